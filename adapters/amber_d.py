@@ -102,7 +102,10 @@ def _metrics(scoring: str) -> Iterable[Metric]:
                 scale=(0.0, 100.0),
             )
             if scoring == "official":
-                release = _official_f1(pieces, guard, DIGITS) if name == "f1" else None
+                if name == "f1":
+                    release = _official_f1(pieces, guard, DIGITS)
+                else:
+                    release = None
                 metric = replace(metric, digits=DIGITS, release=release)
             yield metric.within(subset) if subset else metric
     yield Metric(
@@ -165,7 +168,9 @@ class AmberD(Benchmark):
     def subsets(self, item: Item) -> list[str]:
         """The release's dimensions; state, number and action make up attribute."""
         kind = str(item.meta["kind"])
-        return [kind, "attribute"] if kind in ("state", "number", "action") else [kind]
+        if kind in ("state", "number", "action"):
+            return [kind, "attribute"]
+        return [kind]
 
     def score(self, item: Item, response: Response) -> Verdict:
         """Counts with "no" as positive; an unreadable answer is wrong for the release and unscored
@@ -174,7 +179,8 @@ class AmberD(Benchmark):
         read = super().score(item, response)
         if not read.scored and self.scoring == "paper":
             return read
-        answer, truth = read.read, str(item.target)
+        answer = read.read
+        truth = str(item.target)
         tally = {
             "right": float(answer == truth),
             "n": 1.0,

@@ -238,7 +238,9 @@ def _metrics(official: bool) -> Iterator[Metric]:
 
 
 def _share(top: int, bottom: int) -> float:
-    return top / bottom if bottom else 0.0
+    if bottom:
+        return top / bottom
+    return 0.0
 
 
 def _share_at(percent: int) -> Callable[[Mapping[str, Any]], Any]:
@@ -343,9 +345,10 @@ class AmberG(Benchmark):
         """The tally of one description."""
         words = [match.start() for match in _SPAN.finditer(response.text)]
         official = self.scoring == "official"
-        mentions = (
-            self._official(item, response.text) if official else self._paper(item, response.text)
-        )
+        if official:
+            mentions = self._official(item, response.text)
+        else:
+            mentions = self._paper(item, response.text)
         word_indices = [
             max(0, bisect.bisect_right(words, mention.start) - 1) for mention in mentions
         ]

@@ -153,7 +153,8 @@ class Counter:
         """The COCO objects that a caption mentions, in order and with repeats."""
         singular = pattern_singular if self.scoring == "official" else self.base
         words = [singular(word) for word in _WORD.findall(_TAIL.sub("", caption.lower()))]
-        joined, i = [], 0
+        joined = []
+        i = 0
         while i < len(words):
             pair = " ".join(words[i : i + 2]) if words[i] in self.begins else ""
             joined.append(self.pairs.get(pair, words[i]))
@@ -274,9 +275,9 @@ def _split(annotations: Path, split: str, counters: Sequence[Counter]) -> list[d
 
 def _parts(annotations: Path, file: str) -> Iterator[tuple[str, Any]]:
     """A document of COCO's annotations, out of the zip or a folder."""
-    return (
-        json_values(annotations / file) if annotations.is_dir() else json_values(annotations, file)
-    )
+    if annotations.is_dir():
+        return json_values(annotations / file)
+    return json_values(annotations, file)
 
 
 _ALL = "../coco_objects/objects_all.json"
@@ -362,7 +363,9 @@ class CocoChair(Benchmark):
     def _read(self, name: str) -> dict[str, list[str]]:
         path = self.data / name
         exists = path.is_file() or path.with_name(f"{path.name}.gz").is_file()
-        return dict(read_json(path)) if exists else {}
+        if exists:
+            return dict(read_json(path))
+        return {}
 
     @cached_property
     def _objects(self) -> dict[str, list[str]]:
@@ -419,7 +422,9 @@ class CocoChair(Benchmark):
         return chair_tally(self.mentioned(response.text), self._present(item), response.text)
 
     def _present(self, item: Item) -> Sequence[str]:
-        return self._objects[item.id] if item.id in self._objects else self._train[item.id]
+        if item.id in self._objects:
+            return self._objects[item.id]
+        return self._train[item.id]
 
     def analyses(self, answers: Sequence[ScoredAnswer]) -> Iterable[Analysis]:
         """Which objects are made up, by COCO's supercategories, and beside a person."""
@@ -538,7 +543,10 @@ class CocoChair(Benchmark):
                 continue
             if instruction and instruction not in self._instructions:
                 self._instructions = (*self._instructions, instruction)
-            instruction_index = self._instructions.index(instruction) if instruction else 0
+            if instruction:
+                instruction_index = self._instructions.index(instruction)
+            else:
+                instruction_index = 0
             if instruction_index > 1:
                 raise AnswerError(
                     f"a third instruction is {instruction!r:.80}",

@@ -154,11 +154,10 @@ def decomposed(reply: str, official: bool = True) -> dict[str, list[str]] | None
             if official and line.startswith(f"{head}:"):
                 text = line.strip().replace(f"{head}: ", "")
                 facts.setdefault(kind, [] if text == f"{head}:" else text.split(". "))
-            match = (
-                None
-                if official
-                else re.match(rf"[\W_]*{head}\W*:\W*(.*)", line.strip(), re.IGNORECASE)
-            )
+            if official:
+                match = None
+            else:
+                match = re.match(rf"[\W_]*{head}\W*:\W*(.*)", line.strip(), re.IGNORECASE)
             if match:
                 pieces = (
                     piece.strip(" .*")
@@ -191,9 +190,9 @@ def last_word(fact: str, at_the_end: bool = False) -> str:
         )
         for before, token in zip(["", *tokens], tokens, strict=False)
     ]
-    return (
-        names[-1] if at_the_end and names else next((name for name in reversed(names) if name), "")
-    )
+    if at_the_end and names:
+        return names[-1]
+    return next((name for name in reversed(names) if name), "")
 
 
 def sentence_score(
@@ -230,7 +229,9 @@ def sentence_score(
     good = [
         not any(contains(word, sentence) for word in failed_words) for sentence in facts.sentences
     ]
-    return sum(good) / len(good) if good else None
+    if good:
+        return sum(good) / len(good)
+    return None
 
 
 def _is_within(words: set[str], texts: Iterable[set[str]]) -> bool:
@@ -251,7 +252,8 @@ def mark_of(unit: str, reply: str) -> str | None:
     >>> mark_of("a cat", reply)
     """
     pieces = _MARK.split(reply)
-    words, marks = [], ""
+    words = []
+    marks = ""
     for piece, mark in zip(pieces[::2], pieces[1::2], strict=False):
         of_piece = _WORD.findall(piece.lower())
         words += of_piece
@@ -271,7 +273,9 @@ def mark_of(unit: str, reply: str) -> str | None:
     balance = 2 * collected.count("D") - len(collected)
     if balance == 0:
         return None
-    return "D" if balance > 0 else "A"
+    if balance > 0:
+        return "D"
+    return "A"
 
 
 def _stages_of(answer: ScoredAnswer) -> Mapping[str, Mapping[str, int]]:
@@ -394,11 +398,10 @@ class FaithScore(Benchmark):
                 record["id"] if "id" in record else required_field(record, "question_id", location)
             )
             part = str(record.get("type", record.get("category", "")))
-            prompt = (
-                record["instruction"]
-                if "instruction" in record
-                else required_field(record, "text", location)
-            )
+            if "instruction" in record:
+                prompt = record["instruction"]
+            else:
+                prompt = required_field(record, "text", location)
             image = PurePosixPath(str(record.get("image", f"COCO_val2014_{picture}.jpg"))).name
             key = f"{picture}/{part}" if part else picture
             items.append(
@@ -441,11 +444,10 @@ class FaithScore(Benchmark):
         holds = await asyncio.gather(*(self._holds(item, fact, ask) for _, fact in facts.all))
         read = [ok for ok in holds if ok is not None]
         if not read and not official:
-            reason = (
-                "no reply of the verifier says yes or no"
-                if holds
-                else "the answer states no fact about the picture"
-            )
+            if holds:
+                reason = "no reply of the verifier says yes or no"
+            else:
+                reason = "the answer states no fact about the picture"
             return Verdict.unscored("unparsed", reason)
         score = sum(read) / len(read) if read else 0.0
         sentence = sentence_score(facts, holds, self.mode, official)
@@ -458,11 +460,10 @@ class FaithScore(Benchmark):
                 if fact_kind == kind and ok is not None
             ]
             tally |= {kind: float(len(ours)), f"{kind}_true": float(sum(ours))}
-        unread = (
-            f"{len(holds) - len(read)} facts were answered neither yes nor no"
-            if len(read) < len(holds)
-            else ""
-        )
+        if len(read) < len(holds):
+            unread = f"{len(holds) - len(read)} facts were answered neither yes nor no"
+        else:
+            unread = ""
         return Verdict(score, tally, "ok", f"{sum(read)} of {len(read)} facts hold", unread)
 
     async def _holds(self, item: Item, fact: str, ask: AskJudge) -> bool | None:
@@ -490,7 +491,10 @@ class FaithScore(Benchmark):
         reply = await ask(
             "recognizer", fill(self.prompt("recognize_part"), answer=piece, whole=response.text)
         )
-        reading = reply.split("\n")[0].lower() if self.scoring == "official" else reply.lower()
+        if self.scoring == "official":
+            reading = reply.split("\n")[0].lower()
+        else:
+            reading = reply.lower()
         if self.scoring == "official" or ("analytical" in reading) != ("descriptive" in reading):
             return "analytical" not in reading
         return None
@@ -503,11 +507,10 @@ class FaithScore(Benchmark):
         if isinstance(facts, str):
             return ()
         text = response.text.replace("\n", " ")
-        pieces = (
-            re.split(r"(?<=[,.])\s", text)
-            if self.mode == "answer"
-            else re.split(r"[,.]", text.replace('"', ""))
-        )
+        if self.mode == "answer":
+            pieces = re.split(r"(?<=[,.])\s", text)
+        else:
+            pieces = re.split(r"[,.]", text.replace('"', ""))
         pieces = [piece for piece in pieces if len(piece.strip()) > 1]
         described = [set(_WORD.findall(text.lower())) for text in facts.sentences]
         words = [set(_WORD.findall(piece.lower())) for piece in pieces]
@@ -699,11 +702,10 @@ class FaithScore(Benchmark):
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:
         """The annotated answers of LLaVA and InstructBLIP."""
-        rows = (
-            self._annotated(path, self.original)
-            if path.is_file() and path.suffix == ".jsonl"
-            else None
-        )
+        if path.is_file() and path.suffix == ".jsonl":
+            rows = self._annotated(path, self.original)
+        else:
+            rows = None
         if rows is None:
             return None
         collected: dict[str, dict[str, Response]] = {name: {} for name in RESPONDENTS}
@@ -774,7 +776,8 @@ class FaithScore(Benchmark):
         facts = LabelContext.from_judgement(judgement).stages.get("verifier")
         if facts is None:
             return Verdict(judgement.label, tally)
-        count, hold = len(facts), sum(facts.values())
+        count = len(facts)
+        hold = sum(facts.values())
         tally |= {"facts": float(count), "facts_true": float(hold)}
         return Verdict(judgement.label, tally, "ok", f"{hold} of {count} facts hold")
 

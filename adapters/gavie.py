@@ -108,7 +108,9 @@ class Gavie(Benchmark):
     def regions(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """Picture -> its regions; empty if the annotation is not there."""
         path = self.data / "vg_annotation.json"
-        return dict(read_json(path)) if path.is_file() else {}
+        if path.is_file():
+            return dict(read_json(path))
+        return {}
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
         """The marks of one answer."""
@@ -157,11 +159,10 @@ class Gavie(Benchmark):
                 "You do not see it, but you know what is where (left-top corner X, Y, then size);"
                 " boxes that overlap"
             )
-            regions = (
-                f"{explained} much may show one thing:\n\n{regions}"
-                if regions
-                else "The picture is attached."
-            )
+            if regions:
+                regions = f"{explained} much may show one thing:\n\n{regions}"
+            else:
+                regions = "The picture is attached."
         lines = "\n".join(f"score of the answer{n}:\nreason:" for n in numbers)
         form = f"Relevancy:\n{lines}\n\nAccuracy:\n{lines}"
         listed = "\n".join(f"Answer{n}: {text}" for n, text in zip(numbers, answers, strict=True))
@@ -336,7 +337,10 @@ def read_marks(reply: str, heading: str, count: int) -> list[tuple[float | None,
         block = reply[mark.end() : end]
         for number, score in _SCORE.findall(block):
             read[int(number)].add(float(score))
-        lone_score = _LONE_SCORE.match(block) if count == 1 and not read else None
+        if count == 1 and not read:
+            lone_score = _LONE_SCORE.match(block)
+        else:
+            lone_score = None
         if lone_score:
             read[1].add(float(lone_score[1]))
     return [_mark(read.get(n, set()), heading, n) for n in range(1, count + 1)]
@@ -349,11 +353,9 @@ def _mark(scores: set[float], heading: str, number: int) -> tuple[float | None, 
             f"the reply has {'no' if not scores else len(scores)} {heading} of answer {number}",
         )
     score = next(iter(scores))
-    return (
-        (score, "")
-        if 0 <= score <= 10
-        else (None, f"the {heading} of answer {number} is {score:g}, not 0 to 10")
-    )
+    if 0 <= score <= 10:
+        return (score, "")
+    return (None, f"the {heading} of answer {number} is {score:g}, not 0 to 10")
 
 
 def _verdict(relevancy: tuple[float | None, str], accuracy: tuple[float | None, str]) -> Verdict:

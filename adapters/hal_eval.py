@@ -213,7 +213,9 @@ def says_hallucinated(reply: str, official: bool) -> bool | None:
         yes, no = reply.find("Yes"), reply.find("No")
         return yes != -1 and (no == -1 or yes < no)
     word = re.search(r"\b(yes|no)\b", reply, re.IGNORECASE)
-    return None if word is None else word[1].lower() == "yes"
+    if word is None:
+        return None
+    return word[1].lower() == "yes"
 
 
 def types_said(reply: str, official: bool, events: bool = True) -> list[str]:
@@ -234,11 +236,9 @@ def types_said(reply: str, official: bool, events: bool = True) -> list[str]:
     }
 
     def is_spelled(spelling: str) -> bool:
-        return (
-            spelling in reply or spelling.capitalize() in reply
-            if official
-            else spelling in reply.lower()
-        )
+        if official:
+            return spelling in reply or spelling.capitalize() in reply
+        return spelling in reply.lower()
 
     named_kinds = [kind for kind, spellings in parts.items() if any(map(is_spelled, spellings))]
     # the release's list for the rest lacks one spelling and the mixed type
@@ -249,7 +249,9 @@ def types_said(reply: str, official: bool, events: bool = True) -> list[str]:
         for spelling in spellings
         if spelling not in skipped
     )
-    return named_kinds if any(map(is_spelled, spellings_that_count)) else [*named_kinds, "other"]
+    if any(map(is_spelled, spellings_that_count)):
+        return named_kinds
+    return [*named_kinds, "other"]
 
 
 def _turned(form: Form) -> Form:
@@ -334,9 +336,10 @@ def _by_length(answers: Sequence[ScoredAnswer]) -> Analysis:
                 sum(tally.get(kind, 0.0) for tally in tallies) / wrong if wrong else None
                 for kind in ("object", "attribute", "relation", "event")
             )
-            name = (
-                f"{min_words + 1} to {max_words} words" if max_words else f"over {min_words} words"
-            )
+            if max_words:
+                name = f"{min_words + 1} to {max_words} words"
+            else:
+                name = f"over {min_words} words"
             rows.append((respondent, name, len(tallies), int(wrong), wrong / len(tallies), *shares))
     return Analysis(
         name="types_by_length",
@@ -424,8 +427,10 @@ class HalEval(Benchmark):
             if self._asks_yes_no:
                 for kind, caption in zip(("truth", *KINDS), captions, strict=True):
                     target = "yes" if kind == "truth" else "no"
-                    key, meta = f"{part}/{row}/{kind}", {"kind": kind, "caption": caption}
-                    prompt, kind_type = CODE.replace("{caption}", caption), _TYPES.get(kind)
+                    key = f"{part}/{row}/{kind}"
+                    meta = {"kind": kind, "caption": caption}
+                    prompt = CODE.replace("{caption}", caption)
+                    kind_type = _TYPES.get(kind)
                     items.append(
                         Item(
                             key, prompt, "yes_no", target, image, kind_type, part, image, meta=meta
@@ -433,7 +438,8 @@ class HalEval(Benchmark):
                     )
             else:
                 for length in LENGTHS:
-                    key, meta = f"{part}/{row}/{length}", {"kind": length}
+                    key = f"{part}/{row}/{length}"
+                    meta = {"kind": length}
                     prompt = DESCRIBE[length][0]
                     items.append(
                         Item(key, prompt, "caption", None, image, None, part, image, meta=meta)
@@ -460,7 +466,9 @@ class HalEval(Benchmark):
             return super().rewording(form, draw, earlier)
         template, rule = ((TRUE, "hal_eval.true"), (UNSHOWN, "hal_eval.unshown"))[draw - 2]
         reworded = self._with_template(f"parallel{draw}", form, template, rule)
-        return _turned(reworded) if draw == 3 else reworded
+        if draw == 3:
+            return _turned(reworded)
+        return reworded
 
     def more_forms(self, form: Form) -> tuple[Form, ...]:
         """The forms `flipped` and `cot`; none for descriptions."""
@@ -489,7 +497,9 @@ class HalEval(Benchmark):
         """`cot` answers end with the yes or no; `flipped`, `parallel2` and `parallel3` do not ask
         whether the caption matches.
         """
-        return parser(_READERS[item.rule]) if item.rule in _READERS else super().reader(item)
+        if item.rule in _READERS:
+            return parser(_READERS[item.rule])
+        return super().reader(item)
 
     def score(self, item: Item, response: Response) -> Verdict:
         """The four counts; an unreadable answer is wrong for the release and unscored for the
@@ -510,7 +520,9 @@ class HalEval(Benchmark):
     @property
     def roles(self) -> tuple[str, ...]:
         """The judge of descriptions; none for yes/no questions."""
-        return () if self._asks_yes_no else ("judge",)
+        if self._asks_yes_no:
+            return ()
+        return ("judge",)
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
         """Ask whether anything is made up, and then of which types; the evaluator sees the picture
@@ -562,17 +574,18 @@ class HalEval(Benchmark):
                 remedy="Take the script of the release.",
             )
         first = first.replace("{}", "{caption}")
-        return (
-            first
-            if name == "exists"
-            else f"{first}\nASSISTANT: {{reply}}\n{follow_up}\n{answer_prefix}"
-        )
+        if name == "exists":
+            return first
+        return f"{first}\nASSISTANT: {{reply}}\n{follow_up}\n{answer_prefix}"
 
     # --- recorded answers ---
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
         """The release's lists of five, its descriptions, or HQM's own format."""
-        rows = read_json(path) if read_text(path).lstrip().startswith("[") else None
+        if read_text(path).lstrip().startswith("["):
+            rows = read_json(path)
+        else:
+            rows = None
         first = rows[0] if isinstance(rows, list) and rows else None
         fields = set(first) if isinstance(first, dict) else set()
         if not self._asks_yes_no and {"predict", "image"} <= fields:
@@ -674,11 +687,9 @@ class HalEval(Benchmark):
         """Of descriptions, the types by length; of yes/no questions, which words are wrong and
         whether answers quote them.
         """
-        return (
-            (self._overlap(answers), _quoted(answers, self._truths))
-            if self._asks_yes_no
-            else (_by_length(answers),)
-        )
+        if self._asks_yes_no:
+            return (self._overlap(answers), _quoted(answers, self._truths))
+        return (_by_length(answers),)
 
     @cached_property
     def _truths(self) -> dict[str, str]:
@@ -693,8 +704,10 @@ class HalEval(Benchmark):
         }
         pairs: dict[tuple[str, str], list[tuple[int, int, float]]] = {}
         for item in items.values():
-            truth, caption = self._truths[item.id.rpartition("/")[0]], item.meta["caption"]
-            words, wrong = words_of(caption), words_of(located(caption, truth))
+            truth = self._truths[item.id.rpartition("/")[0]]
+            caption = item.meta["caption"]
+            words = words_of(caption)
+            wrong = words_of(located(caption, truth))
             pairs.setdefault((item.part, item.meta["kind"]), []).append(
                 (len(words), len(wrong), rouge_l(caption, truth))
             )

@@ -91,7 +91,9 @@ def _by_likeness(matches_first: float | None, if_same: str, if_different: str) -
     """The cause of an error, by whether two answers say the same; None where nobody judged that."""
     if matches_first is None:
         return None
-    return if_same if matches_first else if_different
+    if matches_first:
+        return if_same
+    return if_different
 
 
 class HallusionBench(Benchmark):
@@ -102,7 +104,9 @@ class HallusionBench(Benchmark):
     @property
     def roles(self) -> tuple[str, ...]:
         """One judge, which is asked once or twice; no judge in the mode `rule`."""
-        return () if self.mode == "rule" else ("judge",)
+        if self.mode == "rule":
+            return ()
+        return ("judge",)
 
     # --- items ---
 
@@ -240,12 +244,16 @@ class HallusionBench(Benchmark):
         unscored.
         """
         read = super().score(item, response)
-        return self._verdict(item, int(read.value), read.read) if read.value is not None else read
+        if read.value is not None:
+            return self._verdict(item, int(read.value), read.read)
+        return read
 
     def context_items(self, item: Item) -> tuple[str, ...]:
         """The same question asked with figure 0."""
         first = f"{item.cluster}_0_{item.id.rpartition('_')[2]}"
-        return () if item.meta["figure"] == "0" else (first,)
+        if item.meta["figure"] == "0":
+            return ()
+        return (first,)
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
         """Ask for correct, incorrect or unclear; and whether a wrong answer is the same as the one
@@ -281,13 +289,17 @@ class HallusionBench(Benchmark):
             return 0
         if "correct" in reading:
             return 1
-        return 2 if self.scoring == "official" or "unclear" in reading else None
+        if self.scoring == "official" or "unclear" in reading:
+            return 2
+        return None
 
     def _read_consistency(self, reply: str) -> float | None:
         reading = reply.lower()
         if "same" in reading:
             return 1.0
-        return 0.0 if self.scoring == "official" or "different" in reading else None
+        if self.scoring == "official" or "different" in reading:
+            return 0.0
+        return None
 
     def relate(self, items: Sequence[Item], verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
         """Attribute every error to a cause, by what was answered with figure 0."""
@@ -298,11 +310,10 @@ class HallusionBench(Benchmark):
         }
         related = []
         for item, verdict in zip(items, verdicts, strict=True):
-            cause = (
-                self._cause(item, verdict, firsts.get(str(item.meta["pair"])))
-                if verdict.scored
-                else None
-            )
+            if verdict.scored:
+                cause = self._cause(item, verdict, firsts.get(str(item.meta["pair"])))
+            else:
+                cause = None
             extra = {cause: 1.0, "diagnosed": 1.0} if cause else {}
             related.append(replace(verdict, tally={**verdict.tally, **extra}) if extra else verdict)
         return related
@@ -317,7 +328,9 @@ class HallusionBench(Benchmark):
         if verdict.tally["right"]:
             return None
         if item.meta["figure"] == "0":
-            return "vi" if item.part == "VD" else "lh"
+            if item.part == "VD":
+                return "vi"
+            return "lh"
         if first is None:
             return None
         first_code = _code(first[1])
@@ -429,7 +442,9 @@ class HallusionBench(Benchmark):
         """The checks in a judged result file; a check that is none of 0, 1 and 2 is kept and says
         nothing.
         """
-        return judged_rows(path, _KEYS, _WORDS) if is_result(path) else None
+        if is_result(path):
+            return judged_rows(path, _KEYS, _WORDS)
+        return None
 
     def replies_saying(self, mark: str) -> Replies:
         """correct, incorrect or unclear, or the release's 1, 0 and 2."""
@@ -457,7 +472,9 @@ def _sized(items: Iterable[Item]) -> tuple[Item, ...]:
 
 
 def _code(verdict: Verdict) -> int:
-    return 2 if verdict.tally["unclear"] else int(verdict.tally["right"])
+    if verdict.tally["unclear"]:
+        return 2
+    return int(verdict.tally["right"])
 
 
 def _reference(item: Item) -> str:

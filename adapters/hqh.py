@@ -102,9 +102,13 @@ def read_binary(reply: str, official: bool) -> bool | None:
     if official:
         if "With hallucination" in reply:
             return True
-        return False if "Without hallucination" in reply else None
+        if "Without hallucination" in reply:
+            return False
+        return None
     readings = {match[1] is None for match in _HALLUCINATION_PHRASE.finditer(reply)}
-    return readings.pop() if len(readings) == 1 else None
+    if len(readings) == 1:
+        return readings.pop()
+    return None
 
 
 def read_claims(reply: str, official: bool) -> tuple[bool | None, int | None]:
@@ -139,9 +143,10 @@ def read_joint(reply: str, official: bool) -> dict[int, list[bool]]:
     """
     readings: dict[int, list[bool]] = {}
     for line in reply.split("\n"):
-        match = (
-            _LINE.search(line) if official else re.search(r"answer\W*(\d+)", line, re.IGNORECASE)
-        )
+        if official:
+            match = _LINE.search(line)
+        else:
+            match = re.search(r"answer\W*(\d+)", line, re.IGNORECASE)
         verdict = read_binary(line, official)
         if match and verdict is not None:
             readings.setdefault(int(match[1]), []).append(verdict)
@@ -218,11 +223,10 @@ class Hqh(Benchmark):
                     location=location,
                     remedy=f"Known are {', '.join(sorted(_TYPES))}.",
                 )
-            image = (
-                record["image"]
-                if "image" in record
-                else next(iter(required_field(record, "images", location)), "")
-            )
+            if "image" in record:
+                image = record["image"]
+            else:
+                image = next(iter(required_field(record, "images", location)), "")
             name = str(image).removeprefix("./").removeprefix("images/")
             items.append(
                 Item(
@@ -304,7 +308,9 @@ class Hqh(Benchmark):
         official = self.scoring == "official"
         if self.mode == "june2024":
             bad = read_binary(reply, official)
-            return _unread("not whether the answer hallucinates") if bad is None else _binary([bad])
+            if bad is None:
+                return _unread("not whether the answer hallucinates")
+            return _binary([bad])
         wrong, claims = read_claims(reply, official)
         for _ in range(TRIES - 1 if official else 0):
             if wrong is not None and claims is not None:
@@ -377,7 +383,10 @@ class Hqh(Benchmark):
         }
         pool = list(chain.from_iterable(lines.values()))
         # the pooled rate is printed for every model, even for one without a line
-        pooled = {"pooled": float(sum(pool)), "pooled_n": float(len(pool))} if official else {}
+        if official:
+            pooled = {"pooled": float(sum(pool)), "pooled_n": float(len(pool))}
+        else:
+            pooled = {}
         marks_by_name: dict[str, list[bool]] = {name: [] for name in responses}
         for number, author in enumerate(authors, 1):
             marks_by_name[author] += lines.get(number, ())[: None if official else 1]
@@ -419,11 +428,10 @@ class Hqh(Benchmark):
             key = str(
                 record["item"] if "item" in record else required_field(record, "id", location)
             )
-            texts = (
-                record["answers"]
-                if "answers" in record
-                else [required_field(record, "answer", location)]
-            )
+            if "answers" in record:
+                texts = record["answers"]
+            else:
+                texts = [required_field(record, "answer", location)]
             item = form.by_id.get(key)
             if item is not None and str(record.get("instruction", item.prompt)) != item.prompt:
                 raise AnswerError(

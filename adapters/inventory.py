@@ -44,7 +44,10 @@ class Inventory(Benchmark):
 
     def score(self, item: Item, response: Response) -> Verdict:
         """The tally of CHAIR."""
-        present = item.target if isinstance(item.target, (list, tuple)) else [item.target]
+        if isinstance(item.target, (list, tuple)):
+            present = item.target
+        else:
+            present = [item.target]
         return chair_tally(
             mentioned(response.text, self.vocabulary),
             {str(name) for name in present},

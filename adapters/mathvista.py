@@ -33,7 +33,10 @@ class MathVista(Benchmark):
     def read(self) -> Form:
         """The questions, of the release's `testmini.json` or of one record a line."""
         release_file = self.data / "testmini.json"
-        path = release_file if release_file.is_file() else self.data / self.card.data.items
+        if release_file.is_file():
+            path = release_file
+        else:
+            path = self.data / self.card.data.items
         return Form(
             "original", tuple(self._item(*located_record) for located_record in _records(path))
         )

@@ -216,7 +216,10 @@ class MMHal(Benchmark):
             item = form.by_id[key]
             questions.append((location, str(record.get("question", "")), item))
             # the release derives the kind from the place only
-            kind = KINDS[i % len(KINDS)] if self.scoring == "official" else item.meta["kind"]
+            if self.scoring == "official":
+                kind = KINDS[i % len(KINDS)]
+            else:
+                kind = item.meta["kind"]
             ordered.append(replace(item, meta={**item.meta, "kind": kind}))
         check_questions(questions, path)
         if self.scoring == "official" and len(records) != len(self.original):
@@ -359,7 +362,9 @@ def _is_response(reply: Any) -> bool:
 def _content(reply: Any, location: str) -> str:
     """The text of one saved response."""
     try:
-        return reply if isinstance(reply, str) else str(reply["choices"][0]["message"]["content"])
+        if isinstance(reply, str):
+            return reply
+        return str(reply["choices"][0]["message"]["content"])
     except (KeyError, IndexError, TypeError):
         raise AnswerError(
             "it is no saved response",

@@ -76,7 +76,9 @@ def read_reply(reply: str) -> str:
         return "yes"
     if "no" in words or "not" in words:
         return "no"
-    return "unsure" if "unsure" in words else "error"
+    if "unsure" in words:
+        return "unsure"
+    return "error"
 
 
 def _och(t: Mapping[str, Any]) -> Any:

@@ -226,11 +226,10 @@ class Pope(Benchmark):
             key = f"{part}/{required_field(record, 'question_id', location)}"
             truth = str(required_field(record, "label", location)).strip().lower()
             if key in keys or truth not in ("yes", "no"):
-                fault = (
-                    f"the question_id of {key!r} stands twice"
-                    if key in keys
-                    else f"the label is {record['label']!r}"
-                )
+                if key in keys:
+                    fault = f"the question_id of {key!r} stands twice"
+                else:
+                    fault = f"the label is {record['label']!r}"
                 raise DataError(fault, location=location, remedy="Take the file of the release.")
             keys.add(key)
             image = str(required_field(record, "image", location))
@@ -292,7 +291,10 @@ class Pope(Benchmark):
         if path.is_dir() or not _is_llava(path):
             return None
         rows = self._read_rows(path, self.original)
-        joined = {} if any(row.image for row in rows) else _llava_numbered(rows, self.original)
+        if any(row.image for row in rows):
+            joined = {}
+        else:
+            joined = _llava_numbered(rows, self.original)
         respondents = {row.respondent for row in rows}
         if not joined or len(respondents) != 1:
             return None
@@ -377,7 +379,9 @@ class Pope(Benchmark):
 
     def decides(self, item: Item) -> str | None:
         """The target; an answer beyond the last question is scored by itself."""
-        return None if item.target is None else str(item.target)
+        if item.target is None:
+            return None
+        return str(item.target)
 
     @staticmethod
     def _answered_part(rows: list[Row], form: Form, path: Path) -> Form:

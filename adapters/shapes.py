@@ -38,7 +38,9 @@ class Shapes(Benchmark):
     @property
     def metrics(self) -> tuple[Metric, ...]:
         """The metrics of CHAIR for captions, otherwise those of the task."""
-        return CHAIR if self.card.task == "caption" else super().metrics
+        if self.card.task == "caption":
+            return CHAIR
+        return super().metrics
 
     @cached_property
     def scenes(self) -> Mapping[str, Scene]:
@@ -81,7 +83,9 @@ class Shapes(Benchmark):
 
     def decides(self, item: Item) -> str | None:
         """The target of a yes/no question."""
-        return str(item.target) if item.task == "yes_no" else None
+        if item.task == "yes_no":
+            return str(item.target)
+        return None
 
     def judges(self) -> Mapping[str, Any]:
         """The scene oracle."""
@@ -104,7 +108,10 @@ class Shapes(Benchmark):
 
 def _drawn_folder(card: Card, scenes: Path) -> Path:
     """The folder of a benchmark's drawn pictures; other scenes have other pictures."""
-    edition = digest_file(scenes).removeprefix(TAG)[:8] if scenes.is_file() else card.version
+    if scenes.is_file():
+        edition = digest_file(scenes).removeprefix(TAG)[:8]
+    else:
+        edition = card.version
     return _cache() / f"{card.name}-{edition}"
 
 

@@ -250,18 +250,23 @@ class Valor(Benchmark):
             if self.scoring == "official":
                 return None
         braces = re.search(r"\{.*\}", reply, re.DOTALL)
-        return parse_value(braces[0]) if braces else None
+        if braces:
+            return parse_value(braces[0])
+        return None
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
         """Extract the features, filter them, match them with the annotation, and count."""
-        official, caption, subset = self.scoring == "official", response.text, item.part
+        official = self.scoring == "official"
+        caption = response.text
+        subset = item.part
         if subset == "relation_comparative":
             # a caption that repeats its second sentence is cut, and a refusal is not put to the
             # extractor
             pieces = caption.split(".")
-            caption = (
-                ".".join(pieces[:2]) if len(pieces) >= 4 and pieces[1] == pieces[3] else caption
-            )
+            if len(pieces) >= 4 and pieces[1] == pieces[3]:
+                caption = ".".join(pieces[:2])
+            else:
+                caption = caption
             if caption.startswith(("Sorry", "I'm sorry")):
                 if not official:
                     return Verdict.unscored("refused", "the caption is a refusal")
@@ -273,11 +278,10 @@ class Valor(Benchmark):
         if extracted is None:
             return Verdict.unscored("unparsed", "the extractor's reply is no JSON")
         try:
-            generated = (
-                _matcher_input(subset, extracted)
-                if isinstance(extracted, dict) and extracted.get(FILTERED) is True
-                else prepared(subset, extracted, official)
-            )
+            if isinstance(extracted, dict) and extracted.get(FILTERED) is True:
+                generated = _matcher_input(subset, extracted)
+            else:
+                generated = prepared(subset, extracted, official)
         except (LookupError, TypeError, ValueError, AttributeError, StopIteration) as error:
             return _misshapen("extractor", error)
         if generated == "":
@@ -288,7 +292,10 @@ class Valor(Benchmark):
             return Verdict.unscored(
                 "unparsed", "the extractor's reply does not have the shape asked for"
             )
-        truth = list(dict.fromkeys(item.target)) if subset == "object_existence" else item.target
+        if subset == "object_existence":
+            truth = list(dict.fromkeys(item.target))
+        else:
+            truth = item.target
         to_text = str if self.prompts == "official" else json.dumps
         with reading(reply):
             generated_text = to_text(generated)
@@ -387,11 +394,10 @@ class Valor(Benchmark):
             ]
             fits = named_subsets if named_subsets else fits
         if len(fits) != 1:
-            fault = (
-                f"its pictures are in {' and '.join(fits)}"
-                if fits
-                else "it has pictures of no single subset"
-            )
+            if fits:
+                fault = f"its pictures are in {' and '.join(fits)}"
+            else:
+                fault = "it has pictures of no single subset"
             raise AnswerError(
                 fault,
                 location=str(path),
@@ -403,11 +409,10 @@ class Valor(Benchmark):
         """Files of the release's extraction and matching steps, one or a folder of them; or HQM's
         own format.
         """
-        files = (
-            sorted(p for p in path.iterdir() if p.suffix in (".json", ".jsonl"))
-            if path.is_dir()
-            else [path]
-        )
+        if path.is_dir():
+            files = sorted(p for p in path.iterdir() if p.suffix in (".json", ".jsonl"))
+        else:
+            files = [path]
         replies: dict[str, dict[str, list[str]]] = {}
         for file in files:
             records = read_records(file)
@@ -438,8 +443,12 @@ class Valor(Benchmark):
         if isinstance(truth, dict) and truth:
             kind = type(next(iter(truth.values())))
             if "gt_obj_atts" in record:
-                return "attribute_people" if kind is dict else "attribute_object"
-            return "relation_positional" if kind is list else "relation_comparative"
+                if kind is dict:
+                    return "attribute_people"
+                return "attribute_object"
+            if kind is list:
+                return "relation_positional"
+            return "relation_comparative"
         answer = record.get("response")
         keys = {
             "relations": "relation_positional",
@@ -449,11 +458,9 @@ class Valor(Benchmark):
         named_subsets = [
             subset for key, subset in keys.items() if isinstance(answer, dict) and key in answer
         ]
-        return (
-            named_subsets[0]
-            if named_subsets
-            else self._subset_of_pictures(path, [str(r.get("image_id")) for r in records], form)
-        )
+        if named_subsets:
+            return named_subsets[0]
+        return self._subset_of_pictures(path, [str(r.get("image_id")) for r in records], form)
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the annotation."""
@@ -610,7 +617,9 @@ def _matcher_input(subset: str, extracted: Mapping[str, Any]) -> Any:
         "attribute_object": "objects",
         "attribute_people": "clothes",
     }
-    return unfiltered if subset == "relation_comparative" else unfiltered[names[subset]]
+    if subset == "relation_comparative":
+        return unfiltered
+    return unfiltered[names[subset]]
 
 
 def _misshapen(role: str, error: Exception) -> Verdict:

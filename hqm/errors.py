@@ -108,7 +108,9 @@ def meant(given: str, known: Iterable[str]) -> str:
     """
     names = {_plain(name): name for name in known}
     near = get_close_matches(_plain(given), names, 1, _NEAR)
-    return f"Did you mean {names[near[0]]!r}?" if near else ""
+    if near:
+        return f"Did you mean {names[near[0]]!r}?"
+    return ""
 
 
 _NEAR = 0.65

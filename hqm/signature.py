@@ -164,7 +164,9 @@ def labelled(kind: str, name: str) -> str:
     (True, "somebody's own")
     """
     procedure = load_procedures().get(f"{kind}.{name}")
-    return name if procedure is None else f"{name}:{procedure.version}"
+    if procedure is None:
+        return name
+    return f"{name}:{procedure.version}"
 
 
 def scoring_label(scoring: str, benchmark: str) -> str:
@@ -179,7 +181,9 @@ def scoring_label(scoring: str, benchmark: str) -> str:
     procedures = load_procedures()
     name = f"scoring.{benchmark}"
     procedure = procedures.get(name) or procedures.get("scoring.plain")
-    return scoring if procedure is None else f"{scoring}:{procedure.version}"
+    if procedure is None:
+        return scoring
+    return f"{scoring}:{procedure.version}"
 
 
 def parse_signature(signature: str) -> dict[str, str]:

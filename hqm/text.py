@@ -61,7 +61,9 @@ def storable(value: Any, depth: int = 0) -> Any:
     """
     # the most frequent types come first: the detail of every answer passes here
     if type(value) is float:
-        return value if math.isfinite(value) else None
+        if math.isfinite(value):
+            return value
+        return None
     if isinstance(value, str):
         if value.isascii() and "\0" not in value:
             return value
@@ -70,9 +72,13 @@ def storable(value: Any, depth: int = 0) -> Any:
     if value is None or type(value) is bool:
         return value
     if isinstance(value, int):
-        return value if value.bit_length() < 64 else None
+        if value.bit_length() < 64:
+            return value
+        return None
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        if math.isfinite(value):
+            return value
+        return None
     # the comparison of the type spares dicts the slow check against an abstract class
     if depth < _MAX_DEPTH and (type(value) is dict or isinstance(value, Mapping)):
         return _storable_mapping(value, depth + 1)
@@ -109,7 +115,9 @@ def _storable_sequence(sequence: Sequence[Any], depth: int) -> Sequence[Any]:
     """A storable list of a sequence; the sequence itself where nothing needs replacing."""
     members = [storable(member, depth) for member in sequence]
     pairs = zip(members, sequence, strict=True)
-    return sequence if all(member is original for member, original in pairs) else members
+    if all(member is original for member, original in pairs):
+        return sequence
+    return members
 
 
 @lru_cache(maxsize=4096)
@@ -201,7 +209,9 @@ def without_credentials(text: str) -> str:
     >>> without_credentials("see http://a:pw@host/x.png")
     'see http://host/x.png'
     """
-    return _CREDENTIALS.sub(r"\1", text) if "@" in text else text
+    if "@" in text:
+        return _CREDENTIALS.sub(r"\1", text)
+    return text
 
 
 def check_length(text: str, subject: str, location: str = "") -> str:

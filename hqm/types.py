@@ -186,7 +186,9 @@ def types_in(items: Iterable[Item], card_types: Iterable[str] = ()) -> tuple[str
     ('geometry', 'algebra')
     """
     types = tuple(dict.fromkeys([*card_types, *(item.type for item in items if item.type)]))
-    return HALLUCINATION_TYPES if set(types) <= set(HALLUCINATION_TYPES) else types
+    if set(types) <= set(HALLUCINATION_TYPES):
+        return HALLUCINATION_TYPES
+    return types
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +328,10 @@ class Cell:
         """
         facets = self.differing(cell)
         if len(facets) != 1:
-            difference = f"{len(facets)} facets ({', '.join(facets)})" if facets else "no facet"
+            if facets:
+                difference = f"{len(facets)} facets ({', '.join(facets)})"
+            else:
+                difference = "no facet"
             raise DesignError(
                 f"{self} and {cell} differ in {difference}",
                 remedy="Compare administrations that differ in exactly one facet.",
@@ -414,7 +419,9 @@ class Response(_Fields):
     def outcome(self) -> State:
         """How the answer ended: its state, but `cut` or `empty` where it holds no word."""
         if self.state in ("ok", "truncated") and not has_words(self.text):
-            return "cut" if self.state == "truncated" else "empty"
+            if self.state == "truncated":
+                return "cut"
+            return "empty"
         return self.state
 
 
@@ -604,7 +611,9 @@ class Estimate:
 
 def finite(value: float | None) -> float | None:
     """The number, or None for a number that JSON does not have (NaN, infinities)."""
-    return None if value is None or not math.isfinite(value) else float(value)
+    if value is None or not math.isfinite(value):
+        return None
+    return float(value)
 
 
 def json_data(value: Any) -> Any:
@@ -617,7 +626,9 @@ def json_data(value: Any) -> Any:
         return {str(key): json_data(member) for key, member in value.items()}
     if isinstance(value, (list, tuple)):
         return [json_data(member) for member in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 @dataclass(frozen=True, slots=True)

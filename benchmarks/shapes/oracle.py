@@ -73,8 +73,12 @@ def _lies(scene: Scene, match: re.Match[str]) -> bool:
 
 def _lies_so(a: SceneObject, b: SceneObject, direction: str) -> bool:
     if direction in ("left", "right"):
-        return (a.column < b.column) if direction == "left" else (a.column > b.column)
-    return (a.row < b.row) if direction == "above" else (a.row > b.row)
+        if direction == "left":
+            return a.column < b.column
+        return a.column > b.column
+    if direction == "above":
+        return a.row < b.row
+    return a.row > b.row
 
 
 def _larger(scene: Scene, match: re.Match[str]) -> bool:

@@ -107,7 +107,9 @@ def draw(scene: Scene) -> Image.Image:
 
 
 def _ink(scene: Scene, cell: int) -> str:
-    return "white" if scene.sky == "night" and cell // GRID < GRID - 1 else "black"
+    if scene.sky == "night" and cell // GRID < GRID - 1:
+        return "white"
+    return "black"
 
 
 def _corner(cell: int) -> tuple[int, int]:
@@ -116,7 +118,9 @@ def _corner(cell: int) -> tuple[int, int]:
 
 def _draw_object(pen: ImageDraw.ImageDraw, scene_object: SceneObject, ink: str) -> None:
     left, top = _corner(scene_object.cell)
-    x, y, r = left + CELL // 2, top + CELL // 2, 13 if scene_object.size == "large" else 7
+    x = left + CELL // 2
+    y = top + CELL // 2
+    r = 13 if scene_object.size == "large" else 7
     fill = COLORS[scene_object.color]
     if scene_object.shape == "circle":
         pen.ellipse((x - r, y - r, x + r, y + r), fill=fill, outline=ink)
@@ -220,7 +224,8 @@ def _draw_sign(pen: ImageDraw.ImageDraw, text: str, cell: int) -> None:
         for row, bits in enumerate(_GLYPHS[letter]):
             for column, bit in enumerate(f"{int(bits, 16):04b}"):
                 if bit == "1":
-                    x, y = x0 + i * step + column * scale, top + 10 + row * scale
+                    x = x0 + i * step + column * scale
+                    y = top + 10 + row * scale
                     pen.rectangle((x, y, x + scale - 1, y + scale - 1), fill="black")
 
 
@@ -229,7 +234,11 @@ def relation(a: SceneObject, b: SceneObject) -> str | None:
     otherwise None.
     """
     if a.row == b.row:
-        return "left" if a.column < b.column else "right"
+        if a.column < b.column:
+            return "left"
+        return "right"
     if a.column == b.column:
-        return "above" if a.row < b.row else "below"
+        if a.row < b.row:
+            return "above"
+        return "below"
     return None

@@ -78,13 +78,17 @@ class Counts:
     @property
     def faithfulness(self) -> float:
         """The caption's own faithfulness; 0 for a caption without features."""
-        return self.faithful / self.generated if self.generated else 0.0
+        if self.generated:
+            return self.faithful / self.generated
+        return 0.0
 
     @property
     def coverage(self) -> float:
         """The caption's own coverage."""
         top = self.covered if self.covered_alone < 0 else self.covered_alone
-        return top / self.truth if self.truth else 0.0
+        if self.truth:
+            return top / self.truth
+        return 0.0
 
 
 def _counts(generated: int, faithful: int, truth: int, covered: int) -> Counts:
@@ -108,11 +112,9 @@ def prepared(subset: str, extracted: Any, official: bool = True) -> Any:
     if subset == "relation_positional":
         count_matched = [text for text in extracted["relations"] if _VERBS.isdisjoint(text.split())]
         # the release takes whatever key comes first
-        return (
-            {**extracted, "relations": count_matched}[next(iter(extracted))]
-            if official
-            else count_matched
-        )
+        if official:
+            return {**extracted, "relations": count_matched}[next(iter(extracted))]
+        return count_matched
     if subset == "relation_comparative":
         return extracted
     return extracted["objects" if subset == "attribute_object" else "clothes"]
@@ -241,7 +243,8 @@ def _official_ranks(truth: Mapping[str, str], generated: Any, matched: Mapping[s
     rising = [ranks[i] for i in longest_rising(ranks)]
     hits = [truth[str(rank_value)] for rank_value in rising]
     n_out_of_order = len(broader_ranks - set(rising))
-    n, n_true = len(generated.values()), len(set(truth.values()))
+    n = len(generated.values())
+    n_true = len(set(truth.values()))
     unique = len(set(hits))
     return Counts(
         n,
@@ -305,7 +308,8 @@ def _paper_objects(
         n = 0
         for order, mapping in mappings.items():
             for word, name in mapping.items() if isinstance(mapping, dict) else ():
-                generated_word, true_pairs = _plain(str(word).strip(" ()")), _tuples(name)
+                generated_word = _plain(str(word).strip(" ()"))
+                true_pairs = _tuples(name)
                 # the object in the same place is meant, if it fits
                 candidates = [
                     key
@@ -333,12 +337,16 @@ def _paper_people(
         if isinstance(p, dict)
         for pair in _tuples(p.get("object") or "")
     ]
-    generated_words, n_true = Counter(pairs), free.total()
+    generated_words = Counter(pairs)
+    n_true = free.total()
 
     def count_matched(mappings: Mapping[str, Any]) -> int:
         n = 0
         for mapping in mappings.values():
-            objects = mapping.get("object") if isinstance(mapping, dict) else None
+            if isinstance(mapping, dict):
+                objects = mapping.get("object")
+            else:
+                objects = None
             for word, name in objects.items() if isinstance(objects, dict) else ():
                 for generated_pair, true_pair in zip(_tuples(word), _tuples(name), strict=False):
                     if generated_words[generated_pair] > 0 and free[true_pair] > 0:

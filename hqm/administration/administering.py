@@ -88,7 +88,9 @@ class _Jobs:
     @property
     def refused(self) -> int:
         """Number of questions that the server refused for good while it answered others."""
-        return self._refused if self._has_answered else 0
+        if self._has_answered:
+            return self._refused
+        return 0
 
     def record(self, job: Job) -> int:
         """Record the administration once; return the respondent's number."""

@@ -82,9 +82,10 @@ def assign(
     """
     settings = {name: value for name, value in (overrides or {}).items() if value is not None}
     default = Sampling(**{**benchmark.card.generation.model_dump(), **settings})
-    sampling = (
-        RespondentName.parse(respondent.name).sampling(default) if respondent.live else default
-    )
+    if respondent.live:
+        sampling = RespondentName.parse(respondent.name).sampling(default)
+    else:
+        sampling = default
     return Assignment(respondent, benchmark, sampling)
 
 
@@ -127,7 +128,9 @@ class Asks:
         """How pictures are shown: empty (as they are), `blind` (not at all), or `50%` (scaled)."""
         if self.blind:
             return "blind"
-        return f"{self.resolution}%" if self.resolution else ""
+        if self.resolution:
+            return f"{self.resolution}%"
+        return ""
 
     def with_resolution(self, resolution: str) -> Asks:
         """Return the same asks with pictures of another resolution."""
@@ -201,11 +204,15 @@ class Asks:
         return digests[name]
 
     def _scaled(self, path: Path) -> Path:
-        return scaled_picture(path, int(self.resolution)) if self.resolution else path
+        if self.resolution:
+            return scaled_picture(path, int(self.resolution))
+        return path
 
     def _picture_name(self, name: str) -> str:
         """Return the name of a picture at this resolution; a scaled one is another picture."""
-        return f"{name}@{self.resolution}%" if self.resolution else name
+        if self.resolution:
+            return f"{name}@{self.resolution}%"
+        return name
 
 
 # The questions without an answer in the store. A command is resumed by running it again: it plans
@@ -285,7 +292,10 @@ class Job:
     @property
     def label(self) -> str:
         administration = self.administration
-        scale = f" at {administration.resolution}%" if administration.resolution else ""
+        if administration.resolution:
+            scale = f" at {administration.resolution}%"
+        else:
+            scale = ""
         benchmark = self.assignment.benchmark.name
         return f"{benchmark} {administration.form.name} run {administration.run}{scale}"
 

@@ -157,7 +157,9 @@ def forecast(
 
 def _cost(read: float, written: float, prices: Prices | None) -> float | None:
     """The cost of tokens; None where there are no prices."""
-    return None if prices is None else price(read, written, prices)
+    if prices is None:
+        return None
+    return price(read, written, prices)
 
 
 def _tokens_read(
@@ -200,7 +202,10 @@ class Spent:
     def __str__(self) -> str:
         cached = f" ({self.tokens_cached:,} of them from the server's cache)"
         cost = "" if self.cost is None else f", cost {self.cost:.4f}"
-        models = f"; the server calls the model {self.models!r}" if self.models else ""
+        if self.models:
+            models = f"; the server calls the model {self.models!r}"
+        else:
+            models = ""
         return (
             f"{self.respondent}: {self.answers:,} answers so far, {self.tokens_in:,} tokens"
             f" read{cached if self.tokens_cached else ''}, {self.tokens_out:,} written{cost}"
@@ -220,11 +225,10 @@ def spent(
     respondents: dict[int, Respondent] = {}
     for job in jobs:
         respondent = job.assignment.respondent
-        number = (
-            store.find_respondent(respondent.name, job.assignment.identity())
-            if respondent.live
-            else None
-        )
+        if respondent.live:
+            number = store.find_respondent(respondent.name, job.assignment.identity())
+        else:
+            number = None
         if number is not None:
             respondents[number] = respondent
     totals: dict[str, Spent] = {}
@@ -297,7 +301,9 @@ def prices_of(respondent: Respondent) -> Prices | None:
         prices: Prices | None = respondent.prices
         return prices
     name = RespondentName.parse(respondent.name) if respondent.live else None
-    return None if name is None else prices_in(name)
+    if name is None:
+        return None
+    return prices_in(name)
 
 
 def _assume_seconds(
@@ -313,7 +319,10 @@ def _assume_seconds(
     if not device:
         return len(questions) * kind.seconds
     parameters = weights_of(str(getattr(respondent, "path", "")), respondent.name).parameters
-    speed = _CPU_CORE * (os.cpu_count() or 1) if device.startswith("cpu") else _GPU
+    if device.startswith("cpu"):
+        speed = _CPU_CORE * (os.cpu_count() or 1)
+    else:
+        speed = _GPU
     read = sum(len(request.prompt) for _, request in questions) // CHARACTERS_A_TOKEN
     read += PICTURE_TOKENS * len({ask.image for ask, _ in questions} - {None})
     seconds = 2 * parameters * (read + max_written) / speed

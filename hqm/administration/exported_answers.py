@@ -94,9 +94,10 @@ def _recordings_in(
         benchmarks = {
             str(r["benchmark"]) for rows in exported.administrations.values() for r in rows
         }
-        alternatives = (
-            f"; it has those to {', '.join(sorted(benchmarks)[:5])}" if benchmarks else ""
-        )
+        if benchmarks:
+            alternatives = f"; it has those to {', '.join(sorted(benchmarks)[:5])}"
+        else:
+            alternatives = ""
         raise AnswerError(
             f"it has no answers to {benchmark.name!r}{alternatives}",
             location=str(path),

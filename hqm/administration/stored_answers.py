@@ -318,7 +318,10 @@ def respondents_in(asks: Asks, benchmark: Benchmark) -> list[StoredRespondent]:
         ):
             continue
         n_namesakes[name] = n_namesakes.get(name, 0) + 1
-        label = name if n_namesakes[name] == 1 else f"{name}#{n_namesakes[name]}"
+        if n_namesakes[name] == 1:
+            label = name
+        else:
+            label = f"{name}#{n_namesakes[name]}"
         respondents.append(replace(respondent, name=label))
     return respondents
 

@@ -224,7 +224,8 @@ def _all_pairs(study: Study, answers: AnswerScores, separable: Estimate) -> Iter
         return
     rejected, adjusted, *_ = multipletests(p, alpha=_LEVEL, method="holm")
     n_pictures = answers.n_pictures
-    tolerance, reason = None, f"{n_pictures} pictures are few for the standard errors of either"
+    tolerance = None
+    reason = f"{n_pictures} pictures are few for the standard errors of either"
     # a pair at the level may fall on either side, since both standard errors are estimates
     at_level = int(((adjusted > _LEVEL / 2) & (adjusted < 2 * _LEVEL)).sum())
     if n_pictures >= MANY_PICTURES:
@@ -299,7 +300,9 @@ def _our_components(estimate: Estimate) -> dict[str, float]:
         if name.endswith(suffix):
             name = f"{name.removesuffix(suffix)} x facet"
         components[name] = to_number(row.get("raw"))
-    return components if all(map(math.isfinite, components.values())) else {}
+    if all(map(math.isfinite, components.values())):
+        return components
+    return {}
 
 
 def _component_checks(

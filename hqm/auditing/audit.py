@@ -275,7 +275,9 @@ def _has_all_items(audit: BenchmarkAudit, cell: str, n_shared: int) -> bool:
 
 def _check_counts(audit: BenchmarkAudit) -> None:
     """Refuse a part that is larger than its whole."""
-    n, m, leading = audit.n_items, len(audit.respondents), next(iter(audit.metrics))
+    n = audit.n_items
+    m = len(audit.respondents)
+    leading = next(iter(audit.metrics))
     totals = {ITEM_COUNT: n, TYPE_COUNT: len(audit.coverage)}
     bounded_counts: list[tuple[float, float, tuple[str | int, ...]]] = [
         (audit.images, n, ("images",))

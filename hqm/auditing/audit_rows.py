@@ -456,10 +456,8 @@ def check_scale(
     value: float | None, minimum: float | None, maximum: float | None, *path: str | int
 ) -> None:
     """Refuse a value that its scale does not have; rounding may pass an end by a hair."""
-    low, high = (
-        (-math.inf if minimum is None else minimum),
-        (math.inf if maximum is None else maximum),
-    )
+    low = -math.inf if minimum is None else minimum
+    high = math.inf if maximum is None else maximum
     if value is not None and not low - 1e-9 <= value <= high + 1e-9:
         raise wrong(f"{value:g} is not from {low:g} to {high:g}", *path)
 
@@ -609,7 +607,10 @@ def _check_alike(rows: Any, *path: str | int) -> None:
         return
     for number, row in enumerate(rows):
         for field_name in row.keys() ^ rows[0].keys():
-            state = "it is missing" if field_name not in row else "no other row has it"
+            if field_name not in row:
+                state = "it is missing"
+            else:
+                state = "no other row has it"
             raise wrong(state, *path, number, field_name)
 
 

@@ -214,7 +214,8 @@ def other_facets(study: Study, metric: Metric) -> Iterator[Estimate]:
     for cell, facets in study.facets.items():
         if len(facets) != 1:
             continue
-        matrix, baseline = study.evidence.matrices[cell], study.baseline_of(cell)
+        matrix = study.evidence.matrices[cell]
+        baseline = study.baseline_of(cell)
         yield from compare(
             facets[0],
             baseline,
@@ -318,7 +319,8 @@ def _leave_one_out_records(study: Study, metric: Metric) -> list[JackknifeRecord
     """Return the scores without each picture of all runs, and of the first pair in every other
     family that is compared.
     """
-    protocol, first = study.protocol(), study.first
+    protocol = study.protocol()
+    first = study.first
     pairs: list[Case] = []
     if len(study.runs) > 1:
         pairs.append(case("test_retest", "run", study.runs, metric, protocol, is_joint=True))
@@ -536,4 +538,6 @@ def _type_score(matrix: ScoreMatrix, metric: Metric, kind: str) -> float | None:
 
 def _mean(values: npt.NDArray[np.float64]) -> float | None:
     finite_values = values[np.isfinite(values)]
-    return float(finite_values.mean()) if finite_values.size else None
+    if finite_values.size:
+        return float(finite_values.mean())
+    return None

@@ -375,7 +375,10 @@ def _seed(evidence: Evidence, reference_case: Case, estimates: Sequence[Estimate
     )
     n_scored = reference_case.units[0].scored.sum(axis=1).astype(np.float64)
     # of answers that repeat by construction, no term replaces reruns that happened to agree
-    items = n_scored if reference_case.metric.share and np.nansum(noise) > 0 else None
+    if reference_case.metric.share and np.nansum(noise) > 0:
+        items = n_scored
+    else:
+        items = None
     shift = _shift_in(estimates, "test_retest.mean_shift")
     runs = tuple(str(c) for c in evidence.matrices if evidence.reference.differing(c) == ("run",))
     return _row(
@@ -384,7 +387,9 @@ def _seed(evidence: Evidence, reference_case: Case, estimates: Sequence[Estimate
 
 
 def _number(value: object) -> float:
-    return float(value) if isinstance(value, (int, float)) else math.nan
+    if isinstance(value, (int, float)):
+        return float(value)
+    return math.nan
 
 
 def _items(reference_case: Case) -> BudgetRow:
@@ -534,7 +539,8 @@ def _gaps(
     A gap is above other items where the two differ in their planned contrast, whose interval is
     that of the items which both answered.
     """
-    scores, sign = reference_case.scores[0], reference_case.metric.sign
+    scores = reference_case.scores[0]
+    sign = reference_case.metric.sign
     contrasts = {(row.first, row.second): row.contrast for row in contrasts_in(estimates)}
     order = [i for i in np.argsort(-sign * scores, kind="stable") if math.isfinite(scores[i])]
     for a, b in pairwise(order):

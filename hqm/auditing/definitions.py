@@ -42,7 +42,9 @@ class Scored:
     @property
     def share_unscored(self) -> float:
         """The share of all answers; 0 without any."""
-        return self.unscored / self.answers if self.answers else 0.0
+        if self.answers:
+            return self.unscored / self.answers
+        return 0.0
 
     @property
     def worst(self) -> tuple[str, float] | None:
@@ -52,7 +54,9 @@ class Scored:
         shares = {
             cell: lost / total for cell, (total, lost) in self.by_administration.items() if total
         }
-        return max(shares.items(), key=lambda pair: pair[1]) if shares else None
+        if shares:
+            return max(shares.items(), key=lambda pair: pair[1])
+        return None
 
 
 def scored_answers(audit: BenchmarkAudit) -> Scored:
@@ -133,7 +137,9 @@ def scale_width(audit: BenchmarkAudit, metric: str = "") -> float | None:
     The leading metric unless given; None where the scale has no two ends.
     """
     low, high = audit.scale(metric or next(iter(audit.metrics), ""))
-    return None if low is None or high is None else float(high) - float(low)
+    if low is None or high is None:
+        return None
+    return float(high) - float(low)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +192,12 @@ class TypeMeasured:
         if self.gain_low is None or self.gain_high is None:
             return "unmeasured"
         if self.gain_low > 0:
-            return "alone" if self.measurable else "imprecise"
-        return "as_total" if self.gain_high < 0 else "open"
+            if self.measurable:
+                return "alone"
+            return "imprecise"
+        if self.gain_high < 0:
+            return "as_total"
+        return "open"
 
     @property
     def helped_by_items(self) -> bool:
@@ -231,7 +241,8 @@ def types_measured(audit: BenchmarkAudit, limit: float = MEASURABLE) -> tuple[Ty
     leaking = {leak.type for leak in leaks_shown(audit) if not leak.part}
     types = []
     for kind in dict.fromkeys((*audit.coverage, *rows)):
-        covered, row = audit.coverage.get(kind), rows.get(kind, {})
+        covered = audit.coverage.get(kind)
+        row = rows.get(kind, {})
         items = int(covered["items"] if covered is not None else row.get("items") or 0)
         claimed = covered is not None and bool(covered["claimed"])
         if items or claimed:
@@ -257,7 +268,8 @@ def _type_measured(
     width: float | None,
 ) -> TypeMeasured:
     """Return what a row of `types.index` says of a type, by a limit that is a share of the scale."""
-    missing, error = int(row.get("missing_items") or 0), row.get("sem")
+    missing = int(row.get("missing_items") or 0)
+    error = row.get("sem")
     if error is None and (row or not items):
         return TypeMeasured(kind, claimed, items, None, False, bool(row) and not missing, missing)
     is_measured = bool(row.get("measured", row))
@@ -496,7 +508,10 @@ class WrongKeys:
         """Whether there is something to repair: one name that the list calls likely is an alarm of
         one audit in twenty.
         """
-        has_faults = self.stands_out if self.expected is None else self.expected >= FEW_FAULTS
+        if self.expected is None:
+            has_faults = self.stands_out
+        else:
+            has_faults = self.expected >= FEW_FAULTS
         is_named = self.beyond_doubt or self.n_tested
         return bool(self.contradicted or is_named or has_faults)
 
@@ -705,4 +720,6 @@ def shared_items(audit: BenchmarkAudit) -> tuple[int, int] | None:
     counts = contrast_detail(e for e in audit.all_estimates if e.metric == metric).get(
         "shared_items"
     )
-    return (int(counts[0]), int(counts[1])) if counts else None
+    if counts:
+        return (int(counts[0]), int(counts[1]))
+    return None

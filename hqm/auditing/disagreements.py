@@ -290,7 +290,9 @@ class _AnswersByItem:
             self._rows[key] = answers.rows(self.benchmark, form, self.respondents[name], cell.run)
         position = self._positions[cell.form].get(item)
         row = None if position is None else self._rows[key][position]
-        return None if row is None else Response(*row[:3])
+        if row is None:
+            return None
+        return Response(*row[:3])
 
     def _verdict(
         self, item: Item, name: str, response: Response, cell: Cell
@@ -336,7 +338,9 @@ class _AnswersByItem:
         rows = {member: self._context_row(context, cell, member) for member in names}
 
         def ask_for(context_item: Item) -> AskJudge:
-            return ask if context_item.id == item.id else _silent
+            if context_item.id == item.id:
+                return ask
+            return _silent
 
         return verdicts(benchmark, context, rows, ask_for)[name][position]
 

@@ -368,7 +368,8 @@ def answer_rows(benchmark: str, matrices: Sequence[ScoreMatrix]) -> Iterator[dic
     its length.
     """
     for matrix in matrices:
-        facet_columns, scores = facets(str(matrix.cell)), matrix.values
+        facet_columns = facets(str(matrix.cell))
+        scores = matrix.values
         for row, respondent in enumerate(matrix.respondents):
             for column, item in enumerate(matrix.items):
                 yield {
@@ -387,9 +388,10 @@ def item_rows(benchmark: str, matrix: ScoreMatrix) -> Iterator[dict[str, Any]]:
     other items.
     """
     scores, scored = matrix.values, matrix.scored
-    rest_correlations = (
-        item_rest(scores) if len(matrix.respondents) > 1 else np.full(len(matrix.items), np.nan)
-    )
+    if len(matrix.respondents) > 1:
+        rest_correlations = item_rest(scores)
+    else:
+        rest_correlations = np.full(len(matrix.items), np.nan)
     for column, item in enumerate(matrix.items):
         item_scores = scores[scored[:, column], column]
         yield {

@@ -229,13 +229,17 @@ def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
     ]
     if not estimates:
         oracles = who_labelled(benchmark).by_oracles if facet == "judge" else ()
-        oracle_note = f" ({', '.join(oracles)} is an oracle, not people)" if oracles else ""
+        if oracles:
+            oracle_note = f" ({', '.join(oracles)} is an oracle, not people)"
+        else:
+            oracle_note = ""
         sentence = f"no administration differs from the reference in it alone{oracle_note}"
         return _absent(benchmark, name, sentence, facet_advice(facet))
     n_comparisons = len({estimate.other for estimate in estimates})
-    people_note = (
-        ", labels by people" if facet == "judge" and who_labelled(benchmark).by_people else ""
-    )
+    if facet == "judge" and who_labelled(benchmark).by_people:
+        people_note = ", labels by people"
+    else:
+        people_note = ""
     return _test(
         benchmark,
         name,
@@ -296,7 +300,10 @@ def _findings(benchmark: BenchmarkAudit, max_severity: str) -> Iterator[Test]:
         f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in counts.items()
     )
     if not graver:
-        allowed = f"none graver than {max_severity}" if max_severity != "none" else "none"
+        if max_severity != "none":
+            allowed = f"none graver than {max_severity}"
+        else:
+            allowed = "none"
         yield _test(
             benchmark,
             "findings",
@@ -366,7 +373,10 @@ def _leaks(benchmark: BenchmarkAudit, max_gain: float) -> Iterator[Test]:
     if not graver:
         tested = len({row["name"] for row in rows if row.get("low") is not None})
         lows = [float(row["low"]) for row in rows if row.get("low") is not None]
-        guesser = "guessing without the picture" if benchmark.images else "guessing"
+        if benchmark.images:
+            guesser = "guessing without the picture"
+        else:
+            guesser = "guessing"
         sentence = (
             f"in none of {tested} types and parts does {guesser} beat chance by"
             f" more than {max_gain:g} (lower ends of the gain, all together)"
@@ -444,7 +454,9 @@ def _search_tests(
 
 def _named_only(test: Test) -> Test:
     """A test that does not pass as one that is named, and stops nothing."""
-    return test if test.outcome == "PASS" else replace(test, outcome="UNDECIDED", required=False)
+    if test.outcome == "PASS":
+        return test
+    return replace(test, outcome="UNDECIDED", required=False)
 
 
 def _coverage(benchmark: BenchmarkAudit, requirement: Coverage) -> Iterator[Test]:
@@ -669,15 +681,15 @@ def _labeller_note(estimate: Estimate) -> str:
 
 def _undecided(benchmark: BenchmarkAudit, estimate: Estimate, requirement: Requirement) -> Test:
     """Say of too few wordings what holds of exactly these, and what it takes to decide."""
-    forms, metric = estimate.detail["forms"], estimate.metric
+    forms = estimate.detail["forms"]
+    metric = estimate.metric
     sentence = f"with {'two' if forms == 2 else forms} wordings it cannot be decided"
     if estimate.value is not None:
         low, _, interval_name = _ends(estimate, requirement)
-        end = (
-            ""
-            if low is None
-            else f", lower end {low:.3f} {_INFERENCE_LABELS.get(interval_name, interval_name)}"
-        )
+        if low is None:
+            end = ""
+        else:
+            end = f", lower end {low:.3f} {_INFERENCE_LABELS.get(interval_name, interval_name)}"
         sentence += f": Phi of their mean is {estimate.value:.3f}{end}"
     pair_texts = _pair_texts(benchmark, estimate) if forms == 2 else []
     sentence += f"; of exactly these two, {' and '.join(pair_texts)}" if pair_texts else ""
@@ -698,7 +710,10 @@ def _pair_texts(benchmark: BenchmarkAudit, estimate: Estimate) -> list[str]:
     texts = []
     for indicator, title in titles.items():
         pair_estimate = pair_estimates.get(indicator)
-        span = None if pair_estimate is None else pair_estimate.interval("fixed_models")
+        if pair_estimate is None:
+            span = None
+        else:
+            span = pair_estimate.interval("fixed_models")
         if pair_estimate is not None and pair_estimate.value is not None and span is not None:
             ends = f"[{span.low:.3f}, {span.high:.3f}]"
             texts.append(
@@ -726,7 +741,8 @@ def _equivalent(
 ) -> Test:
     """Test whether a difference is within the policy's margin, in either direction."""
     low, high = ends
-    margin, farther = requirement.bound, max(ends, key=abs)
+    margin = requirement.bound
+    farther = max(ends, key=abs)
     inference_label = _INFERENCE_LABELS.get(
         requirement.interval, f"of {requirement.interval or requirement.detail}"
     )
@@ -767,11 +783,9 @@ def _ends(estimate: Estimate, requirement: Requirement) -> tuple[float | None, f
         pair: Sequence[float | None] = estimate.detail.get(requirement.detail) or (None, None)
         return pair[0], pair[1], requirement.detail
     interval = estimate.interval(requirement.interval)
-    return (
-        (interval.low, interval.high, requirement.interval)
-        if interval
-        else (None, None, requirement.interval)
-    )
+    if interval:
+        return (interval.low, interval.high, requirement.interval)
+    return (None, None, requirement.interval)
 
 
 __all__ = ["Gate", "Policy", "Requirement", "Test", "check_against", "default_text"]

@@ -154,7 +154,8 @@ def _moments(values: Array, pictures: Numbers, items: Numbers) -> tuple[float, f
     item = _variance_within(item_means, item_pictures)[0] - noise
     picture = float(item_means.var()) - noise - item
     if n_items == len(np.unique(pictures)):
-        item, picture = picture + item, 0.0
+        item = picture + item
+        picture = 0.0
     return max(picture / residual, _MIN_START), max(item / residual, _MIN_START)
 
 

@@ -84,7 +84,9 @@ class FileScore:
     def title(self) -> str:
         """The benchmark, the part and the form that the file answers."""
         title = f"{self.benchmark} {self.part or ''}".rstrip()
-        return title if self.form == ORIGINAL else f"{title}, form {self.form}"
+        if self.form == ORIGINAL:
+            return title
+        return f"{title}, form {self.form}"
 
     def to_dict(self) -> dict[str, Any]:
         """The value as `hqm score --json` prints it."""
@@ -130,7 +132,9 @@ def score_file(
         There is no such part; or the benchmark is judged and no replies are given.
     """
     read = _read(benchmark, answers, part, form, partial)
-    answered, responses, notes = read.form, read.responses, list(read.notes)
+    answered = read.form
+    responses = read.responses
+    notes = list(read.notes)
     matrix = _matrix(
         benchmark,
         answered,
@@ -254,8 +258,14 @@ def _read(
         if part_name is not None:
             form = select_part(form, part_name, benchmark.name)
         form, responses = benchmark.read_answers(path, form)
-        n_other = responses.other_keys if isinstance(responses, ItemAnswers) else 0
-        notes = list(responses.notes) if isinstance(responses, ItemAnswers) else []
+        if isinstance(responses, ItemAnswers):
+            n_other = responses.other_keys
+        else:
+            n_other = 0
+        if isinstance(responses, ItemAnswers):
+            notes = list(responses.notes)
+        else:
+            notes = []
         if form_name is None and benchmark.card.task == "choice":
             check_options(benchmark, responses, form, str(path))
     if n_other:
@@ -448,7 +458,8 @@ def _compare_with_labels(
         "compared": float(compared.sum()),
     }
     values["faithful"] = finite(float(human[labelled].mean())) if labelled.any() else None
-    scores, label_values = matrix.values[0][compared], human[compared]
+    scores = matrix.values[0][compared]
+    label_values = human[compared]
     values["correlation"] = finite(pearson(scores, label_values).value)
     if np.isin(scores, (0, 1)).all() and np.isin(label_values, (0, 1)).all():
         agreement = item_agreement(scores[None], label_values[None])

@@ -70,7 +70,9 @@ class Check:
             return "not_computed"
         if self.tolerance is None or self.difference is None:
             return "other_definition"
-        return "agrees" if abs(self.difference) <= self.tolerance else "differs"
+        if abs(self.difference) <= self.tolerance:
+            return "agrees"
+        return "differs"
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it by name, in the order of `COLUMNS`."""

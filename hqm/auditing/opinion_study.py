@@ -56,7 +56,9 @@ class Study:
     @property
     def direction(self) -> float:
         """1 where a higher score is better, -1 where a lower one is."""
-        return -1.0 if self.audit.metrics[self.metric].get("better") == "lower" else 1.0
+        if self.audit.metrics[self.metric].get("better") == "lower":
+            return -1.0
+        return 1.0
 
     def named(self, *statistics: str) -> Iterator[Estimate]:
         """Yield our estimates of these statistics, in whatever family."""
@@ -125,7 +127,9 @@ def _rows_with_both(scores: Array) -> Array:
 
 def to_number(value: float | None) -> float:
     """Return NaN for a number that does not exist."""
-    return math.nan if value is None else float(value)
+    if value is None:
+        return math.nan
+    return float(value)
 
 
 def _forms(estimate: Estimate) -> Iterator[str]:
@@ -141,4 +145,6 @@ def _compared(estimate: Estimate) -> str:
         return ""
     first = set(estimate.first.split("|"))
     facets = [facet for facet in estimate.other.split("|") if facet not in first]
-    return f" ({', '.join(facets)})" if facets else ""
+    if facets:
+        return f" ({', '.join(facets)})"
+    return ""

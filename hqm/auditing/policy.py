@@ -181,7 +181,9 @@ class Requirement(_Section):
         """Which of the three kinds of threshold it is."""
         if self.at_least is not None:
             return "at_least"
-        return "within" if self.at_most is None else "at_most"
+        if self.at_most is None:
+            return "within"
+        return "at_most"
 
     @property
     def bound(self) -> float:
@@ -223,7 +225,10 @@ class Policy(_Section):
             bundled_name = str(path)
         location = f"the policy {bundled_name}" if bundled_name else str(path)
         try:
-            text = default_text(bundled_name) if bundled_name or path is None else read_text(path)
+            if bundled_name or path is None:
+                text = default_text(bundled_name)
+            else:
+                text = read_text(path)
         except DataError as error:
             raise CardError(
                 f"it cannot be read: {error.message}",
@@ -384,7 +389,10 @@ def threshold_advice(
         return Advice(f"{_dominant_model_advice(estimate.detail)}; {alternative}")
     if count is None:
         is_minimum = requirement.at_least is not None
-        misses = value < requirement.bound if is_minimum else value > requirement.bound
+        if is_minimum:
+            misses = value < requirement.bound
+        else:
+            misses = value > requirement.bound
         if misses:
             step = f"More {units or 'data'} do not help: the estimate itself misses the threshold"
         else:
@@ -416,9 +424,10 @@ def _items_advice(estimate: Estimate, key: str) -> Advice:
 def _dominant_model_advice(detail: Mapping[str, Any]) -> str:
     """Say what helps where one or two respondents make a correlation by themselves."""
     correlation = detail.get("without_strongest")
-    correlation_text = (
-        "it is undefined" if correlation is None else f"it is {float(correlation):.3f}"
-    )
+    if correlation is None:
+        correlation_text = "it is undefined"
+    else:
+        correlation_text = f"it is {float(correlation):.3f}"
     return (
         f"Read the coefficient without {detail.get('strongest') or 'the respondent that carries it'}, where"
         f" {correlation_text}; further respondents help only if their scores lie between that one"
@@ -428,7 +437,8 @@ def _dominant_model_advice(detail: Mapping[str, Any]) -> str:
 
 def wordings_advice(estimate: Estimate, requirement: Requirement) -> Advice:
     """Wordings are too few to decide, or their mean misses its threshold: say how many it takes."""
-    detail, forms = estimate.detail, int(estimate.detail["forms"])
+    detail = estimate.detail
+    forms = int(estimate.detail["forms"])
     key = f"or take `{requirement.indicator}` out of the policy"
     goal = detail["goal"]
     if shortage := too_few_respondents(estimate.n_respondents):
@@ -439,7 +449,10 @@ def wordings_advice(estimate: Estimate, requirement: Requirement) -> Advice:
         return Advice(
             f"More wordings do not help ({reason}): {_ALTERNATIVES['parallel_forms']}; {key}"
         )
-    advised = detail.get("wordings_needed") if requirement.bound <= goal else None
+    if requirement.bound <= goal:
+        advised = detail.get("wordings_needed")
+    else:
+        advised = None
     n_wordings = max(int(advised or 0), MIN_WORDINGS, forms + 1)
     n_more = n_wordings - forms
     answers = n_more * estimate.n_respondents * estimate.n_items
@@ -460,10 +473,8 @@ def labels_advice(
     correlation would be without that noise, labels are asked for as a scorer takes them that always
     agrees with people. None where labels are not what is missing.
     """
-    metric, same_comparison = (
-        estimate.metric,
-        (e for e in audit.all_estimates if e.other == estimate.other),
-    )
+    metric = estimate.metric
+    same_comparison = (e for e in audit.all_estimates if e.other == estimate.other)
     disattenuated = next(
         (e for e in same_comparison if e.indicator == "criterion.disattenuated"), None
     )
@@ -472,7 +483,8 @@ def labels_advice(
     ]
     if disattenuated is None or len(score_list) < 3 or value >= 1:
         return None
-    scores, labels = np.array(score_list), int(disattenuated.detail.get("paired") or 0)
+    scores = np.array(score_list)
+    labels = int(disattenuated.detail.get("paired") or 0)
     if not labels or scores.min() < 0 or scores.max() > 1 or scores.std() == 0:
         return None
     # labels move r alone; the width of log(1 - r) is that of the respondents, and another study's r
@@ -483,24 +495,23 @@ def labels_advice(
 
     def number(correlation: float) -> float:
         share = (target / correlation) ** 2
-        return noise * share / (1 - share) if share < 1 else math.inf
+        if share < 1:
+            return noise * share / (1 - share)
+        return math.inf
 
     # without labels' noise, as estimated; where that promises nothing, a scorer of people's mind
-    max_labels, true_correlation = (
-        len(scores) * audit.n_items,
-        min(1.0, float(disattenuated.value or 0.0)),
-    )
+    max_labels = len(scores) * audit.n_items
+    true_correlation = min(1.0, float(disattenuated.value or 0.0))
     is_promising = (
         true_correlation > requirement.bound and labels < number(true_correlation) <= max_labels
     )
     n_labels = math.ceil(min(number(true_correlation if is_promising else 1.0), max_labels + 1.0))
     if not labels < n_labels <= max_labels:
         return None
-    clause = (
-        f"and without that the correlation is {disattenuated.value:.3f}"
-        if is_promising
-        else "so that a scorer that always agrees with people may miss this too"
-    )
+    if is_promising:
+        clause = f"and without that the correlation is {disattenuated.value:.3f}"
+    else:
+        clause = "so that a scorer that always agrees with people may miss this too"
     return Advice(
         f"Have people label about {n_labels:,} answers in all, not {labels:,}: a mean over so few"
         f" labels is itself uncertain, {clause}; or change `{requirement.rule}` of"
@@ -510,7 +521,9 @@ def labels_advice(
 
 
 def _as_tuple(items: object) -> tuple[object, ...]:
-    return tuple(items) if isinstance(items, list | tuple) else ()
+    if isinstance(items, list | tuple):
+        return tuple(items)
+    return ()
 
 
 def _grows_with_items(statistic: str, family: str, units: str, requirement: Requirement) -> bool:
@@ -541,11 +554,15 @@ def _required_count(
     v, e, b = (math.atanh(x) if on_fisher_scale else x for x in (value, end, bound))
     margin, half_width = (v - b, v - e) if requirement.at_least is not None else (b - v, e - v)
     # the half-width shrinks with the root of the number
-    return _round_up(n * (half_width / margin) ** 2) if margin > 0 else None
+    if margin > 0:
+        return _round_up(n * (half_width / margin) ** 2)
+    return None
 
 
 def _round_up(number: float) -> int | None:
-    return math.ceil(number - 1e-9) if number < _MAX_ADVISED else None
+    if number < _MAX_ADVISED:
+        return math.ceil(number - 1e-9)
+    return None
 
 
 def missing_interval_advice(estimate: Estimate, interval: str) -> Advice:

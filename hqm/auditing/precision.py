@@ -177,7 +177,9 @@ def _estimate(estimates: Sequence[Estimate], indicator: str) -> Estimate | None:
 
 
 def _value(estimate: Estimate | None) -> float | None:
-    return estimate.value if estimate is not None else None
+    if estimate is not None:
+        return estimate.value
+    return None
 
 
 def _upper_end_factor(clusters: int) -> float:
@@ -289,7 +291,9 @@ def _item_needs(
 
 def _hardness(need: tuple[float, int | None]) -> float:
     """How many items a need takes, for comparing; infinite where no number helps."""
-    return math.inf if need[1] is None else float(need[1])
+    if need[1] is None:
+        return math.inf
+    return float(need[1])
 
 
 def _gap_need(gap: Gap, n_items: int) -> tuple[float, int | None] | None:

@@ -102,7 +102,8 @@ def compare_lead(study: Study) -> Iterator[Check]:
     )
     interval = estimate.intervals[0]
     ends = resampled.confidence_interval
-    tolerance, reason = None, "of few pictures, the ends are those of few draws"
+    tolerance = None
+    reason = "of few pictures, the ends are those of few draws"
     if answers.n_pictures >= MANY_PICTURES:
         tolerance = MAX_INTERVAL_SHIFT * (interval.high - interval.low)
         reason = "both draw pictures; ends move by chance and by the weights that are drawn"
@@ -239,7 +240,8 @@ def compare_intraclass(study: Study) -> Iterator[Check]:
             tables[pair] = pingouin.intraclass_corr(rows, "respondent", "administration", "score")
         statistic = estimate.indicator.rpartition(".")[2]
         row = tables[pair].iloc[_ICC_ROWS[statistic]]
-        name, reason = _ICC_NAMES[statistic], study.sampling_note(estimate)
+        name = _ICC_NAMES[statistic]
+        reason = study.sampling_note(estimate)
         tolerance = None if reason else EXACT
         yield study.check(
             estimate,
@@ -262,7 +264,10 @@ def compare_given_length(study: Study) -> Iterator[Check]:
     import pingouin
 
     for estimate in study.named("pearson_given_length"):
-        pair = study.answers.pair(estimate.first, estimate.other) if study.answers else None
+        if study.answers:
+            pair = study.answers.pair(estimate.first, estimate.other)
+        else:
+            pair = None
         if pair is None:
             continue
         words = [row.words.get(study.audit.reference) for row in study.audit.respondents]
@@ -288,7 +293,10 @@ def compare_over_types(study: Study) -> Iterator[Check]:
     import pingouin
 
     for estimate in study.named("within_respondents"):
-        pair = study.answers.pair(estimate.first, estimate.other) if study.answers else None
+        if study.answers:
+            pair = study.answers.pair(estimate.first, estimate.other)
+        else:
+            pair = None
         if pair is None or study.answers is None:
             continue
         rows = []

@@ -131,7 +131,8 @@ def _reason(read: str, verdict: Verdict) -> str:
     """Return why the two scores differ, as far as the row shows it."""
     if verdict.value is None:
         return f"HQM leaves the answer out of the mean (its state is {verdict.state})"
-    tool_word, hqm_word = read.strip().lower(), verdict.read.strip().lower()
+    tool_word = read.strip().lower()
+    hqm_word = verdict.read.strip().lower()
     if not tool_word or not hqm_word:
         return "the row does not show what the tool read"
     if tool_word == hqm_word:
@@ -234,7 +235,9 @@ def _matrix(
 
 def _recorded(detail: Mapping[str, Any]) -> Mapping[str, Any]:
     recorded = detail.get(RECORDED)
-    return recorded if isinstance(recorded, Mapping) else {}
+    if isinstance(recorded, Mapping):
+        return recorded
+    return {}
 
 
 def _by_scores(benchmark: Benchmark, judge: str, detail: Mapping[str, Any]) -> Verdict:

@@ -115,14 +115,19 @@ def find_remedies(audit: BenchmarkAudit) -> tuple[Remedy, ...]:
 
 def _share(audit: BenchmarkAudit, items: float) -> float | None:
     """Return what so many items weigh in a score that is a mean over items."""
-    return min(1.0, items / audit.n_items) if audit.n_items else None
+    if audit.n_items:
+        return min(1.0, items / audit.n_items)
+    return None
 
 
 def _keys(audit: BenchmarkAudit) -> Iterator[Remedy]:
     keys = wrong_keys(audit)
     if not keys.has_wrong_keys:
         return
-    expected = keys.expected if keys.expected is not None and keys.expected >= 1 else None
+    if keys.expected is not None and keys.expected >= 1:
+        expected = keys.expected
+    else:
+        expected = None
     count = len(keys.contradicted) or max(round(expected or 0), keys.count)
     if expected is None and keys.stands_out and not keys.contradicted:
         # the list is longer than what tests of single keys name, and gives no number
@@ -372,7 +377,9 @@ def _compare_with_goal(audit: BenchmarkAudit, indicator: str, policy: Policy) ->
     if interval.low >= goal:
         return "fine"
     # an upper end that does not exist is not below the goal, which NaN compares as too
-    return "look" if interval.high < goal else "not_shown"
+    if interval.high < goal:
+        return "look"
+    return "not_shown"
 
 
 def _repeat(audit: BenchmarkAudit, precision: TotalPrecision, policy: Policy) -> AnswerCode:
@@ -384,7 +391,9 @@ def _repeat(audit: BenchmarkAudit, precision: TotalPrecision, policy: Policy) ->
     limit = policy.precision.error
     if precision.within(precision.run_error_high, limit):
         return "fine"
-    return "not_shown" if precision.within(precision.run_error, limit) is not False else "look"
+    if precision.within(precision.run_error, limit) is not False:
+        return "not_shown"
+    return "look"
 
 
 def _more(forecast: MoreItems) -> AnswerCode:
@@ -393,7 +402,9 @@ def _more(forecast: MoreItems) -> AnswerCode:
         return "not_measured"
     need = forecast.need("difference")
     is_enough = need is not None and need.items == 0
-    return "fine" if is_enough and not forecast.types and not forecast.unhelped else "look"
+    if is_enough and not forecast.types and not forecast.unhelped:
+        return "fine"
+    return "look"
 
 
 def _wording(audit: BenchmarkAudit, policy: Policy) -> AnswerCode:
@@ -430,7 +441,9 @@ def _wording_code(audit: BenchmarkAudit, row: BudgetRow, policy: Policy) -> Answ
     if not (-limit <= row.low and row.high <= limit):
         return "not_shown"
     is_order_kept = row.half is not None and row.half <= policy.precision.difference * scale
-    return "fine" if is_order_kept else "look"
+    if is_order_kept:
+        return "fine"
+    return "look"
 
 
 def shift_margin(policy: Policy) -> float:
@@ -458,7 +471,9 @@ def _separate(audit: BenchmarkAudit, policy: Policy) -> AnswerCode:
     shown = n_shown / len(contrasts) if contrasts else share.value
     if shown == 1:
         return "fine"
-    return "look" if shown > 0 else "not_shown"
+    if shown > 0:
+        return "look"
+    return "not_shown"
 
 
 def _examined(audit: BenchmarkAudit) -> AnswerCode:
@@ -471,7 +486,9 @@ def _examined(audit: BenchmarkAudit) -> AnswerCode:
         find_estimate(audit, "items.reading_list"),
     )
     searched = any(e is not None and e.status == "ok" for e in (tested, listed))
-    return "fine" if searched else "not_measured"
+    if searched:
+        return "fine"
+    return "not_measured"
 
 
 def _state(

@@ -125,7 +125,9 @@ def jackknife_rows(records: Iterable[JackknifeRecord]) -> dict[str, Any]:
                 "respondents": respondents,
             }
         )
-    return {"clusters": clusters, "records": rows} if rows else {}
+    if rows:
+        return {"clusters": clusters, "records": rows}
+    return {}
 
 
 def _scores_row(score: float, replicates: Array) -> dict[str, Any]:
@@ -183,7 +185,9 @@ def _values(row: Mapping[str, Any]) -> Array:
 
 
 def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)
+    if value is None:
+        return math.nan
+    return float(value)
 
 
 # --- variance components of all administrations together ---

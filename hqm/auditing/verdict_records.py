@@ -199,7 +199,8 @@ def _compare_records(
     ]
     answers = n_changed = 0
     for cell in cells:
-        first, second = unpack_verdicts(before.verdicts[cell]), unpack_verdicts(now.verdicts[cell])
+        first = unpack_verdicts(before.verdicts[cell])
+        second = unpack_verdicts(now.verdicts[cell])
         if first.shape[1] != second.shape[1]:
             continue
         for k, other in rows:
@@ -219,7 +220,8 @@ def _least_changes(
     differences = [states_now.get(s, 0) - states.get(s, 0) for s in {**states, **states_now}]
     moved = sum(difference for difference in differences if difference > 0)
     n_scored = sum(states.get(state, 0) for state in ("ok", "truncated"))
-    first, second = scores.get("accuracy"), scores_now.get("accuracy")
+    first = scores.get("accuracy")
+    second = scores_now.get("accuracy")
     if first is None or second is None:
         return moved or int(dict(scores) != dict(scores_now))
     return moved or math.ceil(abs(second - first) * n_scored - 1e-6)

@@ -650,7 +650,9 @@ class Benchmark(Adapter):
     def calibration(self) -> Calibration | None:
         """How answers to a short form become scores on the full scale; else None."""
         name = self.card.shortened.calibration
-        return read_calibration(self.data / name) if name else None
+        if name:
+            return read_calibration(self.data / name)
+        return None
 
     @property
     def parallel_form(self) -> Form:
@@ -681,7 +683,10 @@ class Benchmark(Adapter):
 
     def question_text(self, item: Item) -> str:
         """Return what a respondent is given: question, options, and the card's words round them."""
-        text = render_options(item.prompt, item.options) if item.options else item.prompt
+        if item.options:
+            text = render_options(item.prompt, item.options)
+        else:
+            text = item.prompt
         return f"{self.card.prompt.prefix}{text}{self.card.prompt.suffix}"
 
     def prompt(self, name: str) -> str:

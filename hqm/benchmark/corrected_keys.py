@@ -93,7 +93,10 @@ def read_key(path: Path | str, benchmark: Benchmark, full_form: Form | None = No
         )
     form = full_form or benchmark.original
     path = Path(path)
-    files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES) if path.is_dir() else [path]
+    if path.is_dir():
+        files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES)
+    else:
+        files = [path]
     targets: dict[str, Any] = {}
     omitted: list[str] = []
     for file in files:
@@ -167,7 +170,9 @@ def _marked_target(record: Mapping[str, Any], item: Item, location: str) -> str:
         case "keep":
             return str(item.target)
     if not target and item.task == "yes_no":
-        return "no" if item.target == "yes" else "yes"
+        if item.target == "yes":
+            return "no"
+        return "yes"
     if not target or _valid_target(target, item, location) == item.target:
         raise DataError(
             f"the key of {item.id} is marked as wrong, and no other one is given",
@@ -236,7 +241,9 @@ def _target(record: Mapping[str, Any], location: str) -> str:
     """The right answer that a record gives, as it is written; empty to leave the item out."""
     for name in _TARGETS:
         if name in record:
-            return "" if record[name] is None else str(record[name])
+            if record[name] is None:
+                return ""
+            return str(record[name])
     field_names = ", ".join(map(repr, record))
     raise DataError(
         f"none of the fields {', '.join(_TARGETS)} is there (there are {field_names})",

@@ -233,7 +233,9 @@ def _licence(name: str) -> str:
     """
     # "CC-BY-4.0" is an identifier, "non-commercial use" a description
     plain = name.replace("-", "").replace(".", "").isalnum()
-    return f"https://spdx.org/licenses/{name}.html" if plain else name
+    if plain:
+        return f"https://spdx.org/licenses/{name}.html"
+    return name
 
 
 def _release(card: Card) -> list[dict[str, Any]]:

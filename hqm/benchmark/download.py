@@ -394,7 +394,9 @@ class _DerivedFiles:
         """The path of a derived file, or of its alternative where only that exists."""
         target = self.folder / safe_name(file.path)
         alternative = target.with_name(file.instead) if file.instead else target
-        return alternative if alternative.is_file() and not target.exists() else target
+        if alternative.is_file() and not target.exists():
+            return alternative
+        return target
 
     def _has(self, copy: Path, file: SourceFile) -> bool:
         """Whether a copy has a file or its alternative."""
@@ -408,7 +410,9 @@ class _DerivedFiles:
             record = json.loads((self.folder / RECORD).read_text("utf-8"))
         except (OSError, ValueError):
             return {}
-        return record if isinstance(record, dict) else {}
+        if isinstance(record, dict):
+            return record
+        return {}
 
     def _is_current(self, file: SourceFile) -> bool:
         """Whether a derived file is as it was written, from inputs with the pinned checksums."""

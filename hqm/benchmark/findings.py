@@ -624,7 +624,9 @@ def shown_picture(item: Item, has_pictures: bool) -> str:
     if item.image or has_pictures:
         return item.image or ""
     unknown = not item.prompt.strip() or _ABOUT_A_PICTURE.search(item.prompt)
-    return f"item {item.id}" if unknown else ""
+    if unknown:
+        return f"item {item.id}"
+    return ""
 
 
 def check_form(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Finding]:
@@ -779,4 +781,6 @@ def findings_csv(benchmarks: Iterable[tuple[str, Iterable[Mapping[str, Any]]]]) 
 def _text(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return "|".join(map(str, value))
-    return "" if value is None else str(value)
+    if value is None:
+        return ""
+    return str(value)

@@ -151,7 +151,8 @@ def _inspect(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> None:
             for item in form.items
         )
         write_records(folder / f"{form.name}.jsonl", rows)
-    generation, name = benchmark.card.generation, benchmark.name
+    generation = benchmark.card.generation
+    name = benchmark.name
     program = _INSPECT.format(
         title=benchmark.card.title,
         name=name,
@@ -165,7 +166,8 @@ def _inspect(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> None:
 
 def _lmms_eval(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> None:
     pa = pyarrow_library()
-    generation, name = benchmark.card.generation, benchmark.name
+    generation = benchmark.card.generation
+    name = benchmark.name
     # the schema that the library `datasets` writes beside an image column, so that it decodes the
     # pictures
     texts = ("id", "form", "prompt", "target", "type", "part", "cluster")
@@ -201,14 +203,17 @@ def _lmms_eval(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Non
 
 def _version(benchmark: Benchmark) -> str:
     number = re.match(r"\d+(?:\.\d+)?", benchmark.card.version)
-    return number[0] if number else "0"
+    if number:
+        return number[0]
+    return "0"
 
 
 def asked_row(benchmark: Benchmark, item: Item, form: Form) -> dict[str, Any]:
     """Return what a tool asks of an item: id, form, the whole question, and the right answer."""
-    target = (
-        item.target if isinstance(item.target, str) else json.dumps(item.target, ensure_ascii=False)
-    )
+    if isinstance(item.target, str):
+        target = item.target
+    else:
+        target = json.dumps(item.target, ensure_ascii=False)
     return {
         "id": item.id,
         "form": form.name,

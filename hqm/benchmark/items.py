@@ -58,11 +58,9 @@ def read_items(card: Card, data: Path) -> Form:
 
 def id_twice(first: str, item: str) -> str:
     """The sentence about two items whose ids are one, or look the same."""
-    return (
-        f"the id {item!r} stands twice"
-        if first == item
-        else f"the ids {first!r} and {item!r} look the same"
-    )
+    if first == item:
+        return f"the id {item!r} stands twice"
+    return f"the ids {first!r} and {item!r} look the same"
 
 
 def item_of(record: Mapping[str, Any], card: Card, location: str) -> Item:
@@ -272,7 +270,10 @@ def _check_short(target: Any, location: str) -> None:
     """Refuse a right answer that no short answer can name."""
     targets = target if isinstance(target, list) else [target]
     if not targets or not all(_is_short(answer) for answer in targets):
-        fault = "it has no target" if target in (None, "", []) else f"the target is {target!r:.60}"
+        if target in (None, "", []):
+            fault = "it has no target"
+        else:
+            fault = f"the target is {target!r:.60}"
         raise DataError(
             fault,
             location=location,
@@ -327,9 +328,10 @@ def select_part(form: Form, part: str, benchmark: str) -> Form:
     part_form = form.select_part(part)
     if not part_form.items:
         parts = list(dict.fromkeys(item.part for item in form.items if item.part))
-        remedy = (
-            f"Its parts are {', '.join(parts)}." if parts else "It has no parts: leave --part out."
-        )
+        if parts:
+            remedy = f"Its parts are {', '.join(parts)}."
+        else:
+            remedy = "It has no parts: leave --part out."
         raise UsageError(
             f"{benchmark} has no part {part!r}", remedy=remedy, name=part, choices=parts
         )

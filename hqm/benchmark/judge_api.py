@@ -35,7 +35,9 @@ def judge_name(label: str, asking: int) -> str:
     >>> judge_name("openai/gpt-4o", 0), judge_name("openai/gpt-4o", 1)
     ('openai/gpt-4o', 'openai/gpt-4o#1')
     """
-    return f"{label}{ASKING_SEPARATOR}{asking}" if asking else label
+    if asking:
+        return f"{label}{ASKING_SEPARATOR}{asking}"
+    return label
 
 
 def parse_judge(name: str) -> tuple[str, int]:
@@ -45,7 +47,9 @@ def parse_judge(name: str) -> tuple[str, int]:
     (('rule', 0), ('openai/gpt-4o', 1))
     """
     label, _, asking = name.rpartition(ASKING_SEPARATOR)
-    return (label, int(asking)) if label and asking.isdecimal() else (name, 0)
+    if label and asking.isdecimal():
+        return (label, int(asking))
+    return (name, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,4 +247,6 @@ def as_number(mark: str) -> float | None:
         value = float(mark)
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
+    if math.isfinite(value):
+        return value
+    return None

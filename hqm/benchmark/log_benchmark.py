@@ -89,7 +89,9 @@ class LogBenchmark(Benchmark):
         """The form that rules make; an empty one where the log's answers are audited, as no
         respondent was asked it.
         """
-        return Form(PARALLEL, ()) if self.included_recordings else super().parallel(form)
+        if self.included_recordings:
+            return Form(PARALLEL, ())
+        return super().parallel(form)
 
     @property
     def design(self) -> str:
@@ -160,7 +162,9 @@ class LogBenchmark(Benchmark):
     def audited(self) -> tuple[Metric, ...]:
         """The first few scores over all questions."""
         overall_metrics = [metric for metric in self.metrics if not metric.subset]
-        return tuple(overall_metrics[:_MOST_AUDITED]) if self._metrics else super().audited
+        if self._metrics:
+            return tuple(overall_metrics[:_MOST_AUDITED])
+        return super().audited
 
     def subsets(self, item: Item) -> Sequence[str]:
         """The item's type and part, and the scores that only some questions have."""
@@ -317,7 +321,9 @@ def questions_of_logs(text: str, *, with_pictures: bool) -> Source | None:
 def _task_name(row: Row, stem: str) -> str:
     """A tool's name of the benchmark, without the form that `hqm export` appends."""
     name = row.task or stem
-    return name.removesuffix(f"_{row.form}") if row.form else name
+    if row.form:
+        return name.removesuffix(f"_{row.form}")
+    return name
 
 
 def _plain_name(task: str) -> str:
@@ -336,7 +342,8 @@ def _common_name(paths: Sequence[str]) -> str:
 def _free_name(task: str, names: dict[str, str]) -> str:
     """A name for commands and signatures, which no other task of these logs has."""
     plain = _plain_name(task)
-    name, number = plain, 1
+    name = plain
+    number = 1
     while name in names:
         number += 1
         name = f"{plain}_{number}"
@@ -389,7 +396,9 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
 def _first_form(logs: Sequence[Log]) -> str:
     """The form that is taken as the original one: the form without a name, else the first."""
     names = list(dict.fromkeys(row.form for log in logs for row in log.rows))
-    return "" if "" in names or ORIGINAL in names else names[0]
+    if "" in names or ORIGINAL in names:
+        return ""
+    return names[0]
 
 
 # --- the rows of one answer, and the question that each is about ---
@@ -479,7 +488,10 @@ def _merge_judges(logs: Sequence[Log]) -> list[Log]:
     indices: dict[frozenset[tuple[Any, ...]], int] = {}
     for log in logs:
         judged = all(row.judge for row in log.rows)
-        index = indices.setdefault(answers_of(log), len(joined)) if judged else len(joined)
+        if judged:
+            index = indices.setdefault(answers_of(log), len(joined))
+        else:
+            index = len(joined)
         if index < len(joined):
             joined[index] = replace(joined[index], rows=(*joined[index].rows, *log.rows))
         else:
@@ -624,7 +636,10 @@ def _notes_on_targets(form: Form, metrics: Sequence[Metric]) -> Iterator[str]:
     """A note on the items without a right answer, where others have one and it is asked for."""
     without = [item.id for item in form.items if item.target in (None, "")]
     if not metrics and 0 < len(without) < len(form):
-        count = "1 item has" if len(without) == 1 else f"{len(without)} items have"
+        if len(without) == 1:
+            count = "1 item has"
+        else:
+            count = f"{len(without)} items have"
         yield f"{count} no right answer and no score: {summarize_rows(without)}"
 
 

@@ -135,7 +135,8 @@ def with_item_ids(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
     """
     if all(log.tool == TABLE for log in logs):
         _check_answered_once(logs)
-    key_name, keyed = "", []
+    key_name = ""
+    keyed = []
     is_table = all(log.tool == TABLE for log in logs)
     for name, key in _KEYS.items():
         if is_table and name == "row number in the tool's data":
@@ -358,7 +359,9 @@ def _filled(first: Row, second: Row) -> Row:
     """A row with its missing fields from another one about the same question."""
     fields = ("question", "image", "pictures", "video", "parts", "key", "options", "cluster")
     lacking = {name: getattr(second, name) for name in fields if not getattr(first, name)}
-    return replace(first, **lacking) if any(lacking.values()) else first
+    if any(lacking.values()):
+        return replace(first, **lacking)
+    return first
 
 
 def _task(rows: Sequence[Row]) -> Task:
@@ -371,7 +374,9 @@ def _task(rows: Sequence[Row]) -> Task:
         return "yes_no"
     if tasks["choice"]:
         return "choice"
-    return "vqa" if tasks["vqa"] or tasks["yes_no"] else "caption"
+    if tasks["vqa"] or tasks["yes_no"]:
+        return "vqa"
+    return "caption"
 
 
 def _item(
@@ -439,4 +444,6 @@ _MIN_WORD_CHARS = 4
 
 def form_name(row: Row, first_form: str) -> str:
     """Return the name of the form that a row was asked in."""
-    return ORIGINAL if row.form in ("", ORIGINAL, first_form) else row.form
+    if row.form in ("", ORIGINAL, first_form):
+        return ORIGINAL
+    return row.form

@@ -346,7 +346,8 @@ def _options(
                 location=location,
                 remedy="Write a list of options, or one text with | between them.",
             )
-        cell, names = texts, tuple(str(label).strip() for label in labels)
+        cell = texts
+        names = tuple(str(label).strip() for label in labels)
     if not isinstance(cell, (list, tuple)):
         raise DataError(
             f"the options are {cell!r:.60}, which is no list",
@@ -436,9 +437,10 @@ def letter_of(
 ) -> str:
     """The letter of the right option."""
     if len(options) < 2:
-        fault = (
-            "there are no options" if not options else f"there is one option, {options[0]!r:.80}"
-        )
+        if not options:
+            fault = "there are no options"
+        else:
+            fault = f"there is one option, {options[0]!r:.80}"
         raise DataError(
             fault,
             location=options_location,
@@ -450,7 +452,8 @@ def letter_of(
             location=location,
             remedy="Write an option or its letter, or remove the row.",
         )
-    text, letters = str(target).strip(), tuple(LETTERS[: len(options)])
+    text = str(target).strip()
+    letters = tuple(LETTERS[: len(options)])
     if zero_based:
         return letters[int(text)]
     if text in names:
@@ -607,7 +610,10 @@ def _draft(number: int, row: SourceRow, choice: ColumnChoice, gathered: Gathered
             location=row.cell_location(choice.column("prompt")),
             remedy="Write it, or remove the row.",
         )
-    image_cell = row.cells[choice.fields["image"]] if "image" in choice.fields else None
+    if "image" in choice.fields:
+        image_cell = row.cells[choice.fields["image"]]
+    else:
+        image_cell = None
     image = gathered.take(image_cell, row, choice.column("image"))
     # the pictures are written: what is kept of the row is its place and the cell that others may
     # refer to
@@ -673,7 +679,10 @@ def _assign_pictures(
     pictures: list[str | None] = [None] * len(drafts)
     for i, draft in enumerate(drafts):
         with faults.collect(draft.row):
-            image = _resolve_image(draft, by_index, choice) if gathered.packed else draft.image
+            if gathered.packed:
+                image = _resolve_image(draft, by_index, choice)
+            else:
+                image = draft.image
             pictures[i] = (
                 gathered.resolve_name(image.text, draft.row, column)
                 if isinstance(image, Name)
@@ -733,7 +742,9 @@ def _use_of_types(drafts: Sequence[_Draft], choice: ColumnChoice) -> str:
     if not unknown:
         return "type"
     if len(unknown) == len(labelled) and "type" not in choice.specified:
-        return "" if "part" in choice.fields else "part"
+        if "part" in choice.fields:
+            return ""
+        return "part"
     column = choice.column("type")
     raise DataError(
         f"{unknown[0].fields['type']!r:.80} is no hallucination type"

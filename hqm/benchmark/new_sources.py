@@ -97,11 +97,10 @@ class Source:
         """
         unknown = [split for split in splits if split not in self.splits]
         if unknown:
-            remedy = (
-                f"Its splits are {', '.join(self.splits)}."
-                if self.splits
-                else "It has none: leave --split out."
-            )
+            if self.splits:
+                remedy = f"Its splits are {', '.join(self.splits)}."
+            else:
+                remedy = "It has none: leave --split out."
             raise UsageError(f"there is no split {unknown[0]!r}", location=self.name, remedy=remedy)
         return Source(
             self.name, tuple(file for file in self.files if file.split in splits), self.dataset_info
@@ -149,7 +148,9 @@ def open_source(text: str) -> Source:
     if is_hub(text):
         name = HubName.parse(text)
         source = _of_tree(hub_tree(text, name), name.config)
-        return source.select_splits(name.split.split("+")) if name.split else source
+        if name.split:
+            return source.select_splits(name.split.split("+"))
+        return source
     if "://" in text:
         raise UsageError(
             "only datasets of the Hugging Face hub are fetched",
@@ -225,7 +226,10 @@ class RowFaults:
         for same_kind in sorted(kinds.values(), key=lambda same_kind: -len(same_kind)):
             locations = [fault.location.rpartition(": ")[2] for fault in same_kind[1:3]]
             ellipsis = ["..."] if len(same_kind) > 3 else []
-            repeats = f" (also {'; '.join([*locations, *ellipsis])})" if locations else ""
+            if locations:
+                repeats = f" (also {'; '.join([*locations, *ellipsis])})"
+            else:
+                repeats = ""
             listed.append(
                 f"{len(same_kind)}: {same_kind[0].location}: {same_kind[0].message}{repeats}"
             )
@@ -338,7 +342,9 @@ class GatheredPictures:
         if is_packed(text):
             self.packed = True
             return self._write(_decoded(text, location), location)
-        return Name(text) if text else None
+        if text:
+            return Name(text)
+        return None
 
     def resolve_name(self, name: str, row: SourceRow, column: str) -> str:
         """The name under which the picture of this path, zip member or address stands.
@@ -356,11 +362,10 @@ class GatheredPictures:
         if key not in self._by_source:
             try:
                 checked_name = safe_name(name, location)
-                path = (
-                    self.images.path(checked_name)
-                    if self.images
-                    else image_path(row.folder, checked_name)
-                )
+                if self.images:
+                    path = self.images.path(checked_name)
+                else:
+                    path = image_path(row.folder, checked_name)
                 if path.stat().st_size > MAX_BYTES:
                     raise ImageError(
                         f"the picture has {path.stat().st_size >> 20} MiB, more than"
@@ -467,4 +472,6 @@ def _bytes_of(value: dict[str, Any], location: str) -> Any:
         raise DataError(
             "its bytes are no bytes", location=location, remedy="Write the picture's bytes."
         )
-    return path if content is None else content
+    if content is None:
+        return path
+    return content

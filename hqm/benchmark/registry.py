@@ -184,7 +184,9 @@ def folder_of_card(name: str) -> str:
     ('signs', 'pope')
     """
     path = Path(name)
-    return str(path.parent) if path.name == "card.toml" else name
+    if path.name == "card.toml":
+        return str(path.parent)
+    return name
 
 
 def load_all(name: str, *, fitting: bool = False, **settings: Any) -> list[Benchmark]:
@@ -252,7 +254,8 @@ def load(
     if path.suffix == ".py":
         adapter, its_card, folder = _from_file(path)
     elif (path / "card.toml").is_file():
-        its_card, folder = Card.load(path / "card.toml"), path
+        its_card = Card.load(path / "card.toml")
+        folder = path
         adapter = _adapter_in_folder(its_card, path / "adapter.py")
     elif (shipped() / name / "card.toml").is_file():
         folder = shipped() / name
@@ -345,7 +348,9 @@ def _adapter_in_folder(card: Card, path: Path) -> type[Benchmark]:
     names.
     """
     if not card.adapter:
-        return _class_of(_import_file(path)) if path.is_file() else Benchmark
+        if path.is_file():
+            return _class_of(_import_file(path))
+        return Benchmark
     if path.is_file():
         raise CardError(
             f"its card names the adapter {card.adapter!r}, and there is an adapter.py beside it",
@@ -408,7 +413,9 @@ def _class_of(module: ModuleType) -> type[Benchmark]:
             location=module.__name__,
             remedy="Define one benchmark in each file.",
         )
-    return classes[0] if classes else Benchmark
+    if classes:
+        return classes[0]
+    return Benchmark
 
 
 def _from_entry_point(name: str) -> tuple[type[Benchmark], Card, Path]:
@@ -437,7 +444,9 @@ def log_path(name: str) -> Path:
     folder has no such file.
     """
     path = Path(name)
-    return example_folder() if name == EXAMPLE and not path.exists() else path
+    if name == EXAMPLE and not path.exists():
+        return example_folder()
+    return path
 
 
 def is_log(name: str) -> bool:
@@ -501,5 +510,8 @@ def unknown_benchmark(name: str) -> UsageError:
 def _from_module(module: ModuleType, name: str) -> tuple[type[Benchmark], Card, Path]:
     folder = Path(module.__file__ or ".").parent
     data = getattr(module, "CARD", None)
-    its_card = Card.parse(data, name) if isinstance(data, dict) else Card.load(folder / "card.toml")
+    if isinstance(data, dict):
+        its_card = Card.parse(data, name)
+    else:
+        its_card = Card.load(folder / "card.toml")
     return _class_of(module), its_card, folder

@@ -358,13 +358,16 @@ def _administer_until(session: Session) -> tuple[bool, list[str]]:
     """Ask until the rule of `--until` is met; the result is that of `_administer`."""
     from hqm.commands.session import ASKING
 
-    quiet, extension = session.options.output.quiet, load_extension(ASKING, "--until", "an option")
+    quiet = session.options.output.quiet
+    extension = load_extension(ASKING, "--until", "an option")
     with interruption(quiet, is_idle) as stop:
         runs = extension.run_until(session, stop, quiet=quiet)
-    complete, errors = True, list[str]()
+    complete = True
+    errors = list[str]()
     for run in runs:
         all_answered, run_errors = _tell(session, run.outcome, run.jobs, stop, " so far")
-        complete, errors = complete and all_answered, errors + run_errors
+        complete = complete and all_answered
+        errors = errors + run_errors
         extension.print_run(run)
     return complete, errors
 
@@ -411,7 +414,10 @@ def _tell(
 def _end_at_the_bound(session: Session, state: str) -> NoReturn:
     """End a command that has reached a bound; print what it spent and how to go on."""
     budget = session.budget
-    advice = "in" if budget.is_hopeless else "or continue with the same bound by"
+    if budget.is_hopeless:
+        advice = "in"
+    else:
+        advice = "or continue with the same bound by"
     print(
         f"hqm: {budget.reached} is reached: this command took {budget.spent()}; {state}. "
         f"Raise the bound{'' if budget.is_hopeless else ','} {advice}\n  {command()}",
@@ -472,7 +478,10 @@ def print_summary(result: Audit, folder: Path) -> None:
             if (sentence := advice_on_cut(counts))
         }
     )
-    suffix = f" So with {len(advice) - 1} other administrations." if len(advice) > 1 else ""
+    if len(advice) > 1:
+        suffix = f" So with {len(advice) - 1} other administrations."
+    else:
+        suffix = ""
     single = len(result.audits) == 1
     print_lines(
         f"\n{cards.brief(result.audits[0], width())}"
@@ -486,12 +495,16 @@ def print_summary(result: Audit, folder: Path) -> None:
 
 def _benchmarks_summary(audits: Sequence[BenchmarkAudit]) -> str:
     """Return the headline of several benchmarks together, and a line or verdict for each."""
-    line_width, sentences = width(), importlib.import_module("hqm.reports.pages.sentences")
+    line_width = width()
+    sentences = importlib.import_module("hqm.reports.pages.sentences")
     cards = importlib.import_module("hqm.reports.pages.benchmark_card")
     headlines = [sentences.headline(audited) for audited in audits]
     lines = [textwrap.fill(sentences.joint_sentence(audits, headlines), line_width)]
     title_width = max(len(audited.title) for audited in audits)
-    n_shown = len(audits) if len(audits) <= _MAX_BENCHMARKS else _MAX_BENCHMARKS - 1
+    if len(audits) <= _MAX_BENCHMARKS:
+        n_shown = len(audits)
+    else:
+        n_shown = _MAX_BENCHMARKS - 1
     for audited, head in zip(audits[:n_shown], headlines, strict=False):
         marks = "  ".join(
             f"{sentences.STATUS_SYMBOLS[answer.code]} {cards.QUESTION_SHORT_NAMES[answer.question]}"

@@ -245,7 +245,9 @@ def comparison_of(
 def _loaded(audit: Audit | BenchmarkAudit | str | Path) -> Audit | BenchmarkAudit:
     from hqm.auditing.audit import Audit
 
-    return Audit.load(find_audit(Path(audit))) if isinstance(audit, (str, Path)) else audit
+    if isinstance(audit, (str, Path)):
+        return Audit.load(find_audit(Path(audit)))
+    return audit
 
 
 def _reread_store(

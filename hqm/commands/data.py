@@ -201,7 +201,8 @@ def check(
     from hqm.lint import Selection, lint_benchmarks
 
     selection = Selection.from_options(select, ignore)
-    item_options, key = options.material, options.reading.key
+    item_options = options.material
+    key = options.reading.key
     if key is not None and len(benchmarks) != 1:
         raise UsageError(
             "a corrected key belongs to one benchmark",
@@ -316,7 +317,8 @@ def forms(
         names = [form] if number is None else wordings_of(member.card.task, number)[1:]
         for name in names:
             parallel = form_named(member, name)
-            original, part = member.original, options.material.part
+            original = member.original
+            part = options.material.part
             if part:
                 original = select_part(original, part, member.name)
                 part_items = original.by_id

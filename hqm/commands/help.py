@@ -199,7 +199,10 @@ def every_command(program: Any) -> dict[str, Any]:
     """
     commands: dict[str, Any] = {}
     for name, command in program.commands.items():
-        subcommands = every_command(command) if hasattr(command, "commands") else {}
+        if hasattr(command, "commands"):
+            subcommands = every_command(command)
+        else:
+            subcommands = {}
         commands |= {
             f"{name} {subname}": subcommand for subname, subcommand in subcommands.items()
         } or {name: command}

@@ -349,11 +349,15 @@ def report(
 def _as_audit(audit: Audit | BenchmarkAudit | str | Path) -> Audit:
     if isinstance(audit, BenchmarkAudit):
         return Audit((audit,))
-    return audit if isinstance(audit, Audit) else Audit.load(find_audit(Path(audit)))
+    if isinstance(audit, Audit):
+        return audit
+    return Audit.load(find_audit(Path(audit)))
 
 
 def _benchmark_or_name(benchmark: Benchmark | str | Path) -> Benchmark | str:
-    return benchmark if isinstance(benchmark, Benchmark) else str(benchmark)
+    if isinstance(benchmark, Benchmark):
+        return benchmark
+    return str(benchmark)
 
 
 def from_logs(
@@ -467,4 +471,6 @@ def _open_store(store: Store | str | Path | None, writes: bool) -> AbstractConte
         return nullcontext(store)
     if store is None:
         return Store(":memory:")
-    return writable(Path(store)) if writes else readable(Path(store))
+    if writes:
+        return writable(Path(store))
+    return readable(Path(store))

@@ -128,7 +128,8 @@ class Report(Hooks):
     async def on_run_end(self, data: RunEnd) -> None:
         """Write the report; its sentences go to the terminal."""
         logs = [log.location for log in data.logs if log.location]
-        folder, policy = os.environ[REPORT], os.environ.get(POLICY)
+        folder = os.environ[REPORT]
+        policy = os.environ.get(POLICY)
         program = [sys.executable, "-m", "hqm"]
         subprocess.run([*program, "audit", *logs, "--out", folder, "--quiet"], check=False)
         if policy:

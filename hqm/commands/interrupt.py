@@ -79,7 +79,8 @@ def interruption(
     def ask(number: int, _frame: FrameType | None) -> None:
         if number == signal.SIGINT and (request.is_requested or is_idle()):
             raise KeyboardInterrupt
-        request.is_requested, request.signal_number = True, number
+        request.is_requested = True
+        request.signal_number = number
         if not quiet:
             print(
                 "hqm: stopping after the batch in hand; Ctrl-C again stops at once.",
@@ -130,11 +131,10 @@ def leave(status: int, sentence: str = "") -> NoReturn:
             stream.flush()
     with suppress(OSError):
         text = f"{sentence}\n" if sentence else ""
-        cursor = (
-            "\x1b[?25h"
-            if os.isatty(2) and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
-            else ""
-        )
+        if os.isatty(2) and os.environ.get("TERM", "dumb") not in ("dumb", "unknown"):
+            cursor = "\x1b[?25h"
+        else:
+            cursor = ""
         os.write(2, f"{cursor}{text}".encode())
     os._exit(status)
 

@@ -110,7 +110,8 @@ def _print(report: Report) -> None:
 
 def _libraries(report: Report) -> None:
     """The requirements of HQM and of its extras, as the installed package states them."""
-    folder, python = str(Path(__file__).resolve().parent.parent), platform.python_version()
+    folder = str(Path(__file__).resolve().parent.parent)
+    python = platform.python_version()
     required = _requirements()
     # what is declared is compared with what is installed, without importing anything
     versions = {
@@ -159,7 +160,8 @@ def _requirements() -> dict[str, dict[str, bool]]:
 
     required: dict[str, dict[str, bool]] = {}
     for requirement in map(Requirement, importlib.metadata.requires("hqm-audit") or ()):
-        marker, installed = requirement.marker, installed_version(requirement.name)
+        marker = requirement.marker
+        installed = installed_version(requirement.name)
         fits = installed is not None and requirement.specifier.contains(installed, prereleases=True)
         for extra in ("", *EXTRAS):
             needs_extra = marker is not None and "extra" in str(marker)
@@ -176,7 +178,10 @@ def _models(report: Report) -> None:
     report.data["torch"] = {"version": version, "device": device, "gpus": gpus}
     gpu_counts = [f"{count} x {name}" for name, count in Counter(gpus).items()]
     runs = ", ".join(gpu_counts) or f"no GPU: models run on {device}"
-    state = f"{version}, {runs}" if version else "not installed, so no hf/ model runs here"
+    if version:
+        state = f"{version}, {runs}"
+    else:
+        state = "not installed, so no hf/ model runs here"
     program = os.environ.get("HQM_VLLM") or shutil.which("vllm")
     report.data["vllm"] = program
     report.lines += [
@@ -274,7 +279,10 @@ def _release_state(card: Card, root: Path) -> dict[str, Any]:
     if not folder.is_dir():
         return {"state": "missing", "folder": str(folder), "missing": missing, "pictures": True}
     pictures = folder / card.data.images
-    has_pictures = any(pictures.iterdir()) if pictures.is_dir() else pictures.is_file()
+    if pictures.is_dir():
+        has_pictures = any(pictures.iterdir())
+    else:
+        has_pictures = pictures.is_file()
     state = "incomplete" if missing else "complete"
     return {"state": state, "folder": str(folder), "missing": missing, "pictures": has_pictures}
 
@@ -318,16 +326,19 @@ def _probe_server(url: str, timeout: float) -> dict[str, Any]:
     from urllib.error import HTTPError
     from urllib.request import ProxyHandler, build_opener
 
-    reachable, models = False, list[str]()
+    reachable = False
+    models = list[str]()
     # a server is reached directly, as respondents reach it, and not by the proxy of a browser
     opener = build_opener(ProxyHandler({}))
     try:
         with opener.open(f"{url.rstrip('/')}/models", timeout=timeout) as reply:
             models = [str(model.get("id")) for model in json.load(reply)["data"]]
         suffix = f" and {len(models) - 3} more" if len(models) > 3 else ""
-        reachable, state = True, f"it has {', '.join(models[:3]) or 'no model'}{suffix}"
+        reachable = True
+        state = f"it has {', '.join(models[:3]) or 'no model'}{suffix}"
     except HTTPError as error:
-        reachable, state = error.code in (401, 403), "it is there, and wants a key"
+        reachable = error.code in (401, 403)
+        state = "it is there, and wants a key"
         if not reachable:
             state = f"it answers {error.code}: does the address end in /v1?"
     except (OSError, http.client.HTTPException) as error:
@@ -349,7 +360,8 @@ def _store(report: Report, option: Path | None) -> None:
     store_folder = (option.parent if option else Path("out")).absolute()
     # the folder of a store is made when needed: the nearest one that exists is tried
     folder = next(parent for parent in (store_folder, *store_folder.parents) if parent.is_dir())
-    writable, free = True, shutil.disk_usage(folder).free
+    writable = True
+    free = shutil.disk_usage(folder).free
     free_space = f"{free / 2**30:.1f} GiB free"
     advice = "name a store elsewhere with --store FILE"
     try:

@@ -248,7 +248,8 @@ def _samples(task: Task, images: Path) -> tuple[list[dict[str, Any]], tuple[str,
     )
     asked_twice = (entry for entry in by_picture if len(entry[1]) == 2)
     for number, (picture, picture_rows) in enumerate(islice(asked_twice, _SCENES), 1):
-        scene, name = shapes.scenes[picture], f"sample-{number}.png"
+        scene = shapes.scenes[picture]
+        name = f"sample-{number}.png"
         scenes.draw(scene).save(images / name)
         picture_fields = {
             "image": name,

@@ -176,7 +176,8 @@ def _check_study_value(name: str, value: Any, option_names: Collection[str], loc
     kind, help_text = _STUDY_LINES.get(name, (None, ""))
     try:
         if name in OPTIONS:
-            kind, help_text = OPTIONS[name].keyword.annotation, OPTIONS[name].help
+            kind = OPTIONS[name].keyword.annotation
+            help_text = OPTIONS[name].help
             value = OPTIONS[name].read(value)
         return TypeAdapter(kind).validate_python(value, strict=kind is bool)
     except (ValidationError, TypeError, ValueError, AttributeError):
@@ -218,7 +219,10 @@ def _check_setting(name: str, value: Any, setting_names: Collection[str], locati
     try:
         # bool is an int in Python: pydantic would take true for 1
         is_misplaced_bool = isinstance(value, bool) and kind is not bool
-        checked_value = None if is_misplaced_bool else TypeAdapter(kind).validate_python(value)
+        if is_misplaced_bool:
+            checked_value = None
+        else:
+            checked_value = TypeAdapter(kind).validate_python(value)
     except ValidationError:
         checked_value = None
     minimum = option.setting.minimum if option.setting else None
@@ -336,7 +340,8 @@ def with_options(
         def wrapped(**values: Any) -> None:
             option_values = {name: values.pop(name) for name in shared}
             if settings:
-                machine, assigned = values.pop("machine"), values.pop("assigned") or ()
+                machine = values.pop("machine")
+                assigned = values.pop("assigned") or ()
                 option_values |= read_command_settings(machine, assigned, settings)
                 if study and not values["benchmarks"]:
                     lines = read_study(machine, shared)
@@ -412,9 +417,10 @@ def with_keywords(
         def wrapped(*arguments: Any, **keywords: Any) -> Result:
             bound = outer.bind(*arguments, **keywords).arguments
             machine = bound.pop("machine", None)
-            file_values = (
-                {} if machine is None else read_command_settings(Path(machine), (), settings)
-            )
+            if machine is None:
+                file_values = {}
+            else:
+                file_values = read_command_settings(Path(machine), (), settings)
             option_values = {name: value for name, value in bound.items() if name in selected}
             options = RunOptions.from_values(defaults | file_values | option_values)
             function_arguments = inspect.BoundArguments(

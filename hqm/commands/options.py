@@ -770,9 +770,10 @@ def _options() -> dict[str, Option]:
 
 def _option(group: str, name: str, hint: Any, defaults: Any) -> Option:
     kind, info, *formats = get_args(hint)
-    option_format = (
-        formats[0] if formats else OptionFormat(kind, lambda value: value, lambda value: value)
-    )
+    if formats:
+        option_format = formats[0]
+    else:
+        option_format = OptionFormat(kind, lambda value: value, lambda value: value)
     if kind == Path | None:
         option_format = OptionFormat(
             kind, lambda path: None if path is None else Path(path), lambda path: path

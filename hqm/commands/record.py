@@ -96,11 +96,10 @@ def study_costs(
     }
     # the cost of judging is that of the first panel that is asked
     panel = next((judge for judge in judges if isinstance(judge, Judging)), None)
-    number = (
-        None
-        if panel is None
-        else store.find_respondent(panel.panel.main.name, panel.identity(panel.panel.main))
-    )
+    if panel is None:
+        number = None
+    else:
+        number = store.find_respondent(panel.panel.main.name, panel.identity(panel.panel.main))
     if panel is not None and number is not None:
         judged = [
             matrix
@@ -132,4 +131,6 @@ def _usage_record(store: Store, number: int, prices: Prices | None) -> dict[str,
         **({"seconds": float(seconds) / timed} if timed else {}),
         **({} if prices is None else {"price_in": prices[0], "price_out": prices[1]}),
     }
-    return {"answers": usage.answers, **measured} if measured else {}
+    if measured:
+        return {"answers": usage.answers, **measured}
+    return {}

@@ -156,7 +156,8 @@ def report(
         _write_index(index, files, Policy.load(policy))
         return
     audits = [Audit.load(file) for file in files]
-    joined, loaded_policy = _join_audits(audits), Policy.load(policy)
+    joined = _join_audits(audits)
+    loaded_policy = Policy.load(policy)
     if verify is not None:
         rescoring = Rescoring(tuple(zip(files, audits, strict=True)), options)
         _verify(joined, verify.strip(), rescoring)
@@ -253,7 +254,8 @@ def _write_index(folder: Path, files: Sequence[Path], policy: Policy) -> None:
     describers = [load_extension(PAGES, name, "a page") for name in names_in(PAGES)]
     dated = []
     for file in files:
-        data, day = read_json(file), datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        data = read_json(file)
+        day = datetime.fromtimestamp(file.stat().st_mtime, UTC)
         summaries = [describe(data) for describe in describers]
         audit = next((s for s in summaries if s is not None), None) or Audit.load(file)
         dated.append(pages.Dated(audit, f"{day:%Y-%m-%d}", file.absolute().parent.name))

@@ -99,7 +99,10 @@ def score(
         )
     else:
         loaded = load(benchmark, **options.loading)
-        key = read_key(options.reading.key, loaded) if options.reading.key else None
+        if options.reading.key:
+            key = read_key(options.reading.key, loaded)
+        else:
+            key = None
         scored = score_file(
             loaded,
             answers,
@@ -269,7 +272,8 @@ def _write_metadata(source: str, to: Path, names: Sequence[str], data: Path | No
         audit: BenchmarkAudit | None = _one_audit(path, names, "metadata")
     else:
         audit = _audit_of_folder(source)
-    name, measured = source, {}
+    name = source
+    measured = {}
     if audit is not None:
         documents = importlib.import_module("hqm.reports.pages.documentation")
         measured = documents.responsible_texts(audit)
@@ -285,7 +289,8 @@ def _audit_of_folder(folder: str) -> BenchmarkAudit | None:
     from hqm.auditing.audit import Audit
     from hqm.benchmark.card import Card
 
-    path, card = Path(folder, "out", AUDIT), Path(folder, "card.toml")
+    path = Path(folder, "out", AUDIT)
+    card = Path(folder, "card.toml")
     if not (path.is_file() and card.is_file()):
         return None
     loaded_card = Card.load(card)

@@ -64,7 +64,10 @@ def plan_run(session: Session) -> Plan:
 
     # the pictures that are missing; those that a benchmark makes are there when they are asked
     # about
-    images = session.missing_images() if live and not session.options.asking.blind else {}
+    if live and not session.options.asking.blind:
+        images = session.missing_images()
+    else:
+        images = {}
     for benchmark in session.benchmarks:
         if benchmark.makes_pictures:
             images.pop(benchmark.name, None)

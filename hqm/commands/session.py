@@ -102,7 +102,10 @@ class Session:
         self.benchmarks: list[Benchmark] = []
         members: dict[str, list[str]] = {}
         for name in names:
-            loaded = [name] if isinstance(name, Benchmark) else self._load(name, len(names))
+            if isinstance(name, Benchmark):
+                loaded = [name]
+            else:
+                loaded = self._load(name, len(names))
             self.benchmarks += loaded
             member_names = [benchmark.name for benchmark in loaded]
             members[str(name) if len(loaded) > 1 else member_names[0]] = member_names
@@ -273,7 +276,10 @@ class Session:
         # a file is matched to the whole benchmark, and cut afterwards: otherwise its rows about
         # other parts would be unmatched
         is_cut = bool(self.options.material.part or self.options.material.limit)
-        full_benchmark = self.full_benchmarks[benchmark.name] if is_cut else benchmark
+        if is_cut:
+            full_benchmark = self.full_benchmarks[benchmark.name]
+        else:
+            full_benchmark = benchmark
         full_forms = self._readable_forms(full_benchmark)
         recorded = read_recorded_answers(full_benchmark, paths, full_forms, self.logs)
         self._recorded_forms[benchmark.name] = [

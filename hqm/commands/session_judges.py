@@ -95,9 +95,10 @@ BY_RULE = "rule"
 
 
 def _no_judge(benchmark: Benchmark) -> UsageError:
-    rule = (
-        " Its own rule scores without one: --set mode=rule." if BY_RULE in benchmark.modes else ""
-    )
+    if BY_RULE in benchmark.modes:
+        rule = " Its own rule scores without one: --set mode=rule."
+    else:
+        rule = ""
     return UsageError(
         f"the answers to {benchmark.name} are judged by a model, and none is named",
         remedy=(
@@ -256,7 +257,10 @@ class SessionJudges:
         forms = forms_held(
             self.session.store, full_benchmark, self.session.forms_from_files(benchmark)
         )
-        respondents = [] if names is not None else self.session.stored_respondents(benchmark)
+        if names is not None:
+            respondents = []
+        else:
+            respondents = self.session.stored_respondents(benchmark)
         if names is None:
             names = [respondent.name for respondent in respondents]
         texts = AnswerTexts(self.session.answers, full_benchmark, forms, respondents)
@@ -363,7 +367,10 @@ class SessionJudges:
                 read += PICTURE_TOKENS * sum(request.image is not None for request in requests)
                 written = sum(request.sampling.max_tokens for request in requests)
                 prices = options.compute.prices or prices_of(panel.panel.main)
-                cost = None if prices is None else price(n * read, n * written, prices)
+                if prices is None:
+                    cost = None
+                else:
+                    cost = price(n * read, n * written, prices)
                 plans.append(
                     JudgePlan(
                         panel.panel.label,

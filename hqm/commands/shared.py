@@ -52,7 +52,10 @@ def writable(path: Path, no_wait: bool = False) -> Iterator[Store]:
     from hqm.store.sqlite import writing
 
     # an empty store of a refused command would look like one whose answers were lost
-    created = [] if path.exists() else [path, path.with_name(f"{path.name}.lock")]
+    if path.exists():
+        created = []
+    else:
+        created = [path, path.with_name(f"{path.name}.lock")]
     folders = [folder for folder in path.parents if not folder.exists()]
     with writing(path, wait=not no_wait):
         try:
@@ -75,7 +78,9 @@ def readable(path: Path) -> Store:
     """Open a store for reading; an empty one in memory if the file does not exist."""
     from hqm.store.database import Store
 
-    return Store(path, readonly=True) if path.exists() else Store(":memory:")
+    if path.exists():
+        return Store(path, readonly=True)
+    return Store(":memory:")
 
 
 def existing(path: Path, names: Sequence[str]) -> Path:
@@ -139,7 +144,10 @@ def find_audit(path: Path) -> Path:
         if len(audit_paths) == 1:
             return Path(audit_paths[0])
         if audit_paths:
-            suffix = f" and {len(audit_paths) - 5} more" if len(audit_paths) > 5 else ""
+            if len(audit_paths) > 5:
+                suffix = f" and {len(audit_paths) - 5} more"
+            else:
+                suffix = ""
             raise UsageError(
                 f"the folder has several {AUDIT}",
                 location=str(path),
@@ -152,9 +160,10 @@ def find_audit(path: Path) -> Path:
             remedy = "Name a folder that an audit was written to (`hqm audit NAME --out FOLDER`)."
         raise UsageError(f"the folder has no {AUDIT}", location=str(path), remedy=remedy)
     if not path.exists():
-        siblings = (
-            [str(sibling) for sibling in path.parent.iterdir()] if path.parent.is_dir() else []
-        )
+        if path.parent.is_dir():
+            siblings = [str(sibling) for sibling in path.parent.iterdir()]
+        else:
+            siblings = []
         raise DataError(
             "there is no such file",
             location=str(path),
@@ -226,7 +235,10 @@ def report_files(
 
     They are made by the package `hqm.reports`, which the rest does not depend on.
     """
-    evidence_name = "evidence.html" if page.stem == "report" else f"{page.stem}-evidence.html"
+    if page.stem == "report":
+        evidence_name = "evidence.html"
+    else:
+        evidence_name = f"{page.stem}-evidence.html"
     pages = importlib.import_module("hqm.reports.pages.report_page").render(
         audit, policy, evidence_name, opinions
     )

@@ -54,7 +54,10 @@ def probability_counts(session: Session) -> None:
         for respondent in session.stored_respondents(benchmark):
             chances = session.answers.probabilities(benchmark, benchmark.original, respondent, 0)
             n_present = len(chances) - chances.count(None)
-            explanation = f" ({_NO_PROBABILITY_REASONS})" if n_present < len(chances) else ""
+            if n_present < len(chances):
+                explanation = f" ({_NO_PROBABILITY_REASONS})"
+            else:
+                explanation = ""
             print(
                 f"{benchmark.name}, {respondent.name}: {n_present:,} of {len(chances):,} answers"
                 f" carry probabilities{explanation}"
@@ -177,7 +180,10 @@ def recorded_scores(compared: Mapping[str, Any]) -> None:
     for reason, count in compared["reasons"].items():
         print(f"    {count}: {reason}")
         for row in [row for row in compared["differences"] if row["reason"] == reason][:3]:
-            hqm_score = "unscored" if row["hqm_score"] is None else f"{row['hqm_score']:g}"
+            if row["hqm_score"] is None:
+                hqm_score = "unscored"
+            else:
+                hqm_score = f"{row['hqm_score']:g}"
             print(
                 f"        {row['item']}: {row['answer']!r:.60} {compared['tool']}"
                 f" {row['tool_score']:g} ({row['tool_read']!r:.30}), HQM {hqm_score}"
@@ -197,7 +203,10 @@ def findings(checked: Sequence[Checked], selection: Selection, as_json: bool) ->
     for report, linted in zip(reports, checked, strict=True):
         if report["readable"]:
             part_suffix = f" {report['part']}" if report["part"] else ""
-            pictures = f" {report['images']} pictures," if report["images"] else ""
+            if report["images"]:
+                pictures = f" {report['images']} pictures,"
+            else:
+                pictures = ""
             print(
                 f"{report['benchmark']}@{report['version']}{part_suffix}: {report['items']} items,"
                 f"{pictures} data {report['digest']}"
@@ -258,11 +267,18 @@ def _leaks(strata: Sequence[Stratum], task: str) -> None:
     for stratum in strata:
         if stratum.type:
             continue
-        subject = "words and options get" if stratum.cue == WORDS else f"“{stratum.cue}” alone gets"
-        reference = "chance" if compares_with_chance(stratum.cue, task) else "the commonest answer"
-        gain = (
-            f"gain at least {stratum.low:.3f}" if stratum.shown else "no more than chance explains"
-        )
+        if stratum.cue == WORDS:
+            subject = "words and options get"
+        else:
+            subject = f"“{stratum.cue}” alone gets"
+        if compares_with_chance(stratum.cue, task):
+            reference = "chance"
+        else:
+            reference = "the commonest answer"
+        if stratum.shown:
+            gain = f"gain at least {stratum.low:.3f}"
+        else:
+            gain = "no more than chance explains"
         print(
             f"  guessing without the picture, {stratum.name}: {subject} {stratum.accuracy:.3f}"
             f" right, {reference} {stratum.baseline:.3f} ({gain})"
@@ -358,7 +374,9 @@ _MAX_LEFT_OUT = 20
 
 
 def _question(item: Any) -> str:
-    return f"{item.prompt} ({' / '.join(item.options)})" if item.options else str(item.prompt)
+    if item.options:
+        return f"{item.prompt} ({' / '.join(item.options)})"
+    return str(item.prompt)
 
 
 # --- before and after asking ---
@@ -383,7 +401,9 @@ def errors(n_retried: int, n_final: int, reason_counts: Mapping[str, int]) -> li
         )
     if reason_counts:
         sentences.append(f"{'; '.join(reasons(reason_counts))}.")
-    return [" ".join(sentences)] if sentences else []
+    if sentences:
+        return [" ".join(sentences)]
+    return []
 
 
 _VARYING = re.compile(
@@ -450,7 +470,10 @@ def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
         return
     for card, files in results.items():
         if not files:
-            explanation = "its card names no files" if card.data.folder else "it comes with HQM"
+            if card.data.folder:
+                explanation = "its card names no files"
+            else:
+                explanation = "it comes with HQM"
             print(f"{card.name}: nothing to fetch; {explanation}")
             continue
         release = summary(card)
@@ -531,7 +554,9 @@ def _by_name(
 
 
 def _exact(value: float | None) -> str:
-    return "undefined" if value is None else repr(value)
+    if value is None:
+        return "undefined"
+    return repr(value)
 
 
 def coefficients(result: Audit) -> None:

@@ -28,7 +28,10 @@ def print_plan(planned: Plan, as_json: bool) -> None:
     rows = []
     for (respondent, benchmark), forecast in planned.forecasts.items():
         kind = kind_of(respondent.partition("/")[0])
-        unpriced = "no price" if kind is not None and kind.price == "per token" else ""
+        if kind is not None and kind.price == "per token":
+            unpriced = "no price"
+        else:
+            unpriced = ""
         rows.append((respondent, benchmark, *_numbers(asdict(forecast), unpriced)))
     columns = "respondent,benchmark,rows,distinct,stored,to ask,minutes,tokens in,tokens out,cost"
     total_row = ("total", "", *_numbers(totals))
@@ -110,7 +113,10 @@ def _plan_notes(planned: Plan, *, measured: bool) -> Iterator[str]:
 
 
 def _bound(bound: Bound) -> str:
-    outcome = "could end the command" if bound.ends_it else "would not be reached"
+    if bound.ends_it:
+        outcome = "could end the command"
+    else:
+        outcome = "would not be reached"
     if bound.least > bound.limit:
         outcome = "would end the command"
     amount = f"{bound.needed:,.10g}"
@@ -172,13 +178,18 @@ def _duration(minutes: float) -> str:
     """
     if minutes < 1:
         return "under 1 minute"
-    return f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.1f} hours"
+    if minutes < 120:
+        return f"{minutes:.0f} minutes"
+    return f"{minutes / 60:.1f} hours"
 
 
 def _judge_notes(planned: Plan) -> Iterator[str]:
     """Yield what each judge is asked about answers that are still to come."""
     for judge in planned.judges:
-        cost = "" if judge.cost is None else f" It costs {judge.cost:.2f} at most."
+        if judge.cost is None:
+            cost = ""
+        else:
+            cost = f" It costs {judge.cost:.2f} at most."
         stages = ""
         if len(judge.stages) > 1:
             stages = f" The stages are {', '.join(judge.stages)}; later ones ask about its replies."

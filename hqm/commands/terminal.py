@@ -95,7 +95,9 @@ def print_report_table(table: Any) -> None:
 def _with_small(text: str, small: str) -> str:
     """Return a cell as one line, with text that is no interval in brackets."""
     plain = not small or small.startswith(("[", "at least", "no lower end", "above"))
-    return f"{text} {small}".rstrip() if plain else f"{text} ({small})"
+    if plain:
+        return f"{text} {small}".rstrip()
+    return f"{text} ({small})"
 
 
 def print_all(*renderables: Any) -> None:
@@ -179,7 +181,8 @@ def print_json(value: Any) -> None:
 # A pipe, a file, a terminal that cannot move its cursor (TERM=dumb) and the log of a scheduler get
 # whole lines without control characters; other terminals get bars with rate and time left.
 
-FIRST_WAIT, NEXT_WAITS = 5.0, (15.0, 30.0, 60.0)
+FIRST_WAIT = 5.0
+NEXT_WAITS = (15.0, 30.0, 60.0)
 """Seconds until the first line about a wait and the next three; then one every minute."""
 _LINE_INTERVAL = 30.0
 """Seconds between two lines of progress where there are no bars."""
@@ -308,11 +311,9 @@ def _duration(seconds: float) -> str:
     rounded = round(seconds)
     if rounded < 60:
         return f"{rounded} s"
-    return (
-        f"{rounded // 60} min {rounded % 60} s"
-        if rounded < 3600
-        else f"{rounded // 3600} h {rounded % 3600 // 60} min"
-    )
+    if rounded < 3600:
+        return f"{rounded // 60} min {rounded % 60} s"
+    return f"{rounded // 3600} h {rounded % 3600 // 60} min"
 
 
 class _ProgressLines:
@@ -329,7 +330,10 @@ class _ProgressLines:
         self._last = current_time
         # the mean rate from the start, which is steadier than that of the last lines
         rate = n_done / (current_time - self._began)
-        remaining = f", about {_duration((total - n_done) / rate)} left" if total > n_done else ""
+        if total > n_done:
+            remaining = f", about {_duration((total - n_done) / rate)} left"
+        else:
+            remaining = ""
         total_text = f" of {total:,}" if total else ""
         tell(f"{n_done:,}{total_text} {self.activity}, {rate:,.1f}/s{remaining}")
 
@@ -372,7 +376,10 @@ class _NotebookBars:
         lines = []
         for description, completed, total in self._rows:
             ends = f' value="{completed}" max="{total}"' if total else ""
-            counted = f"{completed:,} of {total:,}" if total else f"{completed:,}"
+            if total:
+                counted = f"{completed:,} of {total:,}"
+            else:
+                counted = f"{completed:,}"
             lines.append(f"<progress{ends}></progress> {escape(description)}: {counted}")
         self._output.update(self._html("<br>".join(lines)))
 

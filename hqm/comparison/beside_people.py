@@ -104,7 +104,9 @@ def _number(value: Any) -> float | None:
         number = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return number if math.isfinite(number) else None
+    if math.isfinite(number):
+        return number
+    return None
 
 
 CAPTION_METRICS = {"chair": ("coco_chair", "chair_i")}
@@ -132,7 +134,10 @@ def caption_scores(
     for recording in recordings:
         for item, response in recording.answers.items():
             picture = pictures.get(benchmark.original.by_id[item].image)
-            tally = rule.verdict(picture, response).tally if picture is not None else None
+            if picture is not None:
+                tally = rule.verdict(picture, response).tally
+            else:
+                tally = None
             if tally is not None:
                 value = np.nan_to_num(metric({key: np.array(v) for key, v in tally.items()}))
                 scores[item, recording.respondent] = metric.sign * float(value)

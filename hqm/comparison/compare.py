@@ -229,7 +229,9 @@ def _effective(
         return 1.0
     effective = [family_dependence(column(m, names), family_names).n_eff for m in measures]
     finite = [n for n in effective if math.isfinite(n)]
-    return min(finite) if finite else float(n_families)
+    if finite:
+        return min(finite)
+    return float(n_families)
 
 
 def _notes(measures: Sequence[Measure], names: Sequence[str], family_names: list[str]) -> list[str]:
@@ -418,7 +420,10 @@ def _figure(components: StudyComponents, name: str, size: StudySize) -> Coeffici
     if components.status != "ok":
         return Coefficient.absent(components.status, components.reason)
     low, high = forecast_interval(components, name, size)
-    fixed = ConfidenceInterval(low, high, "delta method") if math.isfinite(low) else None
+    if math.isfinite(low):
+        fixed = ConfidenceInterval(low, high, "delta method")
+    else:
+        fixed = None
     return Coefficient(
         float(forecast(components, name, size)), n=components.respondents, fixed=fixed
     )
@@ -562,4 +567,6 @@ def _value(audit: BenchmarkAudit, indicator: str, metric: str) -> float | None:
         for e in audit.all_estimates
         if e.indicator == indicator and e.metric == metric and e.status == "ok"
     ]
-    return matching[0].value if matching else None
+    if matching:
+        return matching[0].value
+    return None

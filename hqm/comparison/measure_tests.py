@@ -76,7 +76,10 @@ def agreements(
         same_answers = first.answers == second.answers
         reliabilities = [_reliability(m) for m in (first, second)]
         product = math.prod(reliabilities)
-        corrected = r.value / math.sqrt(product) if product > 0 and not same_answers else math.nan
+        if product > 0 and not same_answers:
+            corrected = r.value / math.sqrt(product)
+        else:
+            corrected = math.nan
         pairs.append(
             Agreement(
                 first.label,
@@ -94,11 +97,9 @@ def agreements(
 
 def _reliability(measure: Measure) -> float:
     estimate = measure.estimate("test_retest.rho_g") or measure.estimate("test_retest.pearson")
-    return (
-        estimate.value
-        if estimate is not None and estimate.value is not None and estimate.status == "ok"
-        else math.nan
-    )
+    if estimate is not None and estimate.value is not None and estimate.status == "ok":
+        return estimate.value
+    return math.nan
 
 
 def williams_comparisons(
@@ -143,7 +144,10 @@ def _williams_comparison(
     first, second, third = (pearson(a, b).value for a, b in ((t, x), (t, y), (x, y)))
     size = effective_size(len(t), n_effective)
     if size < MIN_UNITS:
-        effective_note = "" if n_effective is None else f", which count as {size:.3g}"
+        if n_effective is None:
+            effective_note = ""
+        else:
+            effective_note = f", which count as {size:.3g}"
         reason = (
             f"a test over respondents needs {MIN_UNITS} independent ones, there are"
             f" {len(t)}{effective_note}"
@@ -469,9 +473,15 @@ def _difference(
     if first is None or second is None:
         return None
     statistic = COMPARED[indicator][1]
-    factors = (1.0, 1.0) if length is None else (length / left.items, length / right.items)
+    if length is None:
+        factors = (1.0, 1.0)
+    else:
+        factors = (length / left.items, length / right.items)
     rng = stream(seed, f"compare {indicator} {length} {left.key} {right.key}")
-    noise = None if first.noise is None or second.noise is None else (first.noise, second.noise)
+    if first.noise is None or second.noise is None:
+        noise = None
+    else:
+        noise = (first.noise, second.noise)
     shared = min_error = 0.0
     fixed_difference = _missing_replicates(left, right, first, second)
     if fixed_difference is None:
@@ -479,7 +489,10 @@ def _difference(
             first, second, rng, statistic=statistic, factors=factors
         )
         shared = shared_variance(first, second, statistic=statistic, factors=factors)
-        min_error = fixed_difference.error if math.isfinite(fixed_difference.error) else 0.0
+        if math.isfinite(fixed_difference.error):
+            min_error = fixed_difference.error
+        else:
+            min_error = 0.0
     random_difference = reliability_difference(
         first.scores,
         second.scores,

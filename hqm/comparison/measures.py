@@ -87,7 +87,9 @@ class Measure:
     @property
     def sign(self) -> int:
         """+1 where a higher score is better, -1 where a lower one is."""
-        return -1 if self.better == "lower" else 1
+        if self.better == "lower":
+            return -1
+        return 1
 
     @property
     def key(self) -> str:
@@ -124,7 +126,10 @@ def measures_of(
 def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
     estimates = tuple(e for e in audit.all_estimates if e.metric == metric)
     retest = next((e for e in estimates if e.indicator == "test_retest.rho_g"), None)
-    errors = retest.detail.get("by_respondent", {}) if retest is not None else {}
+    if retest is not None:
+        errors = retest.detail.get("by_respondent", {})
+    else:
+        errors = {}
     types: dict[str, None] = {}
     kinds = []
     # the audit has scores by type of its leading metric alone
@@ -186,7 +191,9 @@ def _second_scores(
 
 
 def _second_score(row: RespondentScores, cell: str, metric: str) -> float | None:
-    return row.judged[cell] if cell in row.judged else row.cells.get(cell, {}).get(metric)
+    if cell in row.judged:
+        return row.judged[cell]
+    return row.cells.get(cell, {}).get(metric)
 
 
 def _finite_scores(pairs: Iterable[tuple[str, float | None]]) -> dict[str, float]:
@@ -223,7 +230,10 @@ def _with_labels(measures: Sequence[Measure]) -> tuple[Measure, ...]:
         ]
         label = " ".join(head)
         if qualifiers:
-            label = f"{label} ({', '.join(qualifiers)})" if head else ", ".join(qualifiers)
+            if head:
+                label = f"{label} ({', '.join(qualifiers)})"
+            else:
+                label = ", ".join(qualifiers)
         label = label or f"{measure.title} {measure.metric}"
         n_same = sum(
             earlier.label.rpartition(" #")[0] == label or earlier.label == label

@@ -251,11 +251,9 @@ def _verdict_price(prices: PriceList, measured: Mapping[str, Any]) -> tuple[floa
     judge_prices = PriceList(tokens=prices.tokens)
     price, source = _answer_price(name, judge_prices, {**measured, "seconds": None})
     replies = float(measured.get("replies_a_verdict", 1.0))
-    return (
-        (None, "the judge has no price and costs nothing in this count")
-        if price is None
-        else (price * replies, source)
-    )
+    if price is None:
+        return (None, "the judge has no price and costs nothing in this count")
+    return (price * replies, source)
 
 
 def _label_price(prices: PriceList, costs: Mapping[str, Any]) -> tuple[float | None, str]:

@@ -181,7 +181,9 @@ def sheet_rows(path: Path) -> list[dict[str, Any]]:
 def _cell_text(cell: Any) -> str:
     if cell is None:
         return ""
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return str(cell)
 
 
 @contextmanager
@@ -197,11 +199,10 @@ def _open_document(file: Path, member: str, location: str) -> Iterator[IO[bytes]
         return
     matches = members(file, member)
     if len(matches) != 1:
-        reason = (
-            f"the zip has {len(matches)} files of this name"
-            if matches
-            else "there is no such file in the zip"
-        )
+        if matches:
+            reason = f"the zip has {len(matches)} files of this name"
+        else:
+            reason = "there is no such file in the zip"
         raise DataError(reason, location=location, remedy=_FETCH_AGAIN)
     if stat.S_ISLNK(matches[0].external_attr >> 16):
         raise DataError("it is a link, not a file", location=location, remedy=_FETCH_AGAIN)

@@ -26,11 +26,9 @@ def cache_folder() -> Path:
     """Return the folder of the cache."""
     hqm_cache = os.environ.get("HQM_CACHE")
     xdg_cache = os.environ.get("XDG_CACHE_HOME")
-    return (
-        Path(hqm_cache)
-        if hqm_cache
-        else (Path(xdg_cache) if xdg_cache else Path.home() / ".cache") / "hqm"
-    )
+    if hqm_cache:
+        return Path(hqm_cache)
+    return (Path(xdg_cache) if xdg_cache else Path.home() / ".cache") / "hqm"
 
 
 @contextmanager

@@ -178,12 +178,12 @@ def split_of(name: str) -> str:
                 return word
     numbered = re.fullmatch(r"(.+?)[-_]\d{5}[-_]of[-_]\d{5}.*", stem)
     if numbered:
-        return "" if numbered[1] in ("data", "part") else numbered[1]
-    return (
-        path.parts[-2]
-        if stem.isdecimal() and len(path.parts) > 1 and path.parts[-2] != "data"
-        else ""
-    )
+        if numbered[1] in ("data", "part"):
+            return ""
+        return numbered[1]
+    if stem.isdecimal() and len(path.parts) > 1 and path.parts[-2] != "data":
+        return path.parts[-2]
+    return ""
 
 
 def _saved_dataset(tree: Tree, prefix: str, names: Sequence[str]) -> list[Shard]:
@@ -192,7 +192,9 @@ def _saved_dataset(tree: Tree, prefix: str, names: Sequence[str]) -> list[Shard]
         path = tree.path(f"{prefix}dataset_dict.json")
         splits = _required_list(read_json(path), "splits", tree, f"{prefix}dataset_dict.json")
         return [shard for split in splits for shard in _state(tree, f"{prefix}{split}/", split)]
-    return _state(tree, prefix, "") if f"{prefix}state.json" in names else []
+    if f"{prefix}state.json" in names:
+        return _state(tree, prefix, "")
+    return []
 
 
 def _state(tree: Tree, prefix: str, split: str) -> list[Shard]:
@@ -384,7 +386,9 @@ def read_info(tree: Tree, shards: Sequence[Shard]) -> dict[str, Any]:
         info = json.loads(tree.path(name).read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    return info if isinstance(info, dict) else {}
+    if isinstance(info, dict):
+        return info
+    return {}
 
 
 # --- data sets of the Hugging Face hub ---

@@ -70,7 +70,9 @@ def delimiter_of(text: str, suffix: str = "") -> str:
     widths = {delimiter: _common_width(sample, delimiter) for delimiter in present}
     best = max(present, key=lambda delimiter: widths[delimiter])
     # a row of another length is named by the reader, which needs the delimiter of the heading
-    return best if widths[best] > 1 else max(present, key=heading.count)
+    if widths[best] > 1:
+        return best
+    return max(present, key=heading.count)
 
 
 def _common_width(sample: str, delimiter: str) -> int:
@@ -83,7 +85,9 @@ def _common_width(sample: str, delimiter: str) -> int:
         return 0
     if not complete and len(widths) < _SAMPLE_ROWS:
         widths = widths[:-1]
-    return widths[0] if widths and len(set(widths)) == 1 else 0
+    if widths and len(set(widths)) == 1:
+        return widths[0]
+    return 0
 
 
 def uses_decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
@@ -114,7 +118,10 @@ def uses_decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
             # 1,234,567 and 1,234.5 can be nothing else
             has_groups |= number.count(",") > 1 or "." in number
         elif COMMA_NUMBER.fullmatch(number):
-            decimal_location = location if decimal_location is None else decimal_location
+            if decimal_location is None:
+                decimal_location = location
+            else:
+                decimal_location = decimal_location
         elif POINT_NUMBER.fullmatch(number):
             has_points |= "." in number
             has_integers |= "." not in number and float(number) >= 100

@@ -121,8 +121,14 @@ class Checksums:
 def _from_records(path: Path) -> Iterator[tuple[str, ExpectedFile]]:
     for location, record in located_records(path):
         try:
-            size = int(record["size"]) if record.get("size") not in (None, "") else None
-            sha256 = str(record["sha256"]).lower() if record.get("sha256") else None
+            if record.get("size") not in (None, ""):
+                size = int(record["size"])
+            else:
+                size = None
+            if record.get("sha256"):
+                sha256 = str(record["sha256"]).lower()
+            else:
+                sha256 = None
             if size is None and sha256 is None:
                 raise DataError("it has neither size nor sha256", location=location)
             yield str(record["image"]), ExpectedFile(size, sha256)

@@ -128,7 +128,10 @@ def parquet_files(pattern: Path) -> list[Path]:
     DataError
         There is none.
     """
-    files = sorted(pattern.parent.glob(pattern.name)) if "*" in pattern.name else [pattern]
+    if "*" in pattern.name:
+        files = sorted(pattern.parent.glob(pattern.name))
+    else:
+        files = [pattern]
     if not files or not files[0].is_file():
         raise DataError(
             "there is no such file",
@@ -267,7 +270,9 @@ def _relative_path(path: str | None) -> str | None:
     machine.
     """
     try:
-        return safe_name(path) if path else None
+        if path:
+            return safe_name(path)
+        return None
     except ImageError:
         return None
 

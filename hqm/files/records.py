@@ -208,7 +208,9 @@ def read_records(path: Path | str, encoding: str = "utf-8") -> list[dict[str, An
             _require_object(record, f"{path}: record {i}") for i, record in enumerate(records, 1)
         ]
     records = _plain_lines(text)
-    return list(_concatenated(text, path)) if records is None else records
+    if records is None:
+        return list(_concatenated(text, path))
+    return records
 
 
 def located_records(
@@ -234,7 +236,9 @@ def first_record(path: Path | str) -> list[dict[str, Any]]:
     if path.suffix.lower() in (".parquet", ".csv", ".tsv", ".xlsx"):
         return read_records(path)[:1]
     text = read_text(path)
-    return read_records(path)[:1] if _is_array(text) else list(islice(_concatenated(text, path), 1))
+    if _is_array(text):
+        return read_records(path)[:1]
+    return list(islice(_concatenated(text, path), 1))
 
 
 def _is_array(text: str) -> bool:
@@ -318,7 +322,8 @@ def _plain_lines(text: str) -> list[dict[str, Any]] | None:
         return None
     # every key has a colon behind it: as many as there are keys, beside those in texts and in what
     # lies inside a record, mean that no key stands twice
-    n_colons, n_keys = text.count(":"), sum(map(len, records))
+    n_colons = text.count(":")
+    n_keys = sum(map(len, records))
     if n_colons != n_keys and n_colons != n_keys + _count_inner_colons(records, text):
         return None
     return records  # type: ignore[no-any-return]
@@ -393,7 +398,9 @@ def name_fields(names: Iterable[str]) -> str:
     listed_names = list(map(repr, names))
     n_more = len(listed_names) - MAX_NAMED_FIELDS
     listed = ", ".join(listed_names[:MAX_NAMED_FIELDS]) or "none"
-    return f"{listed} and {n_more} more" if n_more > 0 else listed
+    if n_more > 0:
+        return f"{listed} and {n_more} more"
+    return listed
 
 
 def required_field(record: Mapping[str, Any], name: str, location: str) -> Any:
@@ -496,11 +503,10 @@ def open_table(path: Path, label: str = "") -> Table:
         return JsonTable(path, label)
     if suffix in (".csv", ".tsv", ".txt"):
         return TextTable(path, label)
-    reason = (
-        f"files of the kind {suffix!r} are not read"
-        if suffix
-        else "its name does not say what kind of file it is"
-    )
+    if suffix:
+        reason = f"files of the kind {suffix!r} are not read"
+    else:
+        reason = "its name does not say what kind of file it is"
     raise DataError(
         reason, location=label, remedy=_CONVERSION_REMEDIES.get(suffix, _READABLE_KINDS)
     )
@@ -665,11 +671,10 @@ def _check_text(text: str, location: str) -> None:
         return
     surrogate = next((character for character in text if "\ud800" <= character <= "\udfff"), None)
     if surrogate is not None:
-        byte = (
-            f"the byte 0x{ord(surrogate) - 0xDC00:02x}"
-            if "\udc80" <= surrogate <= "\udcff"
-            else "half of a character"
-        )
+        if "\udc80" <= surrogate <= "\udcff":
+            byte = f"the byte 0x{ord(surrogate) - 0xDC00:02x}"
+        else:
+            byte = "half of a character"
         raise DataError(
             f"it has {byte}, which is not UTF-8",
             location=location,
@@ -741,11 +746,10 @@ def fault_of(model: type[BaseModel], error: Mapping[str, Any]) -> str:
     if error["type"] == "extra_forbidden":
         return f"unknown key {key!r}. {_nearest_key(model, key_path)}".strip(" .")
     message = str(error["msg"]).removeprefix("Value error, ")
-    suggestion = (
-        meant(str(error["input"]), re.findall("'([^']+)'", message))
-        if error["type"] == "literal_error"
-        else ""
-    )
+    if error["type"] == "literal_error":
+        suggestion = meant(str(error["input"]), re.findall("'([^']+)'", message))
+    else:
+        suggestion = ""
     return f"the key {key!r} is wrong: {message}. {suggestion}".strip(" .")
 
 

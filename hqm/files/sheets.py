@@ -52,4 +52,6 @@ def unguarded(cell: Any) -> Any:
     if not isinstance(cell, str):
         return cell
     is_guarded = cell[:1] == _GUARD and _guarded(cell[1:]) != cell[1:]
-    return cell[1:] if is_guarded else cell
+    if is_guarded:
+        return cell[1:]
+    return cell

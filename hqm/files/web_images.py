@@ -133,18 +133,16 @@ def _through_a_proxy(request: Any) -> bool:
 
 class _PublicHTTP(urllib.request.HTTPHandler):
     def http_open(self, req: Any) -> Any:
-        return (
-            super().http_open(req) if _through_a_proxy(req) else self.do_open(_HTTPConnection, req)
-        )
+        if _through_a_proxy(req):
+            return super().http_open(req)
+        return self.do_open(_HTTPConnection, req)
 
 
 class _PublicHTTPS(urllib.request.HTTPSHandler):
     def https_open(self, req: Any) -> Any:
-        return (
-            super().https_open(req)
-            if _through_a_proxy(req)
-            else self.do_open(_HTTPSConnection, req)
-        )
+        if _through_a_proxy(req):
+            return super().https_open(req)
+        return self.do_open(_HTTPSConnection, req)
 
 
 @dataclass(frozen=True)
@@ -195,7 +193,9 @@ class WebImages:
 
     def address(self, name: str) -> str:
         """The whole address of a picture."""
-        return name if is_url(name) else f"{self.base.rstrip('/')}/{urllib.parse.quote(name)}"
+        if is_url(name):
+            return name
+        return f"{self.base.rstrip('/')}/{urllib.parse.quote(name)}"
 
     def _record(self, address: str) -> Path:
         key = hashlib.blake2b(address.encode(), digest_size=16).hexdigest()

@@ -53,7 +53,10 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
         for temporary in temporary_files.values():
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
-        unchanged = " What was there before is unchanged." if path.is_file() else ""
+        if path.is_file():
+            unchanged = " What was there before is unchanged."
+        else:
+            unchanged = ""
         raise DataError(
             f"it cannot be written: {error.strerror}",
             location=str(path),

@@ -98,7 +98,9 @@ class Question(NamedTuple):
     @property
     def rewrite_start(self) -> int:
         """Where the words that are rewritten begin: the auxiliary, or "whether"."""
-        return self.start if self.has_whether else self.clause[0].start
+        if self.has_whether:
+            return self.start
+        return self.clause[0].start
 
     @property
     def words(self) -> list[str]:
@@ -150,9 +152,11 @@ def clause_of(prompt: str) -> Question:
     tokens = tag(prompt[start:end])
     clause_tokens = tuple(t._replace(start=t.start + start, end=t.end + start) for t in tokens)
     if clause_tokens and clause_tokens[0].word == "whether":
-        clause, has_whether = clause_tokens[1:], True
+        clause = clause_tokens[1:]
+        has_whether = True
     else:
-        clause, has_whether = clause_tokens[_auxiliary_index(prompt, clause_tokens) :], False
+        clause = clause_tokens[_auxiliary_index(prompt, clause_tokens) :]
+        has_whether = False
     while (
         clause
         and clause[-1].text in {".", "!", "?", ","}
@@ -171,7 +175,9 @@ def sentences(text: str) -> list[tuple[int, int]]:
     >>> [text[a:b] for a, b in sentences(text)]
     ['Is it J. F. Kennedy?', 'Answer yes or no.']
     """
-    spans, start, counted = [], 0, 0
+    spans = []
+    start = 0
+    counted = 0
     n_marks: Counter[str] = Counter()
     for gap in _GAP.finditer(text):
         # counted on from the last gap: looking back at all of a long text takes its square
@@ -223,7 +229,9 @@ def _asking_span(prompt: str) -> tuple[int, int]:
 
 def _first_word(sentence: str) -> str:
     match = re.match(r"\W*([A-Za-z]+)", sentence)
-    return match[1].lower() if match else ""
+    if match:
+        return match[1].lower()
+    return ""
 
 
 def _auxiliary_index(prompt: str, words: Clause) -> int:
@@ -241,11 +249,10 @@ def _auxiliary_index(prompt: str, words: Clause) -> int:
         asks_for and asks_for[0] < opens[0] and words[0].word not in {"when", "where"}
     ):
         wh = words[asks_for[0]].word if asks_for else ""
-        reason = (
-            f"it asks with {wh!r}"
-            if wh
-            else f"no auxiliary opens the question or follows a comma (it opens with {first!r})"
-        )
+        if wh:
+            reason = f"it asks with {wh!r}"
+        else:
+            reason = f"no auxiliary opens the question or follows a comma (it opens with {first!r})"
         raise NoRule(prompt, reason)
     conditional = any(
         token.word in {"if", "when", "suppose", "given"} for token in words[: opens[0]]
@@ -358,4 +365,6 @@ def mode_of(prompt: str) -> Mode:
         word in _COMMANDS or (match is not None and match[1] in _COMMANDS)
         for word, match in zip(opens, led, strict=True)
     ]
-    return "command" if any(commands) else "statement"
+    if any(commands):
+        return "command"
+    return "statement"

@@ -163,7 +163,10 @@ def tag(text: str) -> Clause:
     if len(text) > MAX_TAGGED_CHARS:
         raise NoRule(text, f"it is longer than {MAX_TAGGED_CHARS:,} characters")
     spans = [(m.group(), m.start(), m.end()) for m in _WORD.finditer(text)]
-    tagged = _tagger().tag_sent([shorten_word(word) for word, _, _ in spans]) if spans else ()
+    if spans:
+        tagged = _tagger().tag_sent([shorten_word(word) for word, _, _ in spans])
+    else:
+        tagged = ()
     return tuple(
         Token(word, label, a, b) for (word, a, b), (_, _, label) in zip(spans, tagged, strict=True)
     )
@@ -195,7 +198,8 @@ def letters_of(clause: Clause) -> str:
     """The clause with one letter for each word; words in quotation marks or brackets count as
     names.
     """
-    letters, quoted = [], False
+    letters = []
+    quoted = False
     for token in clause:
         if token.text in QUOTES or token.text == "()"[quoted]:
             quoted = not quoted
@@ -209,7 +213,8 @@ def letters_of(clause: Clause) -> str:
 
 def _contextual_letter(clause: Clause, letters: list[str], i: int) -> str:
     """The letter of a word, corrected by its neighbours and by how it is written."""
-    token, previous_letter = clause[i], letters[i - 1]
+    token = clause[i]
+    previous_letter = letters[i - 1]
     next_letter = letters[i + 1] if i + 1 < len(letters) else ""
     if _is_name(clause, letters, i):
         return "N"
@@ -217,7 +222,9 @@ def _contextual_letter(clause: Clause, letters: list[str], i: int) -> str:
         is_attribute = next_letter in ("N", "C") or (
             next_letter == "A" and not _compares(clause[i + 1])
         )
-        return "A" if is_attribute else "N"
+        if is_attribute:
+            return "A"
+        return "N"
     if token.word == "as" and letters[i] == "?" and next_letter in ("A", "R"):
         return "R"  # "as big as"
     if token.text in COLORS and letters[i] == "N" and previous_letter == "N":
@@ -287,7 +294,9 @@ def find_subject_end(clause: Clause) -> tuple[int | None, float]:
             best_end, best_score = end, score
     if best_end is None and clause[0].word in DO and not letters[1:-1].strip("DMACNS"):
         is_verb = tag_score(clause[-1].text, "VV") > -math.inf
-        return (len(clause) - 1, 1.0) if is_verb else (None, 0.0)
+        if is_verb:
+            return (len(clause) - 1, 1.0)
+        return (None, 0.0)
     return best_end, best_score
 
 
@@ -346,7 +355,9 @@ def _end_at_picture(clause: Clause, letters: str) -> int | None:
         goes_on = letters[end] in "&O,T" or clause[end].word in {"that", "which", "who"}
         if goes_on or re.search("[VGEPR,]", letters[1:i]):
             return None
-        return end if _SUBJECT.fullmatch(letters, 1, i) else None
+        if _SUBJECT.fullmatch(letters, 1, i):
+            return end
+        return None
     return None
 
 
@@ -359,12 +370,15 @@ def _end_at_quotation(clause: Clause, letters: str, is_quoted: list[bool]) -> in
     start = max(i for i in range(len(clause)) if not is_quoted[i] and clause[i].text in QUOTES)
     if start < 2 or not _SUBJECT.fullmatch(letters, 1, start):
         return None
-    return start if clause[start - 1].word not in _ENTITLED else None
+    if clause[start - 1].word not in _ENTITLED:
+        return start
+    return None
 
 
 def inside_quotes(clause: Clause) -> list[bool]:
     """Whether a quotation is open before each word."""
-    is_quoted, is_open = [], False
+    is_quoted = []
+    is_open = False
     for token in clause:
         is_quoted.append(is_open)
         is_open ^= token.text in QUOTES
@@ -389,8 +403,12 @@ def _predicate_score(clause: Clause, letters: str, end: int) -> float:
     if first == "P":
         return _preposition_score(clause, letters, end)
     if first == "N":
-        return 1 if can_be_predicate(clause[end].text) else 0.6
-    return 0.7 if first == "V" else 0
+        if can_be_predicate(clause[end].text):
+            return 1
+        return 0.6
+    if first == "V":
+        return 0.7
+    return 0
 
 
 def _preposition_score(clause: Clause, letters: str, end: int) -> float:
@@ -406,7 +424,9 @@ def _preposition_score(clause: Clause, letters: str, end: int) -> float:
         return 0.55  # "green in color"
     if names_picture(clause[end:]):
         return 0.8
-    return 0.9 if clause[end].word in {"with", "without"} else 2
+    if clause[end].word in {"with", "without"}:
+        return 0.9
+    return 2
 
 
 def _verb_score(clause: Clause, letters: str, end: int) -> float:
@@ -424,7 +444,9 @@ def _verb_score(clause: Clause, letters: str, end: int) -> float:
             return 1
     if letters[end] == "G":
         return 0.2
-    return 0.4 if letters[end] in "AREN" else 0
+    if letters[end] in "AREN":
+        return 0.4
+    return 0
 
 
 def names_picture(words: Clause) -> bool:
@@ -484,7 +506,9 @@ def verb_behind(clause: Clause, end: int) -> int | None:
         and not is_base_verb(clause[verb].word)
     ):
         verb += 1
-    return verb if verb < len(clause) and is_base_verb(clause[verb].word) else None
+    if verb < len(clause) and is_base_verb(clause[verb].word):
+        return verb
+    return None
 
 
 # --- rewritten questions ---

@@ -64,7 +64,9 @@ def foreign_language(question: str) -> str:
     language = language_of(text)
     if language is not None and not _PERSIAN.search(text):
         return _NAMES[language.name]
-    return "another language" if not is_latin or _is_unknown(words) else ""
+    if not is_latin or _is_unknown(words):
+        return "another language"
+    return ""
 
 
 def check_english(question: str) -> None:

@@ -207,7 +207,8 @@ def build_parallel(
     Form
         The items that a rule fits; the others are listed in `left_out`, with the reason.
     """
-    items, omitted = [], list(form.left_out)
+    items = []
+    omitted = list(form.left_out)
     for item in form.items:
         try:
             if item.task != "choice":
@@ -238,11 +239,9 @@ def draw_of(name: str) -> int | None:
     number = name.removeprefix(PARALLEL)
     if name == PARALLEL:
         return 1
-    return (
-        int(number)
-        if number != name and number.isdigit() and 2 <= int(number) <= MAX_WORDINGS
-        else None
-    )
+    if number != name and number.isdigit() and 2 <= int(number) <= MAX_WORDINGS:
+        return int(number)
+    return None
 
 
 def build_rewording(form: Form, draw: int, earlier: Sequence[Form]) -> Form:
@@ -266,7 +265,8 @@ def build_rewording(form: Form, draw: int, earlier: Sequence[Form]) -> Form:
     >>> [(item.prompt, item.target) for item in build_rewording(original, 3, [first, second]).items]
     [('Is it false that there is a dog?', 'no')]
     """
-    items, omitted = [], list(form.left_out)
+    items = []
+    omitted = list(form.left_out)
     for item in form.items:
         earlier_items = [f.by_id[item.id] for f in (form, *earlier) if item.id in f.by_id]
         used_wordings = {_wording_key(earlier_item, item) for earlier_item in earlier_items}
@@ -417,7 +417,9 @@ def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
         A row names an item that the original form does not have, an item is named twice, or a
         prompt is missing.
     """
-    items, omitted, seen_ids = [], [], set()
+    items = []
+    omitted = []
+    seen_ids = set()
     for location, row in located_records(path):
         key = str(required_field(row, "id", location))
         if key not in original.by_id:
@@ -470,7 +472,9 @@ def _picture(value: Any, base: Item, location: str) -> str | None:
     if not value or value == base.image:
         return base.image
     name = check_address(str(value), location)
-    return name if is_url(name) else safe_name(name, location)
+    if is_url(name):
+        return name
+    return safe_name(name, location)
 
 
 def _replacement_item(value: Any, base: Item, location: str) -> Item:

@@ -100,7 +100,10 @@ def as_statement(
     if not sure and end < len(clause) and not _is_predicate(clause, end):
         return None
     subject = body[clause[1].start : clause[end - 1].end].rstrip(" ,")
-    predicate = body[clause[end].start : clause[-1].end] if end < len(clause) else ""
+    if end < len(clause):
+        predicate = body[clause[end].start : clause[-1].end]
+    else:
+        predicate = ""
     if predicate[:1] in {"=", "<", ">", "≤", "≥", "≠"}:
         if re.search("[AEGV]", letters_of(clause)[end + 1 :]):
             return None  # "the function f(x) = x^2 increasing for x > 0"
@@ -109,7 +112,9 @@ def as_statement(
         space = " " if predicate and predicate[0] != "," else ""
         return f"{subject} {clause[0].word}{space}{predicate}{tail}"
     finite = _finite_predicate(clause, end, body)
-    return None if finite is None else f"{subject} {finite}{tail}"
+    if finite is None:
+        return None
+    return f"{subject} {finite}{tail}"
 
 
 def _end_of_subject(clause: Clause, question_word: str, may_lack_predicate: bool) -> int | None:
@@ -117,15 +122,21 @@ def _end_of_subject(clause: Clause, question_word: str, may_lack_predicate: bool
     letters = letters_of(clause)
     if clause[1].word in PRONOUNS:
         is_qualified = clause[1].word.endswith(("one", "body")) and letters[2:3] == "P"
-        return None if is_qualified else 2
+        if is_qualified:
+            return None
+        return 2
     if may_lack_predicate:
         marked_end = _end_by_word(clause, letters, question_word)
         if marked_end is not None:
             return marked_end
     end = subject_end(clause)
     if clause[0].word in DO:
-        return end if end is not None and letters[end - 1] in "NTCMGE" else None
-    return _end_of_lone_subject(clause, end, question_word) if may_lack_predicate else end
+        if end is not None and letters[end - 1] in "NTCMGE":
+            return end
+        return None
+    if may_lack_predicate:
+        return _end_of_lone_subject(clause, end, question_word)
+    return end
 
 
 def _end_of_lone_subject(clause: Clause, end: int | None, question_word: str) -> int | None:
@@ -134,7 +145,9 @@ def _end_of_lone_subject(clause: Clause, end: int | None, question_word: str) ->
     """
     letters, size = letters_of(clause), len(clause)
     if end is None:
-        return size if _is_phrase(clause, 2) else None
+        if _is_phrase(clause, 2):
+            return size
+        return None
     if clause[end].word in {"that", "who", "which", "present"}:
         return size
     if question_word == "who" and letters[-1] != "P":
@@ -157,7 +170,9 @@ def _end_by_word(clause: Clause, letters: str, question_word: str) -> int | None
     if question_word != "who" and letters[-1] == "G" and clause[-2].word not in AUXILIARIES:
         return len(clause) - 1
     limit = next((i for i in range(2, len(clause)) if clause[i].word in _SUBORDINATE), 0)
-    return limit if limit and re.fullmatch(r"[ADMNCORSTP]+", letters[1:limit]) else None
+    if limit and re.fullmatch(r"[ADMNCORSTP]+", letters[1:limit]):
+        return limit
+    return None
 
 
 def _is_predicate(clause: Clause, end: int) -> bool:
@@ -168,7 +183,8 @@ def _is_predicate(clause: Clause, end: int) -> bool:
     shows that the predicate began elsewhere.
     """
     letters = letters_of(clause)
-    predicate, subject = letters[end:], letters[1:end]
+    predicate = letters[end:]
+    subject = letters[1:end]
     if ends_in_participle(clause[1:end]) or _may_reach_further(clause, letters, end):
         return False
     if re.search(r"[NTVE]R*(?:G|[AED](?!N))", predicate[1:]):
@@ -246,9 +262,14 @@ def _finite_predicate(clause: Clause, end: int, body: str) -> str | None:
         return None
     word = clause[verb].word
     form = {"does": "VBZ", "did": "VBD", "do": "VBP"}[clause[0].word]
-    finite = word if form == "VBP" else next(iter(getInflection(word, tag=form)), "")
+    if form == "VBP":
+        finite = word
+    else:
+        finite = next(iter(getInflection(word, tag=form)), "")
     before = body[clause[end].start : clause[verb].start]
-    return f"{before}{finite}{body[clause[verb].end : clause[-1].end]}" if finite else None
+    if finite:
+        return f"{before}{finite}{body[clause[verb].end : clause[-1].end]}"
+    return None
 
 
 # --- questions whose subject is a guess ---
@@ -287,7 +308,8 @@ def is_ambiguous(clause: Clause) -> bool:
     end, score = find_subject_end(clause)
     if end is None:
         return False
-    subject, letters = clause[1:end], letters_of(clause)
+    subject = clause[1:end]
+    letters = letters_of(clause)
     splits_subject = letters[end] == "P" and any(
         ends_in_participle(subject[: i + 1]) for i in range(2, len(subject))
     )
@@ -387,7 +409,8 @@ def _exceeds_location(predicate: Clause, letters: str) -> bool:
     the axis | everywhere".
     """
     if names_picture(predicate[-3:]):
-        predicate, letters = predicate[:-3], letters[:-3]
+        predicate = predicate[:-3]
+        letters = letters[:-3]
     if not predicate:
         return False
     last = predicate[-1]
@@ -554,16 +577,15 @@ def statement_of(question: Question) -> str | None:
 
 def _opposites(question: Question) -> Iterator[Rewrite]:
     """The constructions that fit, the plainest first."""
-    plain = (
-        None
-        if question.has_whether
-        else (
+    if question.has_whether:
+        plain = None
+    else:
+        plain = (
             _negate_truth(question)
             or _negate_there(question)
             or _negate_any(question)
             or _insert_not(question)
         )
-    )
     if plain is not None:
         yield plain
     statement = statement_of(question)
@@ -586,7 +608,8 @@ def ask_about_statement(question: Question, template: str, statement: str, rule:
         text = text[0].upper() + text[1:]
     elif not template.startswith("{"):
         text = text[0].lower() + text[1:]
-    before, after = question.prompt[: question.rewrite_start], question.prompt[question.end :]
+    before = question.prompt[: question.rewrite_start]
+    after = question.prompt[question.end :]
     return Rewrite(f"{before}{text}{_with_question_mark(after)}", rule)
 
 
@@ -607,7 +630,9 @@ def _with_question_mark(after: str) -> str:
     after = re.sub(r"^([^\w?？]*[?？])(?:\s*[?？])+", r"\1", after)
     if re.match(r"\s*[?？]", after) or re.match(r"[^.?!\n]*[?？]", after):
         return after
-    return "?" + after[1:] if after[:1] in {".", "!"} else "?" + after
+    if after[:1] in {".", "!"}:
+        return "?" + after[1:]
+    return "?" + after
 
 
 def _replace_token(question: Question, token: Token, text: str, rule: str) -> Rewrite:
@@ -638,7 +663,8 @@ def _negate_there(question: Question) -> Rewrite | None:
     counted = _negate_count(question)
     if counted is not None:
         return counted
-    head, second = clause[2], clause[3] if len(clause) > 3 else clause[2]
+    head = clause[2]
+    second = clause[3] if len(clause) > 3 else clause[2]
     if _is_scope_open(question, 2) or second.word in _AMOUNTS | {"of"} or head.word in _AMOUNTS:
         return None
     if head.word in _NEGATIVE_DETERMINERS:
@@ -677,7 +703,8 @@ def _has_second_verb(question: Question) -> bool:
 
 def _negate_count(question: Question) -> Rewrite | None:
     """ "Are there two dogs?": the number of dogs is other than two."""
-    clause, i = question.clause, 2
+    clause = question.clause
+    i = 2
     if clause[i].word in {"exactly", "only", "just"}:
         i += 1
     elif [token.word for token in clause[i : i + 3]] == ["a", "total", "of"]:
@@ -686,7 +713,8 @@ def _negate_count(question: Question) -> Rewrite | None:
         clause[i].word not in _NUMBER_WORDS and not clause[i].text.isdigit()
     ):
         return None
-    number, counted = clause[i], clause[i + 1 :]
+    number = clause[i]
+    counted = clause[i + 1 :]
     if _is_scope_open(question, i + 1, allowed=frozenset({"same"})) or counted[0].word in {
         "of",
         "to",
@@ -707,7 +735,8 @@ def _negate_count(question: Question) -> Rewrite | None:
         noun_phrase = f"{determiner}{plural}{question.prompt[noun.end : question.end]}"
     opening = "was" if clause[0].word in {"was", "were"} else "is"
     opening = opening.capitalize() if opens_sentence(question) else opening
-    before, after = question.prompt[: question.rewrite_start], question.prompt[question.end :]
+    before = question.prompt[: question.rewrite_start]
+    after = question.prompt[question.end :]
     return Rewrite(
         f"{before}{opening} the number of {noun_phrase} other than {number.text}"
         f"{_with_question_mark(after)}",
@@ -742,7 +771,9 @@ def _plural(noun: str) -> str | None:
     if noun not in getLemma(noun, "NOUN"):
         return None
     plural = {"person": "people"}.get(noun) or next(iter(getInflection(noun, tag="NNS")), None)
-    return plural if plural != noun or noun in _INVARIABLE_NOUNS else None
+    if plural != noun or noun in _INVARIABLE_NOUNS:
+        return plural
+    return None
 
 
 def _negate_any(question: Question) -> Rewrite | None:

@@ -190,13 +190,18 @@ class _Options:
         is_sure = names_options or (is_judged and not names_statements)
         if not is_sure and self._have_names(index, slots):
             # "A", "B" and "Both A and B" are about things of these names
-            return OptionReference(index) if match["before"].strip() else None
+            if match["before"].strip():
+                return OptionReference(index)
+            return None
         if index in slots:
             fault = f"its option {self.texts[index]!r} names itself by its letter"
             return OptionReference(index, fault=fault)
         if not names_options and (names_statements or self._has_label(slots)):
             is_ordered = _UNEQUAL.search(match["list"]) is not None
-            kept_sets = _singletons(slots) if is_ordered else (frozenset(slots),)
+            if is_ordered:
+                kept_sets = _singletons(slots)
+            else:
+                kept_sets = (frozenset(slots),)
             return OptionReference(index, kept_sets=kept_sets)
         return OptionReference(index, tuple(slots))
 
@@ -259,7 +264,9 @@ def _named_letters(text: str, n_options: int) -> list[int] | None:
         return None
     slots = [LETTERS.find(letter.upper()) for letter in letters]
     is_in_range = min(slots) >= 0 and max(slots) < n_options
-    return slots if is_in_range and len(set(slots)) == len(slots) else None
+    if is_in_range and len(set(slots)) == len(slots):
+        return slots
+    return None
 
 
 def _is_of_letters(text: str, n_options: int) -> bool:
@@ -333,7 +340,9 @@ def _rewrite_letters(text: str, order: Sequence[int]) -> str:
 def _list_span(text: str) -> tuple[int, int]:
     """Where the letters of an option stand in its text."""
     match = _LETTERS_ONLY.search(text)
-    return match.span("list") if match else (0, 0)
+    if match:
+        return match.span("list")
+    return (0, 0)
 
 
 def referents(question: str, options: Sequence[str]) -> list[frozenset[str]]:

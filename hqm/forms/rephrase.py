@@ -188,7 +188,10 @@ def _cut(prompt: str) -> _CutPrompt:
     """The prompt cut at the sentence that asks: the first that begins like a question, otherwise
     the first of all.
     """
-    spans, start, counted, n_quotes = [], 0, 0, 0
+    spans = []
+    start = 0
+    counted = 0
+    n_quotes = 0
     for gap in _SENTENCE_END.finditer(prompt):
         n_quotes += prompt.count('"', counted, gap.start())
         counted = gap.start()
@@ -214,14 +217,18 @@ def _cut(prompt: str) -> _CutPrompt:
 
 def _head(sentence: str) -> str:
     match = re.match(r"[A-Za-z]+", sentence)
-    return match[0].lower() if match else ""
+    if match:
+        return match[0].lower()
+    return ""
 
 
 def _decapitalize(text: str) -> str:
     """The text with its first letter in lower case, unless the word is "I" or begins with two
     capitals ("UFO").
     """
-    return text if re.match(r"[A-Z]{2}|I\b", text) else text[:1].lower() + text[1:]
+    if re.match(r"[A-Z]{2}|I\b", text):
+        return text
+    return text[:1].lower() + text[1:]
 
 
 def _elliptical(prompt: str) -> Rewrite | None:
@@ -253,11 +260,18 @@ def _question(cut: _CutPrompt, keep_mode: bool) -> Rewrite | None:
     if keep_mode:
         opening = "could you tell me"
         if rule == "open.whether":
-            opening, clause = "would you say that", clause.removeprefix("whether ")
-        sentence = f"{lead}, {opening} {clause}" if lead else f"{opening.capitalize()} {clause}"
+            opening = "would you say that"
+            clause = clause.removeprefix("whether ")
+        if lead:
+            sentence = f"{lead}, {opening} {clause}"
+        else:
+            sentence = f"{opening.capitalize()} {clause}"
         return cut.rewritten(f"{sentence}?", rule)
     rule = rule.replace("open.", "open.tell_")
-    sentence = f"Tell me, {_decapitalize(lead)}, {clause}" if lead else f"Tell me {clause}"
+    if lead:
+        sentence = f"Tell me, {_decapitalize(lead)}, {clause}"
+    else:
+        sentence = f"Tell me {clause}"
     colon = cut.after.lstrip().startswith("(") or bool(_LISTED.match(":" + cut.after))
     after = cut.after.rstrip("?") if colon else cut.after
     end = ":" if colon else "."
@@ -280,11 +294,9 @@ def _question_start(words: Clause) -> int | None:
             return i
         if i and words[i - 1].text in {",", "，"} and (opens or follows_preposition):
             # a relative clause behind a comma ("..., which is red") opens no question
-            return (
-                i
-                if words[0].tag.startswith(("PR", "VVG", "VVN", "AV")) or words[0].word == "out"
-                else None
-            )
+            if words[0].tag.startswith(("PR", "VVG", "VVN", "AV")) or words[0].word == "out":
+                return i
+            return None
     return None
 
 
@@ -294,7 +306,9 @@ def _indirect(body: str, words: Clause) -> tuple[str, str] | None:
         if _wish(body, words) is not None:
             return None
         turned = as_statement(body, words)
-        return None if turned is None else (f"whether {turned}", "open.whether")
+        if turned is None:
+            return None
+        return (f"whether {turned}", "open.whether")
     first = 1 if words[0].word in _WH else 2
     letters = letters_of(words)
     auxiliary = next((i for i in range(first, len(words)) if words[i].word in AUXILIARIES), None)
@@ -315,7 +329,9 @@ def _indirect(body: str, words: Clause) -> tuple[str, str] | None:
             and (letters[first] in "VN" or auxiliary is None)
             and words[0].word not in _ADVERBIAL
         )
-        return (_decapitalize(body[words[0].start :]), "open.wh") if plain else None
+        if plain:
+            return (_decapitalize(body[words[0].start :]), "open.wh")
+        return None
     return _indirect_with_auxiliary(body, words, auxiliary, letters)
 
 
@@ -350,7 +366,9 @@ def _indirect_with_auxiliary(
         words[0].word,
         may_lack_predicate=words[auxiliary].word in BE and next_letter in _NOMINAL,
     )
-    return None if turned is None else (f"{question} {turned}", "open.wh")
+    if turned is None:
+        return None
+    return (f"{question} {turned}", "open.wh")
 
 
 def _is_subject(words: Clause, letters: str, auxiliary: int) -> bool:
@@ -375,7 +393,9 @@ def _head_noun(words: Clause, letters: str, start: int) -> str:
     i = start
     while i < len(words) and letters[i] in "ANRC":
         i += 1
-    return words[i - 1].word if i > start else ""
+    if i > start:
+        return words[i - 1].word
+    return ""
 
 
 def _wish(body: str, words: Clause) -> str | None:
@@ -389,7 +409,9 @@ def _wish(body: str, words: Clause) -> str | None:
     verb = 3 if words[2].word == "please" else 2
     if words[2].word != "please" and (words[2].word in _SEEING or words[2].word == "be"):
         return None
-    return body[words[verb].start :] if verb < len(words) else None
+    if verb < len(words):
+        return body[words[verb].start :]
+    return None
 
 
 # --- instructions ---
@@ -415,7 +437,10 @@ def _instruction(cut: _CutPrompt, keep_mode: bool) -> Rewrite | None:
     if _head(command) not in _IMPERATIVES:
         return _instruction_after_clause(cut, text, keep_mode)
     if keep_mode:
-        polite = command[0].upper() + command[1:] if please else f"Please {_decapitalize(command)}"
+        if please:
+            polite = command[0].upper() + command[1:]
+        else:
+            polite = f"Please {_decapitalize(command)}"
         return cut.rewritten(polite, "open.please")
     return cut.rewritten(f"I would like you to {_decapitalize(command)}", "open.request")
 
@@ -425,7 +450,8 @@ def _instruction_after_clause(cut: _CutPrompt, text: str, keep_mode: bool) -> Re
     match = re.match(r"((?:Based|In|From|As|Using|Looking)\b[^,]*), (?:please )?([a-z]+)\b", text)
     if not match or match[2] not in _IMPERATIVES:
         return None
-    clause, command = match[1], text[match.start(2) :]
+    clause = match[1]
+    command = text[match.start(2) :]
     if keep_mode:
         please = "" if "please" in match[0] else "please "
         return cut.rewritten(f"{clause}, {please}{command}", "open.please")
@@ -503,7 +529,9 @@ def _cleft(m: re.Match[str]) -> str:
 
 def _cleft_unless_article(m: re.Match[str]) -> str | None:
     """The same, unless the subject is an article, of which the noun was taken for the verb."""
-    return _cleft(m) if _is_no_article(m["x"]) else None
+    if _is_no_article(m["x"]):
+        return _cleft(m)
+    return None
 
 
 def _ask_of_photographer(m: re.Match[str]) -> str:

@@ -46,7 +46,10 @@ class RuleCache:
         libraries: Sequence[str] = ("HanTa", "lemminflect"),
         min_new: int = 100,
     ) -> None:
-        self.name, self._rule, self._sources, self._new = name, rule, tuple(sources), 0
+        self.name = name
+        self._rule = rule
+        self._sources = tuple(sources)
+        self._new = 0
         self._min_new = min_new
         self._libraries = tuple(libraries)
 
@@ -83,7 +86,9 @@ class RuleCache:
             results = json.loads(self._file.read_text())
         except (OSError, ValueError):
             return {}
-        return results if isinstance(results, dict) else {}
+        if isinstance(results, dict):
+            return results
+        return {}
 
 
 @cache

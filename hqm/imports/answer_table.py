@@ -267,7 +267,12 @@ def _check_keys(
     path: str, records: Sequence[Mapping[str, Any]], chosen_columns: Mapping[str, str]
 ) -> None:
     """Refuse several columns that may each be the right answer, and differ."""
-    names = [] if "target" in chosen_columns else list(records[0]) if records else []
+    if "target" in chosen_columns:
+        names = []
+    elif records:
+        names = list(records[0])
+    else:
+        names = []
     candidates = [name for name in names if heading_words(str(name)) in fields.KEYS]
     texts = [tuple(cell_texts(records, name)) for name in candidates]
     if len(set(texts)) > 1:
@@ -341,7 +346,8 @@ def _numbered_runs(
     """Return the records with their runs counted from 0, and the column that says them; empty
     where none does.
     """
-    records, column = intake.records, _run_column(intake, chosen_columns)
+    records = intake.records
+    column = _run_column(intake, chosen_columns)
     if column in ("", "run"):
         return records, column
     cells = cell_texts(records, column)

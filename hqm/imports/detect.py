@@ -151,7 +151,9 @@ def answers_of(log: Log) -> frozenset[tuple[Any, ...]]:
 def _unturned(name: str) -> tuple[str, ...]:
     """The index of the question that VLMEvalKit asks again under this one; none for any other."""
     turned = name.isdecimal() and int(name) >= _TURN
-    return (str(int(name) % _TURN),) if turned else ("",)
+    if turned:
+        return (str(int(name) % _TURN),)
+    return ("",)
 
 
 _TURN = 1_000_000
@@ -186,7 +188,9 @@ def _in_folder(
         log = _read(path, source, columns, named_by_user=False, with_questions=with_questions)
     except HQMError as error:
         return [Log(path=str(path), tool="", rows=(), notes=(f"it is left out: {error.message}",))]
-    return [] if log is None else [log]
+    if log is None:
+        return []
+    return [log]
 
 
 def files_in(path: Path) -> list[Path]:
@@ -244,7 +248,10 @@ def _read(
     if log is not None:
         return log
     if source not in ("auto", TABLE):
-        columns_present = name_fields(file.records[0]) if file.records else "nothing"
+        if file.records:
+            columns_present = name_fields(file.records[0])
+        else:
+            columns_present = "nothing"
         raise AnswerError(
             f"it is no log of {source} (it has {columns_present})",
             location=str(path),

@@ -86,7 +86,9 @@ class LabelContext:
         set_fields = {
             name: value for name, value in asdict(self).items() if value not in ("", None, {})
         }
-        return canonical_json({"label": set_fields}) if set_fields else ""
+        if set_fields:
+            return canonical_json({"label": set_fields})
+        return ""
 
     @classmethod
     def from_judgement(cls, judgement: Judgement) -> Self:
@@ -114,7 +116,9 @@ def labelled_by(judge: str) -> LabelledBy:
     >>> labelled_by("human"), labelled_by("human:anna"), labelled_by("oracle")
     ('people', 'people', 'oracle')
     """
-    return "people" if judge.partition(RATER)[0] == HUMAN else "oracle"
+    if judge.partition(RATER)[0] == HUMAN:
+        return "people"
+    return "oracle"
 
 
 def by_people(estimate: Estimate) -> bool:
@@ -261,7 +265,10 @@ def _number(
 def _stages(cell: object, location: str) -> Mapping[str, Mapping[str, int]]:
     """Role -> unit -> 1 or 0, from a JSON object or its text."""
     try:
-        stages = json.loads(cell) if isinstance(cell, str) and cell.strip() else cell or {}
+        if isinstance(cell, str) and cell.strip():
+            stages = json.loads(cell)
+        else:
+            stages = cell or {}
     except ValueError:
         stages = None
     if not isinstance(stages, Mapping) or not all(map(_is_stage, stages.items())):

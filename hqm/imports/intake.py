@@ -583,7 +583,9 @@ def _plain_number(cell: Any, decimal_mark: str) -> Any:
     per_cent = _PER_CENT.fullmatch(text)
     if per_cent is not None:
         return float(per_cent[1].replace(",", ".")) / 100
-    return text.replace(",", decimal_mark) if COMMA_NUMBER.fullmatch(text) else cell
+    if COMMA_NUMBER.fullmatch(text):
+        return text.replace(",", decimal_mark)
+    return cell
 
 
 # --- options ---

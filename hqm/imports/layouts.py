@@ -28,7 +28,9 @@ KEY, NAME, VALUE, PATH = "key", "name", "value", "path"
 """What the names and the values of an object of objects are called in `--columns`; the path of a
 row is its names and its number below them, such as `video 3/order/1`.
 """
-ROW, FILE, FOLDERS = "row", "file", ("folder", "folder2", "folder3")
+ROW = "row"
+FILE = "file"
+FOLDERS = ("folder", "folder2", "folder3")
 """What the number of a row in its file, from 1, the file's name and those of the folders around it
 are called in `--columns`, where no column is called so.
 """
@@ -168,7 +170,8 @@ def inner_cell(value: Any, path: str) -> Any:
         return value[path]
     # a name may have dots of its own
     for dot in re.finditer(r"\.", path):
-        name, remainder = path[: dot.start()], path[dot.end() :]
+        name = path[: dot.start()]
+        remainder = path[dot.end() :]
         if name in value and (cell := inner_cell(value[name], remainder)) is not None:
             return cell
     return None
@@ -308,7 +311,9 @@ def _field_name(name: str) -> str:
     """A column's name as a row's field has it: `answers` is `answer`."""
     plain = heading_words(name)
     singular = plain.removesuffix("s")
-    return singular if plain not in _FIELD_NAMES and singular in _FIELD_NAMES else name
+    if plain not in _FIELD_NAMES and singular in _FIELD_NAMES:
+        return singular
+    return name
 
 
 def _refuse_lengths(columns: Mapping[str, Sequence[Any]], location: str) -> None:
@@ -347,14 +352,18 @@ def _of_wrapper(record: Record, location: str, column_names: Collection[str]) ->
         )
     ((name, value),) = lists.items()
     laid = _rows_below(name, value, location)
-    return Layout(_with_settings(laid, record), f"the rows below {name!r}") if laid else None
+    if laid:
+        return Layout(_with_settings(laid, record), f"the rows below {name!r}")
+    return None
 
 
 def _rows_below(name: str, value: Any, location: str) -> list[Record]:
     if isinstance(value, list):
         return [dict(row) for row in value]
     layout = _of_document(value, f"{location}: {name}", {})
-    return [] if layout is None else layout.records
+    if layout is None:
+        return []
+    return layout.records
 
 
 def _with_settings(rows: list[Record], record: Record) -> list[Record]:
@@ -438,7 +447,8 @@ def _of_objects(record: Record, location: str, columns: Mapping[str, str]) -> La
     cells = [row[VALUE] for row in laid if VALUE in row]
     if cells and all(map(_is_result, cells)):
         return None
-    remedy, subject = f"--columns model={KEY}", f"{KEY} {next(iter(record))!r}"
+    remedy = f"--columns model={KEY}"
+    subject = f"{KEY} {next(iter(record))!r}"
     if NAME in laid[0]:
         remedy += f",item={NAME}"
         subject += f", {NAME} {laid[0][NAME]!r}"
@@ -485,7 +495,8 @@ def _with_counts(laid: list[Record], columns: Mapping[str, str]) -> list[Record]
     counts: Counter[tuple[Any, Any]] = Counter()
     records = []
     for row in laid:
-        key, name = row[KEY], row.get(NAME)
+        key = row[KEY]
+        name = row.get(NAME)
         counts[key, name] += 1
         number = counts[key, name]
         levels = [level for level in (key, name, str(number)) if level is not None]
@@ -621,7 +632,10 @@ def _of_responses(records: list[Record]) -> Layout:
             laid.append(row)
     taken = ", ".join(f"{name}={column}" for column, name in present.items())
     n_missing = len(records) - len(laid)
-    missing = f"; rows without a response, left out: {n_missing:,}" if n_missing else ""
+    if n_missing:
+        missing = f"; rows without a response, left out: {n_missing:,}"
+    else:
+        missing = ""
     return Layout(laid, f"item responses in long format, {taken}{missing}")
 
 
@@ -661,7 +675,9 @@ def _model_of(column: str) -> tuple[str, str]:
     """What a column is of a model, and the model's name as written; empty where it is none."""
     plain = heading_words(column)
     if plain in _FIELD_NAMES:
-        return ("score", "") if plain in fields.SCORES else ("", "")
+        if plain in fields.SCORES:
+            return ("score", "")
+        return ("", "")
     for role, pattern in _ROLES.items():
         match = pattern.match(plain)
         if match is None:

@@ -390,10 +390,8 @@ def _same_answers(recordings: Sequence[Recording]) -> list[str]:
             subject = f"runs {earlier.run} and {recording.run} of {recording.respondent}"
             explanation = "a copy, or a respondent that answers without chance"
         else:
-            subject, explanation = (
-                f"{earlier.respondent} and {recording.respondent}",
-                "one respondent under two names?",
-            )
+            subject = f"{earlier.respondent} and {recording.respondent}"
+            explanation = "one respondent under two names?"
         notes.append(
             f"{subject} hold the same {len(content)} answers ({earlier.source},"
             f" {recording.source}): {explanation}"
@@ -453,11 +451,9 @@ def _scored(row: Row, item: Item, log: Log) -> Response:
         answer = _from_score(row, item)
     recorded = {"tool": log.tool, "score": row.score, "read": row.read}
     recorded = {name: value for name, value in recorded.items() if value not in (None, "")}
-    return (
-        answer._replace(detail={**answer.detail, "recorded": recorded})
-        if len(recorded) > 1
-        else answer
-    )
+    if len(recorded) > 1:
+        return answer._replace(detail={**answer.detail, "recorded": recorded})
+    return answer
 
 
 def _from_score(row: Row, item: Item) -> Response:

@@ -28,7 +28,9 @@ class LogFile:
             document = read_json(self.path)
         except DataError:  # several objects, one after another
             return {}
-        return document if isinstance(document, dict) else {}
+        if isinstance(document, dict):
+            return document
+        return {}
 
     @cached_property
     def first(self) -> list[dict[str, Any]]:

@@ -44,7 +44,8 @@ def asks_same(question: str, item: Item, spelling: Callable[[str], str] = str) -
     >>> asks_same("Is there a dog?\\nAnswer yes or no.", Item("1", "Is there a dog?", "yes_no"))
     True
     """
-    question_text, prompt = spelling(question), spelling(item.prompt)
+    question_text = spelling(question)
+    prompt = spelling(item.prompt)
     return _core(prompt) in normalised(question_text) or _core(prompt) == _core(question_text)
 
 
@@ -58,7 +59,9 @@ def picture_key(name: str) -> str:
     stem = PurePosixPath(name.replace("\\", "/")).name
     stem = re.sub(r"\.(?:jpe?g|png|webp|gif|bmp)$", "", stem, flags=re.IGNORECASE).lower()
     number = re.fullmatch(r"(?:[a-z]+_[a-z]+\d*_)?0*(\d+)", stem)
-    return number[1] if number else stem
+    if number:
+        return number[1]
+    return stem
 
 
 def contradict(wrong: Sequence[str], n_rows: int, path: Path, remedy: str) -> NoReturn:
@@ -206,7 +209,10 @@ def with_questions_beside(
         *sorted(candidates),
         *(file for f in folders for file in sorted(f.glob("*.json*"))),
     ]:
-        question_rows = _questions(question_file) if question_file != path else {}
+        if question_file != path:
+            question_rows = _questions(question_file)
+        else:
+            question_rows = {}
         if question_rows and all(row.id in question_rows for row in rows):
             wrong = [
                 f"{row.record} asks {row.question!r:.80}, and {question_file.name} asks"
@@ -418,7 +424,9 @@ def summarize_rows(records: Sequence[str]) -> str:
     """
     shown_rows = "; ".join(records[:MAX_SHOWN_ROWS])
     n_more = len(records) - MAX_SHOWN_ROWS
-    return f"{shown_rows}, and {n_more} more" if n_more > 0 else shown_rows
+    if n_more > 0:
+        return f"{shown_rows}, and {n_more} more"
+    return shown_rows
 
 
 def match_rows(rows: Sequence[Row], form: Form, spelling: Callable[[str], str] = str) -> Matched:
@@ -573,7 +581,9 @@ class _Index:
         return ()
 
     def _of_id(self, name: str) -> Sequence[str]:
-        return [name] if name in self.form.by_id else self.tails.get(name, [])
+        if name in self.form.by_id:
+            return [name]
+        return self.tails.get(name, [])
 
     def _agrees(self, row: Row, item: Item) -> bool:
         """Whether an item of the row's id has the row's picture, text and options; ids of other

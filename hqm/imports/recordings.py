@@ -98,10 +98,14 @@ def _response(record: Mapping[str, Any], location: str) -> Response:
     # beside what a model wrote, the field `answer` has the right answer
     names = ANSWERS if OF_A_MODEL.isdisjoint(record) else ANSWERS[1:]
     is_error = error_in(record) and not any(name in record for name in names)
-    text = "" if is_error else answer_text(first_field(record, names, location), location)
+    if is_error:
+        text = ""
+    else:
+        text = answer_text(first_field(record, names, location), location)
     answer = ended(record, text)
     state = require_choice(record.get("state", answer.state), STATES, "state", location)
-    detail, reason = record.get("detail") or {}, record.get("reason")
+    detail = record.get("detail") or {}
+    reason = record.get("reason")
     if not isinstance(detail, dict):
         raise AnswerError(f"the detail is {detail!r:.60}, which is no object", location=location)
     if detail:
@@ -111,7 +115,10 @@ def _response(record: Mapping[str, Any], location: str) -> Response:
             raise AnswerError(
                 "its detail has a number that is none (NaN, infinity)", location=location
             ) from None
-    reason = answer.reason if reason is None and state == answer.state else reason
+    if reason is None and state == answer.state:
+        reason = answer.reason
+    else:
+        reason = reason
     return Response(text, cast(State, state), "" if reason is None else str(reason), detail)
 
 
@@ -237,11 +244,10 @@ def read_recordings(
     the original form once. A field `resolution` says to what percentage of their width and height
     the pictures were scaled.
     """
-    files = (
-        sorted(p for p in path.iterdir() if p.suffix in {".json", ".jsonl", ".csv"})
-        if path.is_dir()
-        else [path]
-    )
+    if path.is_dir():
+        files = sorted(p for p in path.iterdir() if p.suffix in {".json", ".jsonl", ".csv"})
+    else:
+        files = [path]
     if not files:
         raise AnswerError("the folder has no .json, .jsonl or .csv file", location=str(path))
     reader = _Reader(forms)
@@ -295,12 +301,15 @@ class _Reader:
         of_names, seen_answers = self._of_names, self._same
         for i, record in records:
             get = record.get
-            respondent, form, run = get("respondent", stem), get("form", ORIGINAL), get("run", 0)
+            respondent = get("respondent", stem)
+            form = get("form", ORIGINAL)
+            run = get("run", 0)
             key: Any = record["item"] if "item" in record else get("id")
             text: Any = record["answer"] if "answer" in record else get("response")
             try:
                 items, answers = of_names[respondent, form, run]
-                item, answer = items[key], seen_answers[text, get("state", "ok")]
+                item = items[key]
+                answer = seen_answers[text, get("state", "ok")]
             except (KeyError, TypeError):  # what has no hash is none of them
                 yield i, record
                 continue
@@ -335,7 +344,8 @@ class _Reader:
             if key in self.known[ORIGINAL].by_id:
                 return  # left out of this form: the answer belongs to no question that is asked
             raise AnswerError(f"the benchmark has no item {key!r}", location=location)
-        respondent, run = record.get("respondent", stem), record.get("run", 0)
+        respondent = record.get("respondent", stem)
+        run = record.get("run", 0)
         name = storable(_name(respondent, "respondent", location))
         _check_sight(record, location)
         scale = percentage(record.get("resolution"), location)

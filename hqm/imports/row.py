@@ -214,7 +214,9 @@ class Row:
     @property
     def id(self) -> str:
         """The most telling id; empty where the row has none."""
-        return self.ids[0] if self.ids else ""
+        if self.ids:
+            return self.ids[0]
+        return ""
 
     @property
     def record(self) -> str:
@@ -225,8 +227,13 @@ class Row:
     def described(self) -> str:
         """The record and what it says of its question, for a list of rows that match nothing."""
         if not self.question:
-            return f"{self.record} ({self.id})" if self.ids else self.record
-        picture_phrase = f" about {without_credentials(self.image)}" if self.image else ""
+            if self.ids:
+                return f"{self.record} ({self.id})"
+            return self.record
+        if self.image:
+            picture_phrase = f" about {without_credentials(self.image)}"
+        else:
+            picture_phrase = ""
         return f"{self.record} asks {self.question!r:.80}{picture_phrase}"
 
 
@@ -397,14 +404,21 @@ def key_in(record: Mapping[str, Any]) -> str:
         value = re.findall(r"[A-Z]", value)
     elif isinstance(value, str) and value.lstrip().startswith("["):
         members = parse_value(value.strip())
-        value = members if isinstance(members, list) and len(members) < 2 else value
+        if isinstance(members, list) and len(members) < 2:
+            value = members
+        else:
+            value = value
     if not isinstance(value, list):
         text = first_text(record, KEYS)
-        return "" if text.strip().lower() in NO_KEYS else text
+        if text.strip().lower() in NO_KEYS:
+            return ""
+        return text
     members = [str(member).strip() for member in value]
     if len(members) < 2:
         return next(iter(members), "")
-    return str(members) if all(map(_LETTERS.fullmatch, members)) else ""
+    if all(map(_LETTERS.fullmatch, members)):
+        return str(members)
+    return ""
 
 
 def options_in(record: Mapping[str, Any]) -> tuple[str, ...]:
@@ -423,7 +437,9 @@ def options_in(record: Mapping[str, Any]) -> tuple[str, ...]:
             return tuple(str(option).strip() for option in value)
     lettered = (str(record.get(letter) or "").strip() for letter in LETTERS)
     options = tuple(takewhile(bool, lettered))
-    return options if len(options) > 1 else ()
+    if len(options) > 1:
+        return options
+    return ()
 
 
 def parts_in(text: str) -> tuple[str, ...]:
@@ -438,7 +454,9 @@ def parts_in(text: str) -> tuple[str, ...]:
 def count_in(record: Mapping[str, Any], name: str, location: str) -> int | None:
     """A field that counts from 0; None where it is missing or empty."""
     value = record.get(name)
-    return None if value in (None, "") else whole_number(value, name, location)
+    if value in (None, ""):
+        return None
+    return whole_number(value, name, location)
 
 
 def percentage(value: Any, location: str = "") -> str:
@@ -513,7 +531,9 @@ def form_of(forms: Mapping[str, Form], name: str, location: str) -> Form:
 def whole_reply(text: str, state: Any, location: str) -> str:
     """The text of a recorded reply; empty where its state says that it is no whole reply."""
     known_state = cast(State, require_choice(state, STATES, "state", location))
-    return text if Response(text, known_state).outcome == "ok" else ""
+    if Response(text, known_state).outcome == "ok":
+        return text
+    return ""
 
 
 def first_field(record: Mapping[str, Any], names: Sequence[str], location: str) -> Any:
@@ -537,7 +557,9 @@ def name_in(record: Mapping[str, Any], name: str, location: str) -> str:
         raise DataError(
             f"the {name} is {value!r:.60}", location=location, remedy="Write a name or a number."
         )
-    return "" if value is None else check_name(str(value), f"{name}'s name", location)
+    if value is None:
+        return ""
+    return check_name(str(value), f"{name}'s name", location)
 
 
 def answer_text(value: Any, location: str) -> str:
@@ -555,12 +577,16 @@ def answer_text(value: Any, location: str) -> str:
             location=location,
             remedy="Write a text.",
         )
-    return "" if value is None else check_length(str(value), "answer", location)
+    if value is None:
+        return ""
+    return check_length(str(value), "answer", location)
 
 
 def only_member(value: Any) -> Any:
     """The member of a list of one, as tools write that may draw several answers; else the value."""
-    return value[0] if isinstance(value, list) and len(value) == 1 else value
+    if isinstance(value, list) and len(value) == 1:
+        return value[0]
+    return value
 
 
 MAX_TOKENS = 1 << 32
@@ -616,7 +642,9 @@ def error_in(record: Mapping[str, Any]) -> str:
     error = record.get("error")
     if isinstance(error, Mapping):
         error = error.get("message") or str(error)
-    return error.strip() if isinstance(error, str) else ""
+    if isinstance(error, str):
+        return error.strip()
+    return ""
 
 
 def ended(record: Mapping[str, Any], text: str) -> Response:
@@ -648,7 +676,10 @@ def released_answer(record: Mapping[str, Any], names: Sequence[str], location: s
         The answer is no text.
     """
     name = next((name for name in names if name in record), names[-1])
-    text = record.get(name) if error_in(record) else required_field(record, name, location)
+    if error_in(record):
+        text = record.get(name)
+    else:
+        text = required_field(record, name, location)
     return ended(record, answer_text(text, location))
 
 
@@ -668,7 +699,9 @@ def number(value: Any) -> float | None:
             value = float(value)
         except ValueError:
             return None
-    return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
+    if isinstance(value, (int, float)) and math.isfinite(value):
+        return float(value)
+    return None
 
 
 SCORES = (
@@ -717,14 +750,17 @@ def _says(read: str, right: str, contains: bool) -> bool:
     """Whether a text that a tool extracted is the right answer: the same text or number, or, where
     that is enough, a text that contains it.
     """
-    read, right = read.casefold(), right.strip().casefold()
+    read = read.casefold()
+    right = right.strip().casefold()
     if re.search(r"\d", read) and re.search(r"\d", right):
         a, b = number(read), number(right)
         if a is not None and b is not None:
             return round(a, 2) == round(b, 2)
     if contains and len(right) == 1:
         return f" {right}" in read or f"{right} " in read
-    return right in read if contains else right == read.strip()
+    if contains:
+        return right in read
+    return right == read.strip()
 
 
 def texts(value: Any) -> list[str]:

@@ -277,7 +277,9 @@ class Case:
     def scale(self) -> tuple[float, float]:
         """Where the metric's scale begins and how wide it is; 0 and 1 where it has no two ends."""
         low, high = self.metric.ends
-        return (0.0, 1.0) if low is None or high is None else (low, high - low)
+        if low is None or high is None:
+            return (0.0, 1.0)
+        return (low, high - low)
 
     def shares(self, scores: Array) -> Array:
         """Scores of the metric as shares of its scale; unchanged where it has no two ends."""
@@ -293,7 +295,9 @@ class Case:
         if runs is None or is_binary(self.first_scores):
             return self.matrices
         same_design = (runs.respondents, runs.n_items) == (self.respondents, self.n_items)
-        return runs.matrices if same_design else self.matrices
+        if same_design:
+            return runs.matrices
+        return self.matrices
 
     @_shared_property
     def run_means(self) -> Array:
@@ -305,12 +309,16 @@ class Case:
         scores = self.repeats.item_scores
         counts = np.isfinite(scores).sum(axis=0)
         means = ratio(np.nansum(scores, axis=0), counts)
-        return -means if self.metric.better == "lower" else means
+        if self.metric.better == "lower":
+            return -means
+        return means
 
     @property
     def full_matrix(self) -> ScoreMatrix:
         """The reference on all its items, also where the others judged a sample of them."""
-        return self.first if self.unsampled is None else self.unsampled
+        if self.unsampled is None:
+            return self.first
+        return self.unsampled
 
     @property
     def jackknife_pair(self) -> tuple[Array, Array]:
@@ -332,7 +340,10 @@ class Case:
     def unscored(self) -> int:
         """How many answers the metrics could not score."""
         # what nobody labelled is no answer that could not be scored
-        counted = self.matrices[:1] if self.sample is not None else self.matrices
+        if self.sample is not None:
+            counted = self.matrices[:1]
+        else:
+            counted = self.matrices
         return sum(
             matrix.unscored(metric) for matrix, metric in zip(counted, self.metrics, strict=False)
         )
@@ -423,9 +434,13 @@ def family_of(facet: str, first: ScoreMatrix, second: ScoreMatrix) -> str:
     if facet != "judge":
         return _BY_FACET[facet]
     if "faithful" in second.tallies:
-        return "criterion" if labelled_by(second.cell.judge) == "people" else "oracle"
+        if labelled_by(second.cell.judge) == "people":
+            return "criterion"
+        return "oracle"
     is_same_judge = parse_judge(first.cell.judge)[0] == parse_judge(second.cell.judge)[0]
-    return "judge_consistency" if is_same_judge else "judge_agreement"
+    if is_same_judge:
+        return "judge_consistency"
+    return "judge_agreement"
 
 
 def leave_one_out_scores(units: Units, metric: Metric) -> Array:
@@ -436,7 +451,10 @@ def leave_one_out_scores(units: Units, metric: Metric) -> Array:
     starts = np.searchsorted(clusters[order], np.arange(count))
     sums = {}
     for key, values in units.tallies.items():
-        by_cluster = np.add.reduceat(values[:, order], starts, axis=1) if count else values[:, :0]
+        if count:
+            by_cluster = np.add.reduceat(values[:, order], starts, axis=1)
+        else:
+            by_cluster = values[:, :0]
         sums[key] = by_cluster.sum(axis=1, keepdims=True) - by_cluster
     return metric(Sums(sums, len(units.scored), count))
 

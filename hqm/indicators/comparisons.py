@@ -103,7 +103,9 @@ def _not_informative(value: Coefficient) -> Coefficient:
 
 
 def _signed(case: Case, indicator: Indicator, result: Result) -> Estimate:
-    name, value, detail = indicator.name, result.coefficient, dict(result.detail)
+    name = indicator.name
+    value = result.coefficient
+    detail = dict(result.detail)
     detail |= _population_detail(case, indicator, result)
     if "no_interval_for_others" in detail:
         value = replace(value, low=math.nan, high=math.nan)
@@ -187,7 +189,10 @@ def _population_detail(case: Case, indicator: Indicator, result: Result) -> dict
     details: dict[str, Any] = {}
     source = ""
     if case.n_effective is not None and len(set(case.families)) < len(case.respondents):
-        source = "told from their names" if case.families_from_names else "as given"
+        if case.families_from_names:
+            source = "told from their names"
+        else:
+            source = "as given"
         details = {
             "n_effective": case.n_effective,
             "families": f"{len(set(case.families))}, {source}",
@@ -208,7 +213,9 @@ def _signature(case: Case, indicator: Indicator, method: str, respondents: int, 
     matrices = case.run_matrices if indicator.over_runs else case.matrices
 
     def size_text(count: int, total: int) -> str:
-        return str(total) if count == total else f"{count}of{total}"
+        if count == total:
+            return str(total)
+        return f"{count}of{total}"
 
     def facet_levels(facet: str) -> str:
         return "~".join(dict.fromkeys(str(getattr(matrix.cell, facet)) for matrix in matrices))
@@ -286,7 +293,10 @@ def compare(
         `families_from_names`, as in `Case`.
     """
     family = family_of(facet, first, second)
-    repeats = _all_runs(runs, metric, protocol, settings) if facet in ("form", "judge") else None
+    if facet in ("form", "judge"):
+        repeats = _all_runs(runs, metric, protocol, settings)
+    else:
+        repeats = None
     pair = case(
         family,
         facet,
@@ -308,7 +318,9 @@ def compare_runs(
 ) -> list[Estimate]:
     """What all runs of one form together say of test-retest reliability."""
     joint_case = _all_runs(runs, metric, protocol, settings)
-    return [] if joint_case is None else [*estimates(joint_case), *_components(joint_case)]
+    if joint_case is None:
+        return []
+    return [*estimates(joint_case), *_components(joint_case)]
 
 
 def compare_forms(

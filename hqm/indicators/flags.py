@@ -208,10 +208,17 @@ def warn(
 
 
 def _sample_size_flags(case: Case, family: FamilyDependence | None) -> Iterable[Warned]:
-    n, metric = len(case.respondents), case.metric.name
-    n_eff = family.n_eff if family is not None and math.isfinite(family.n_eff) else float(n)
+    n = len(case.respondents)
+    metric = case.metric.name
+    if family is not None and math.isfinite(family.n_eff):
+        n_eff = family.n_eff
+    else:
+        n_eff = float(n)
     if n < 20 or n_eff < 10:
-        relatives = "" if n_eff > n - 0.05 else f", which count as {n_eff:.1f} independent ones"
+        if n_eff > n - 0.05:
+            relatives = ""
+        else:
+            relatives = f", which count as {n_eff:.1f} independent ones"
         sentence = f"{_respondent_count(n)} answered{relatives}"
         sizes = {"n": n, "n_effective": n_eff}
         yield Warned("FEW_MODELS", metric, sentence, "", sizes, note=True)
@@ -297,7 +304,10 @@ def _is_note(flag: str, estimate: Estimate, case: Case) -> bool:
     """Whether no decision hangs on a flag of an estimate."""
     if flag in _RANGE_ENDS:
         # a range that is wide because items are few is the imprecision that the verdict names
-        end = estimate.value if flag == "CEILING" else estimate.detail.get("bottom")
+        if flag == "CEILING":
+            end = estimate.value
+        else:
+            end = estimate.detail.get("bottom")
         low, width = case.scale
         share = None if end is None else (end - low) / width
         return share is not None and min(share, 1 - share) > _MAX_END_RANGE
@@ -326,7 +336,10 @@ def _sentence(flag: str, estimate: Estimate) -> str:
         )
     if flag == "DOMINANT_MODEL":
         correlation = detail.get("without_strongest")
-        correlation_text = "undefined" if correlation is None else f"{correlation:.3f}"
+        if correlation is None:
+            correlation_text = "undefined"
+        else:
+            correlation_text = f"{correlation:.3f}"
         return (
             f"without {detail.get('strongest')} the coefficient is {correlation_text}, with all"
             f" {value} ({_respondent_count(estimate.n_respondents)})"
@@ -397,7 +410,9 @@ def _least_p(name: str) -> Callable[[Estimate], float | None]:
 
 
 def _probability(value: object) -> float | None:
-    return float(value) if isinstance(value, float | int) and math.isfinite(value) else None
+    if isinstance(value, float | int) and math.isfinite(value):
+        return float(value)
+    return None
 
 
 _TESTED: Mapping[str, tuple[str, Callable[[Estimate], float | None]]] = {
@@ -430,11 +445,10 @@ def refused_parameters(refused: Mapping[str, Sequence[str]]) -> Iterable[Warned]
             respondents_by_parameter.setdefault(parameter, []).append(respondent)
     for parameter, respondents in sorted(respondents_by_parameter.items()):
         server = "server refuses" if len(respondents) == 1 else "servers refuse"
-        effect = (
-            "reruns measure its own randomness"
-            if parameter == "seed"
-            else f"its own {parameter} was in force, and not the study's"
-        )
+        if parameter == "seed":
+            effect = "reruns measure its own randomness"
+        else:
+            effect = f"its own {parameter} was in force, and not the study's"
         sentence = f"{', '.join(respondents)}: the {server} {parameter}; {effect}"
         note = parameter == "seed"
         yield Warned("PARAMETERS_REFUSED", "", sentence, note=note)

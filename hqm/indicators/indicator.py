@@ -344,11 +344,9 @@ def need_study(
         outcome = case.cached(study)
         if outcome.status != "ok":
             return Absence(outcome.status, outcome.reason or reason)
-        return (
-            Absence("degenerate", outcome.reason or reason)
-            if missing is not None and missing(case)
-            else None
-        )
+        if missing is not None and missing(case):
+            return Absence("degenerate", outcome.reason or reason)
+        return None
 
     return Need(description, check)
 

@@ -62,8 +62,12 @@ class TypeCoverage:
         item), or `absent`.
         """
         if self.items:
-            return "labelled" if self.labelled else "by design"
-        return "claimed" if self.claimed else "absent"
+            if self.labelled:
+                return "labelled"
+            return "by design"
+        if self.claimed:
+            return "claimed"
+        return "absent"
 
 
 def coverage(form: Form, claimed: Iterable[str], labelled: bool = True) -> tuple[TypeCoverage, ...]:

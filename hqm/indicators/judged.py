@@ -373,7 +373,10 @@ def _human_agreement(case: Case) -> Result:
     table = labels_by_rater(case)
     categories = binary(table)
     alpha = krippendorff_alpha(table, "nominal" if categories else "interval")
-    bound = float(np.sqrt(alpha.value)) if alpha.status == "ok" and alpha.value > 0 else None
+    if alpha.status == "ok" and alpha.value > 0:
+        bound = float(np.sqrt(alpha.value))
+    else:
+        bound = None
     ac1 = finite(gwet_ac1(table).value) if categories else None
     return result(alpha, raters=len(table), answers=table.shape[1], gwet_ac1=ac1, bound=bound)
 

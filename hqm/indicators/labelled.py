@@ -98,7 +98,9 @@ def label_chances(case: Case) -> Array | None:
 def label_weights(case: Case) -> Array | None:
     """(respondents, items): 1 / probability of being labelled; None where labels have none."""
     chances = case.cached(label_chances)
-    return None if chances is None else 1 / chances
+    if chances is None:
+        return None
+    return 1 / chances
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +131,9 @@ class LabelReplicates:
         """
         scored = np.isfinite(self.scores)
         # w: weights, a: automatic scores, h: human labels
-        w, a, h = self.weights[scored], self.scores[scored], self.labels[:, scored]
+        w = self.weights[scored]
+        a = self.scores[scored]
+        h = self.labels[:, scored]
         both_positive = h @ (w * a)
         labelled_positive = h @ w
         scored_positive = float((w * a).sum())
@@ -209,7 +213,9 @@ def sample_flags(case: Case) -> tuple[str, ...]:
     """What a reader must know about how the labels came about."""
     study = case.cached(randomness)
     flags = (NOT_RANDOM,) if study.p < _ALPHA else ()
-    return (*flags, STALE) if case.sample is not None and case.sample.stale else flags
+    if case.sample is not None and case.sample.stale:
+        return (*flags, STALE)
+    return flags
 
 
 def withheld(case: Case) -> Result | None:
@@ -307,7 +313,10 @@ def _level(name: str) -> tuple[Indicator, ...]:
         (_answer_correlations, "answers") if name == "answer" else (_item_correlations, "items")
     )
     level_need = need(f"the level {name} (`--set levels={name}`)", lambda case: name in case.levels)
-    units = "single answers" if name == "answer" else "items' means over respondents"
+    if name == "answer":
+        units = "single answers"
+    else:
+        units = "items' means over respondents"
 
     def make_indicator(statistic: str, title_start: str, meaning: str) -> Indicator:
         def compute(case: Case) -> Result:
@@ -418,7 +427,8 @@ def _why_not(case: Case) -> str:
 
 
 def _stage_result(case: Case, value: Coefficient, **extra_detail: Any) -> Result:
-    stage, study = _stage(case), case.cached(_study)
+    stage = _stage(case)
+    study = case.cached(_study)
     return result(
         value,
         stage=stage.role,

@@ -226,7 +226,8 @@ def _icc(case: Case) -> ICC:
 
 
 def _icc_a1(case: Case) -> Result:
-    study, shift_test = case.cached(_icc), bias_test(case.scores.T, n_effective=case.n_effective)
+    study = case.cached(_icc)
+    shift_test = bias_test(case.scores.T, n_effective=case.n_effective)
     flags = ("MEAN_SHIFT",) if shift_test.p < 0.05 else ()
     return result(
         _with_item_interval(case, "icc_a1", study.a1),
@@ -267,7 +268,10 @@ def _bland_altman(case: Case) -> BlandAltman:
 
 
 def _item_agreement(case: Case) -> Result:
-    study = item_agreement(*case.item_scores) if case.sample is None else _weighted_agreement(case)
+    if case.sample is None:
+        study = item_agreement(*case.item_scores)
+    else:
+        study = _weighted_agreement(case)
     by = {
         name: {"agreement": finite(a), "kappa": finite(k)}
         for name, a, k in zip(case.respondents, study.agreement, study.kappa, strict=False)

@@ -195,7 +195,9 @@ def _ranks(case: Case) -> RankStability:
 
 def _rank_result(value: float, **detail: Any) -> Result:
     coefficient = to_coefficient(value, missing="undefined")
-    return result(coefficient, **detail) if math.isfinite(value) else Result(coefficient)
+    if math.isfinite(value):
+        return result(coefficient, **detail)
+    return Result(coefficient)
 
 
 def _top_k(case: Case) -> Result:
@@ -574,7 +576,8 @@ def _items(study: GStudy) -> int:
 
 
 def _detail(case: Case) -> dict[str, Any]:
-    study, facet = case.cached(_study).study, case.facet
+    study = case.cached(_study).study
+    facet = case.facet
     items = _items(study)
     pictures = {"images": study.nested[0][2]} if study.nested else {}
     return {
@@ -642,7 +645,9 @@ def _designs(study: GStudy, items: int, facet: str) -> list[dict[str, Any]]:
 
 def _root(variance: float) -> float:
     """The standard error of a score; NaN for a variance that sampling made negative."""
-    return math.sqrt(variance) if variance >= 0 else math.nan
+    if variance >= 0:
+        return math.sqrt(variance)
+    return math.nan
 
 
 def _decision_rows(study: GStudy, items: int, facet: str) -> list[dict[str, Any]]:

@@ -204,10 +204,12 @@ def _lead(case: Case) -> Result:
     """The interval is a bootstrap over pictures, whatever the metric is; the value is the
     difference of the two scores.
     """
-    scores, sign = case.scores[0], 1 if _higher(case) else -1
+    scores = case.scores[0]
+    sign = 1 if _higher(case) else -1
     ranked = np.flatnonzero(np.isfinite(scores))
     best, second = (int(i) for i in ranked[np.argsort(-sign * scores[ranked], kind="stable")][:2])
-    units, names = case.units[0], sorted(case.units[0].tallies)
+    units = case.units[0]
+    names = sorted(case.units[0].tallies)
     columns = [aggregate(units.tallies[key][[best, second]].T, units.clusters) for key in names]
 
     def gap(sums: Array) -> Array:
@@ -429,7 +431,9 @@ def _read_pair(index: int, row: Mapping[str, Any]) -> NeighbourPair:
 
 
 def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)
+    if value is None:
+        return math.nan
+    return float(value)
 
 
 indicators = (

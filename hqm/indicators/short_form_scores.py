@@ -58,7 +58,9 @@ def _lacking(case: Case) -> Absence | None:
 
 
 def _scaled(case: Case) -> ScaledScores:
-    calibration, loss, scored = _calibration(case), _loss(case), case.mask
+    calibration = _calibration(case)
+    loss = _loss(case)
+    scored = case.mask
     item_ids = [item.id for item in case.first.items]
     positions = np.array(calibration.positions_of(item_ids))[scored]
     tallies = {key: values[:, scored] for key, values in case.first.tallies.items()}
@@ -82,7 +84,9 @@ def _full_scale(case: Case) -> Result:
     The interval contains the choice of the items: its factor comes from families for which the
     choice was made again.
     """
-    study, calibration, loss = case.cached(_scaled), _calibration(case), _loss(case)
+    study = case.cached(_scaled)
+    calibration = _calibration(case)
+    loss = _loss(case)
     scores = study.scores[np.isfinite(study.scores)]
     short = case.scores[0]
     return result(

@@ -92,7 +92,8 @@ def _listed(case: Case, indices: Iterable[int]) -> Result:
 def _discrimination(case: Case) -> Result:
     """The median over items whose scores vary, with the number of items of either kind."""
     study = case.cached(_analysis)
-    item_rest, ids = study.item_rest, [item.id for item in case.items]
+    item_rest = study.item_rest
+    ids = [item.id for item in case.items]
     item_map = {
         "ids": ids,
         "difficulty": numbers(study.difficulty),
@@ -145,7 +146,10 @@ def _with_power(case: Case, counted: Result, power: PlantedFaults) -> Result:
     }
     coefficient = counted.coefficient
     if power.power < _INFORMATIVE:
-        faults = "wrong keys planted in" if is_binary(case.first_scores) else "scales reversed in"
+        if is_binary(case.first_scores):
+            faults = "wrong keys planted in"
+        else:
+            faults = "scales reversed in"
         reason = (
             f"of {faults} {_PLANTED:.0%} of the items, {len(case.respondents)}"
             f" respondents would show {power.power:.0%}: the count says little about how many there"
@@ -313,7 +317,10 @@ def _reading_list(case: Case) -> Result:
     }
     coefficient = Coefficient(study.faults)
     if study.power < _INFORMATIVE:
-        faults = "wrong keys planted in" if is_binary(case.first_scores) else "scales reversed in"
+        if is_binary(case.first_scores):
+            faults = "wrong keys planted in"
+        else:
+            faults = "scales reversed in"
         reason = (
             f"with {faults} {_PLANTED:.0%} of the items, {study.power:.0%} of the"
             f" first {study.planted} in the list are faults: {len(case.respondents)} respondents"

@@ -127,7 +127,8 @@ def _correlation(case: Case) -> Result:
         replicates=case.jackknife_pair,
         **case.dependence,
     )
-    observed, attenuation = finite(study.observed.value), finite(study.attenuation)
+    observed = finite(study.observed.value)
+    attenuation = finite(study.attenuation)
     return result(study.true, observed=observed, attenuation=attenuation, noise_of="the first form")
 
 

@@ -61,7 +61,9 @@ def share_right(mark: str, maximum: float = 1.0) -> float | None:
         return float(word in _RIGHT_WORDS)
     # a mark outside the scale is no share: clipping it would hide a wrong scale
     value = as_number(word)
-    return value / maximum if value is not None and 0 <= value <= maximum else None
+    if value is not None and 0 <= value <= maximum:
+        return value / maximum
+    return None
 
 
 def verdict_of_share(benchmark: Benchmark, item: Item, share: float, reply: str = "") -> Verdict:
@@ -182,7 +184,9 @@ class FileJudge:
     """
 
     def __init__(self, benchmark: Benchmark, label: str, sets: Sequence[JudgementSet]) -> None:
-        self.benchmark, self.label, self.sets = benchmark, label, tuple(sets)
+        self.benchmark = benchmark
+        self.label = label
+        self.sets = tuple(sets)
         # one scale for all files of a judge: a file of low scores alone would seem to end earlier
         self._maximum = scale_maximum(chain.from_iterable(s.marks for s in self.sets))
 

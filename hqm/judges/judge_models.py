@@ -82,7 +82,8 @@ class Judging:
         retry_errors: bool = False,
     ) -> None:
         self.asks, self.benchmark, self.panel = asks, benchmark, panel
-        self.budget, self.retry_errors = budget or Budget(), retry_errors
+        self.budget = budget or Budget()
+        self.retry_errors = retry_errors
         sampling_overrides = {
             name: value for name, value in (overrides or {}).items() if value is not None
         }
@@ -120,7 +121,9 @@ class Judging:
     def askings(self) -> list[int]:
         """The askings of which the store holds any reply of the main judge."""
         number = self.store.find_respondent(self.panel.main.name, self.identity(self.panel.main))
-        return [] if number is None else self.store.runs(number)
+        if number is None:
+            return []
+        return self.store.runs(number)
 
     def prepare(self, form: Form, rows: Rows) -> None:
         """Choose what is asked of an administration, before it is judged; nothing to choose here."""
@@ -288,7 +291,8 @@ class Judging:
     def matrix(self, cell: Cell, form: Form, rows: Rows, number: int = 0) -> ScoreMatrix:
         """The verdicts of one administration, from stored replies alone."""
         self.prepare(form, rows)
-        asking, benchmark = self.asking(number), self.benchmark
+        asking = self.asking(number)
+        benchmark = self.benchmark
         judged = verdicts(benchmark, form, rows, lambda _: asking)
         return judged_matrix(benchmark, cell, form, rows, judged, asking.used)
 
@@ -386,7 +390,8 @@ class Asking:
     def _stored_replies(self, judge: Respondent) -> _StoredReplies:
         """Return the stored replies of a judge; they are read once."""
         if judge.name not in self._stored:
-            store, judging = self.judging.store, self.judging
+            store = self.judging.store
+            judging = self.judging
             number = store.find_respondent(judge.name, judging.identity(judge))
             stored = _StoredReplies({}, {}, set())
             if number is not None:

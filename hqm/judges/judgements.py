@@ -358,7 +358,8 @@ def _names_in_path(
     stem = path.stem if stem is None else stem
     run = None
     if match := _RUN_IN_NAME.search(stem):
-        run, stem = int(match[1]), stem[: match.start()] + stem[match.end() :]
+        run = int(match[1])
+        stem = stem[: match.start()] + stem[match.end() :]
     folder_name = path.parent.name if source.path.is_dir() else ""
     respondent, span = _respondent_in_text(stem, respondents)
     if respondent and span is not None:
@@ -653,7 +654,9 @@ def _mark_number(mark: Any) -> float:
     value = number(mark)
     if value is None:
         value = share_right(str(mark))
-    return math.nan if value is None else value
+    if value is None:
+        return math.nan
+    return value
 
 
 def _is_known(value: float) -> bool:

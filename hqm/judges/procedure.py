@@ -170,11 +170,14 @@ def _fault_location(
     is_joint = benchmark.jointly and kind.judge_together is not Benchmark.judge_together
     function = function or (kind.judge_together if is_joint else kind.judge)
     file = function.__code__.co_filename
-    lines = (
-        [step.lineno for step in traceback.extract_tb(error.__traceback__) if step.filename == file]
-        if error
-        else []
-    )
+    if error:
+        lines = [
+            step.lineno
+            for step in traceback.extract_tb(error.__traceback__)
+            if step.filename == file
+        ]
+    else:
+        lines = []
     source_line = f"{file}:{lines[-1]}" if lines else file
     return f"{benchmark.name}, item {item.id!r}, {function.__qualname__} ({source_line})"
 
@@ -235,7 +238,10 @@ async def _judge_jointly(
         name: answer for name, answer in answers.items() if benchmark.no_answer(answer) is None
     }
     try:
-        by_name = await benchmark.judge_together(item, judged, ask) if judged else {}
+        if judged:
+            by_name = await benchmark.judge_together(item, judged, ask)
+        else:
+            by_name = {}
     except Exception as error:
         by_name = dict.fromkeys(judged, _failure_verdict(benchmark, item, error))
     not_mentioned = Verdict.unscored("unparsed", "the joint reply does not speak of this answer")
@@ -394,7 +400,10 @@ def template_in(
         tree = definitions[0]
     pieces: list[str] = []
     for node in _assignments(tree):
-        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        if isinstance(node, ast.Assign):
+            target = node.targets[0]
+        else:
+            target = node.target
         if isinstance(target, ast.Name) and target.id == variable:
             pieces = [
                 *([] if isinstance(node, ast.Assign) else pieces),

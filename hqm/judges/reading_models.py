@@ -92,7 +92,9 @@ class _ReadByModel(Benchmark):
         if reading:
             by_model = self.score(item, Response(reading))
         self.readings[key] = (verdict, by_model)
-        return by_model if is_unread else verdict
+        if is_unread:
+            return by_model
+        return verdict
 
 
 def is_sent(verdict: Verdict, response: Response) -> bool:
@@ -215,7 +217,9 @@ def reading_sentence(judges: Sequence[object], form: Form, read_rows: Callable[[
     where there is none.
     """
     models = [judge for judge in judges if isinstance(judge, ReadingModel)]
-    return models[0].check(form, read_rows()).sentence if models else ""
+    if models:
+        return models[0].check(form, read_rows()).sentence
+    return ""
 
 
 def read_by_model(benchmark: Benchmark) -> Benchmark:

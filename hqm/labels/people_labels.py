@@ -248,7 +248,9 @@ def _pooling_rule(table: Array, pool: Pool | None, *, has_adjudications: bool) -
         )
     if pool is not None and pool != "adjudicated":
         return pool
-    return "majority" if is_binary else "mean"
+    if is_binary:
+        return "majority"
+    return "mean"
 
 
 def _settle(
@@ -287,7 +289,8 @@ def _probabilities(
     """
     probabilities: dict[tuple[str, str], float] = {}
     for judgement, context in zip(judgements, contexts, strict=True):
-        answer, probability = (judgement.respondent, judgement.item), context.probability
+        answer = (judgement.respondent, judgement.item)
+        probability = context.probability
         if (
             probability is not None
             and abs(probabilities.setdefault(answer, probability) - probability) > 1e-9
@@ -433,7 +436,10 @@ def labels_matrix(
         verdicts: list[Verdict] = []
         for item in sample.items:
             label = labels.get((name, item.id))
-            weight = 1 / probabilities.get((name, item.id), 1.0) if probabilities else 1.0
+            if probabilities:
+                weight = 1 / probabilities.get((name, item.id), 1.0)
+            else:
+                weight = 1.0
             responses.append(None if label is None else Response(""))
             verdicts.append(_weighted_verdict(label or 0.0, weight))
         builder.add_verdicts(name, responses, verdicts)

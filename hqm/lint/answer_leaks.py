@@ -249,7 +249,9 @@ def _unleaking_types(items: Sequence[Item], strata: Iterable[Stratum]) -> list[I
     leaking = {s.type for s in strata if s.shown and s.type and not s.part}
     others = [item for item in items if (item.type or "untyped") not in leaking]
     several = len({item.type for item in others}) > 1
-    return others if leaking and several else []
+    if leaking and several:
+        return others
+    return []
 
 
 def _joint_leaks(strata: Iterable[Stratum]) -> list[Stratum]:
@@ -318,7 +320,9 @@ def _baseline(stratum: Stratum, task: str) -> str:
 def _elsewhere(strata: Sequence[Stratum]) -> str:
     """Where else, after the first."""
     others = [stratum for stratum in strata if stratum.name != strata[0].name]
-    return f"; also in {_stratum_names(others)}" if others else ""
+    if others:
+        return f"; also in {_stratum_names(others)}"
+    return ""
 
 
 def _cue_findings(leaks: Leaks, task: str) -> Iterable[Finding]:
@@ -326,8 +330,12 @@ def _cue_findings(leaks: Leaks, task: str) -> Iterable[Finding]:
     cues = leaking_strata(leaks.cues.strata)
     if not cues:
         return
-    first, names = cues[0], list(dict.fromkeys(stratum.cue for stratum in cues))
-    subject = "one cue predicts" if len(names) == 1 else f"{len(names)} cues predict"
+    first = cues[0]
+    names = list(dict.fromkeys(stratum.cue for stratum in cues))
+    if len(names) == 1:
+        subject = "one cue predicts"
+    else:
+        subject = f"{len(names)} cues predict"
     yield _cue_finding(
         "leakage-cue",
         cues,
@@ -597,9 +605,10 @@ def unmeasurable_types(
     )
     subject = "1 type has" if len(types) == 1 else f"{len(types)} types have"
     measured = any(row.measured for row in types.values())
-    basis = (
-        "and the answers say so" if measured else "by the number of items, before anybody answered"
-    )
+    if measured:
+        basis = "and the answers say so"
+    else:
+        basis = "by the number of items, before anybody answered"
     yield Finding(
         TYPE_NOT_MEASURABLE,
         sentence=(f"{subject} a standard error above {limit:g} ({basis}): no score of its own"),

@@ -112,9 +112,10 @@ def read_card(path: Path, faults: Faults) -> Card | None:
 def _report(error: Any, text: str, path: Path, faults: Faults) -> None:
     keys = list(error["loc"])
     name = ".".join(map(str, keys))
-    location = (
-        f"{path}:{_line_of(text, str(keys[-1]))}" if error["type"] != "missing" else str(path)
-    )
+    if error["type"] != "missing":
+        location = f"{path}:{_line_of(text, str(keys[-1]))}"
+    else:
+        location = str(path)
     if error["type"] == "missing":
         faults.add("card-key", f"the key {name!r} is missing", location)
     else:
@@ -152,11 +153,15 @@ def read_form(card: Card, data: Path, faults: Faults) -> Form:
     path = data / card.data.items
     items: dict[str, Item] = {}
     try:
-        records = list(_records(path, card.data.encoding, faults)) if card.data.items else []
+        if card.data.items:
+            records = list(_records(path, card.data.encoding, faults))
+        else:
+            records = []
     except DataError as error:
-        kind = (
-            "encoding" if isinstance(error.__context__, UnicodeDecodeError) else "items-unreadable"
-        )
+        if isinstance(error.__context__, UnicodeDecodeError):
+            kind = "encoding"
+        else:
+            kind = "items-unreadable"
         faults.add(kind, error.message, error.location)
         return Form(ORIGINAL, ())
     if not card.data.items:
@@ -183,10 +188,14 @@ def _item(record: Mapping[str, Any], card: Card, location: str, faults: Faults) 
     """The item without a faulty picture or type; None if a fault leaves nothing to ask or to
     score.
     """
-    names, record = card.fields, dict(record)
+    names = card.fields
+    record = dict(record)
     lacking = [name for name in (names.id, names.prompt) if not str(record.get(name) or "").strip()]
     for name in lacking:
-        state = "is empty" if name in record else f"is missing (there are {name_fields(record)})"
+        if name in record:
+            state = "is empty"
+        else:
+            state = f"is missing (there are {name_fields(record)})"
         faults.add("field-missing", f"the field {name!r} {state}", location)
     try:
         item_type(record.get(names.type), own_types=card.types)
@@ -311,7 +320,8 @@ class Checked:
         """
         if self.form is None or not can_leak(self.form.items):
             return ()
-        study, best = leaks_in(self.form), dict[tuple[str, str, bool], Stratum]()
+        study = leaks_in(self.form)
+        best = dict[tuple[str, str, bool], Stratum]()
         for stratum in (*study.words.strata, *study.cues.strata):
             key = (stratum.type, stratum.part, stratum.cue == WORDS)
             tried = (
@@ -326,11 +336,10 @@ class Checked:
     def to_dict(self, selection: Selection) -> dict[str, Any]:
         """Counts and findings as JSON data."""
         items = self.form.items if self.form else ()
-        targets = (
-            Counter(str(item.target) for item in items)
-            if self.task in ("yes_no", "choice")
-            else Counter[str]()
-        )
+        if self.task in ("yes_no", "choice"):
+            targets = Counter(str(item.target) for item in items)
+        else:
+            targets = Counter[str]()
         return {
             "benchmark": self.benchmark,
             "version": self.version,
@@ -440,7 +449,10 @@ def lint_benchmarks(
         if benchmark is None:
             linted.append(Checked(Path(str(member)).resolve().name, "", tuple(faults.all())))
             continue
-        form_checked = restrict_form(form, benchmark.name, part, limit) if form.items else form
+        if form.items:
+            form_checked = restrict_form(form, benchmark.name, part, limit)
+        else:
+            form_checked = form
         if private:
             benchmark.pictures.fetch([i.image for i in form_checked.items if i.image], private=True)
         linted.append(_check_benchmark(benchmark, form_checked, faults, forms, checks_wordings))
@@ -491,14 +503,10 @@ def _check_benchmark(
     files: Mapping[str, Path],
     checks_wordings: bool,
 ) -> Checked:
-    wordings, pictures = (
-        _forms(benchmark, form, files) if checks_wordings else [],
-        pictures_of(benchmark, form),
-    )
-    card, findings = (
-        benchmark.card,
-        [*faults.all(), *findings_of(benchmark, form, pictures, forms=wordings)],
-    )
+    wordings = _forms(benchmark, form, files) if checks_wordings else []
+    pictures = pictures_of(benchmark, form)
+    card = benchmark.card
+    findings = [*faults.all(), *findings_of(benchmark, form, pictures, forms=wordings)]
     readable = form if form.items else None
     return Checked(benchmark.name, card.version, tuple(findings), readable, card.task, card.types)
 

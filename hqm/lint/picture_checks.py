@@ -108,7 +108,8 @@ class Look:
         A bit says whether one of the 8 x 8 lowest cosine coefficients, but for the mean, is above
         their median (Zauner 2010), which brightness and contrast do not change.
         """
-        n_crops, cosines = len(_CROPS), _cosines().reshape(-1, _SIDE)
+        n_crops = len(_CROPS)
+        cosines = _cosines().reshape(-1, _SIDE)
         low = (cosines @ self.grey.astype(float) @ cosines.T).reshape(n_crops, _LOW, n_crops, _LOW)
         flat = low.swapaxes(1, 2).reshape(n_crops, n_crops, _LOW * _LOW)[..., 1:]
         above_median = flat > np.median(flat, axis=-1, keepdims=True)
@@ -119,7 +120,8 @@ class Look:
 @lru_cache(1 << 12)
 def _steps(low: float, high: float) -> _Shades:
     """(32, 64): the share of each pixel of a side in each of 32 steps from one place to another."""
-    ends, pixels = low + (high - low) * np.arange(33) / 32, np.arange(_SIDE) / _SIDE
+    ends = low + (high - low) * np.arange(33) / 32
+    pixels = np.arange(_SIDE) / _SIDE
     shared = np.minimum(pixels + 1 / _SIDE, ends[1:, None]) - np.maximum(pixels, ends[:-1, None])
     return np.asarray(np.maximum(shared, 0) * 32 / (high - low))
 
@@ -171,16 +173,19 @@ class Pictures:
         requested = tuple(dict.fromkeys(names))
         if not requested:
             return cls(requested)
-        source, folder = benchmark.pictures, None
+        source = benchmark.pictures
+        folder = None
         location = benchmark.images.name
         if isinstance(source, FolderImages):
-            location, folder = f"the folder {location or '.'}", source.folder
+            location = f"the folder {location or '.'}"
+            folder = source.folder
         try:
             present = {name for name in requested if source.has(name)}
         except DataError as error:
             return cls(requested, location, folder, unreadable=str(error))
         if isinstance(source, WebImages):
-            location, unfetched = source.base, set(requested) - present
+            location = source.base
+            unfetched = set(requested) - present
         else:
             unfetched = {name for name in requested if is_url(name)} - present
         broken, looks, bytes_of, files = {}, {}, {}, {}
@@ -189,7 +194,10 @@ class Pictures:
             try:
                 path = source.path(name)
                 # a file that is too large is refused before it is read
-                content = sha256_file(path) if path.stat().st_size <= MAX_BYTES else ""
+                if path.stat().st_size <= MAX_BYTES:
+                    content = sha256_file(path)
+                else:
+                    content = ""
                 look = _look_at(content, path, name)
                 benchmark.checksums.check(name, path)
                 looks[name], bytes_of[name], files[name] = look, content, path
@@ -456,7 +464,9 @@ def twins_among(looks: Mapping[str, Look], files: Mapping[str, Path]) -> Iterato
         # a part of the first may be the second, and vice versa
         for k, m in ((i, j), (j, i)):
             bits = np.bitwise_count(hashes[k] ^ hashes[m, 0])
-            full, crop, nearest = names[k], names[m], int(bits.argmin())
+            full = names[k]
+            crop = names[m]
+            nearest = int(bits.argmin())
             if (
                 bits[nearest] > _MAX_BITS
                 or crop_shades(full, nearest) @ crop_shades(crop, 0) < _MIN_START_CORRELATION
@@ -504,7 +514,9 @@ def _locate_crop(
     box, best = _refine_box(
         likeness, start_box, {0.04: _MIN_START_CORRELATION, 0.02: _MIN_CLOSE_CORRELATION}
     )
-    return box if best >= _MIN_CORRELATION else None
+    if best >= _MIN_CORRELATION:
+        return box
+    return None
 
 
 def _shades_in(grey: npt.NDArray[np.uint8], boxes: _Shades) -> _Shades:
@@ -533,7 +545,8 @@ def _refine_box(
             values = likeness(valid)
             if values.max(initial=best) <= best:
                 break
-            best, box = float(values.max()), valid[values.argmax()]
+            best = float(values.max())
+            box = valid[values.argmax()]
     return box, best
 
 

@@ -305,7 +305,8 @@ def with_favoured_keys(finding: Finding, matrix: ScoreMatrix) -> Finding:
         ids = sorted(map(str, row["items"]), key=lambda item: -right.get(item, 0))
         if row["keys"] == row["keys"][:1] * len(ids) and finding.name != "contradictory-twins":
             continue
-        first, last = right.get(ids[0], 0), right.get(ids[-1], 0)
+        first = right.get(ids[0], 0)
+        last = right.get(ids[-1], 0)
         is_favoured = 2 * float(binomial_above(first - 1, max(1, first + last), 0.5)) < 0.05
         counts = ", ".join(f"{i} {right.get(i, 0)} of {answered.get(i, 0)}" for i in ids)
         row["favoured"] = ids[0] if is_favoured else ""
@@ -338,7 +339,10 @@ def _denied_twins(form: Form, groups: _Groups) -> Iterable[list[Item]]:
 def _wording_findings(kind: str, items: Sequence[Item]) -> Iterable[Finding]:
     wordings = Counter(normalised_words(item.prompt) for item in items)
     if len(wordings) < _MIN_WORDINGS:
-        count_text = "one wording" if len(wordings) == 1 else f"{len(wordings)} wordings"
+        if len(wordings) == 1:
+            count_text = "one wording"
+        else:
+            count_text = f"{len(wordings)} wordings"
         yield Finding(
             "few-wordings",
             sentence=(
@@ -557,15 +561,13 @@ def _negation_faults(prompt: str) -> list[str]:
     try:
         clause = clause_of(prompt)
     except NoRule:
-        return (
-            [AFFIRMS] if any(_CONTRACTED.search(prompt[a:b]) for a, b in sentences(prompt)) else []
-        )
+        if any(_CONTRACTED.search(prompt[a:b]) for a, b in sentences(prompt)):
+            return [AFFIRMS]
+        return []
     # only in what is asked: a caption that the question is about may say "don't" itself
-    return (
-        [AFFIRMS]
-        if _CONTRACTED.search(prompt[clause.start : clause.end])
-        else list(_clause_faults(clause))
-    )
+    if _CONTRACTED.search(prompt[clause.start : clause.end]):
+        return [AFFIRMS]
+    return list(_clause_faults(clause))
 
 
 def _clause_faults(clause: Question) -> Iterator[str]:

@@ -155,7 +155,10 @@ class Coefficient:
         low, high = (
             transform(limit) if math.isfinite(limit) else limit for limit in (self.low, self.high)
         )
-        fixed = None if self.fixed is None else self.fixed.transformed(transform)
+        if self.fixed is None:
+            fixed = None
+        else:
+            fixed = self.fixed.transformed(transform)
         return replace(self, value=transform(self.value), low=low, high=high, fixed=fixed)
 
     @classmethod
@@ -244,7 +247,9 @@ def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Array:
 def finite_mean(x: Array) -> float:
     """Return the mean of the finite numbers; NaN where none is finite."""
     finite_values = x[np.isfinite(x)]
-    return float(finite_values.mean()) if len(finite_values) else math.nan
+    if len(finite_values):
+        return float(finite_values.mean())
+    return math.nan
 
 
 def normal_quantile(level: float) -> float:
@@ -259,4 +264,6 @@ def is_constant(x: Array) -> bool:
 
 def effective_size(n: int, n_effective: float | None) -> float:
     """Return the number of independent respondents: `n`, or the effective number of relatives."""
-    return float(n) if n_effective is None else min(float(n), float(n_effective))
+    if n_effective is None:
+        return float(n)
+    return min(float(n), float(n_effective))

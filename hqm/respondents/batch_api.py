@@ -185,7 +185,9 @@ class BatchRun:
             )
             if lines and (len(lines) >= MAX_REQUESTS or n_bytes + len(line) > MAX_BYTES):
                 paths.append(await self._create(client, lines, names))
-                lines, names, n_bytes = [], [], 0
+                lines = []
+                names = []
+                n_bytes = 0
             lines.append(line)
             names.append(name)
             n_bytes += len(line)
@@ -309,11 +311,10 @@ class BatchRun:
                 answers.append((entry[0], response))
             if name in self._holds:
                 self.budget.end(self._holds.pop(name), entry[0], response)
-        errors = (
-            "; ".join(error.message or "" for error in (batch.errors.data or []))
-            if (batch.errors is not None)
-            else ""
-        )
+        if batch.errors is not None:
+            errors = "; ".join(error.message or "" for error in (batch.errors.data or []))
+        else:
+            errors = ""
         for name in record.request_ids:
             entry = waiting.pop(name, None)
             if entry is not None:  # the batch expired or failed before it came to this one
@@ -333,7 +334,10 @@ class BatchRun:
         reply = line.get("response") or {}
         # vLLM writes the completion itself where OpenAI writes its status and body
         body = reply.get("body", reply) if isinstance(reply, dict) else {}
-        status = reply.get("status_code", 200) if isinstance(reply, dict) else 500
+        if isinstance(reply, dict):
+            status = reply.get("status_code", 200)
+        else:
+            status = 500
         fault = line.get("error")
         bodies = self.bodies
         if fault or not 200 <= status < 300:
@@ -343,7 +347,10 @@ class BatchRun:
             if bodies.simplify(settings, refused):
                 return Response("", "error", "a parameter was refused"), True
             reason = one_line(self.clean(f"the server answered {status}: {content}"))
-            final = {"final": True} if 400 <= status < 500 and status != 429 else {}
+            if 400 <= status < 500 and status != 429:
+                final = {"final": True}
+            else:
+                final = {}
             return Response("", "error", reason, {"status": status, **final}), False
         response = self.clean.response(
             read_reply(body, 0.0, self.bodies.model, request, processed=bodies.processed)

@@ -90,7 +90,9 @@ class RequestQueue:
         """The picture of the next request, or None at the end."""
         if self._again:
             return self._again[0][1].picture_key
-        return self.requests[self._at].image if self._at < len(self.requests) else None
+        if self._at < len(self.requests):
+            return self.requests[self._at].image
+        return None
 
     def take(self, count: int) -> list[QueuedPrompt]:
         """Take up to `count` requests."""

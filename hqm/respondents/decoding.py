@@ -185,7 +185,10 @@ class Engine:
 
     def scheduler(self, chooser: TokenSampler, max_tokens: int) -> Scheduler:
         """A scheduler of rows that share a prefix, or are read once for all their runs."""
-        reuse = None if self.policy.level == "prefix" else self.vision_cache.reuse
+        if self.policy.level == "prefix":
+            reuse = None
+        else:
+            reuse = self.vision_cache.reuse
         return Scheduler(
             self.model,
             self.reader,
@@ -252,7 +255,9 @@ class Engine:
     def _length(self, queued: QueuedPrompt) -> tuple[int, ...]:
         """The length of a prompt, as far as it is known before it is processed."""
         number, prompt = queued
-        return self._lengths[number] if self._lengths else (len(prompt.text),)
+        if self._lengths:
+            return self._lengths[number]
+        return (len(prompt.text),)
 
 
 class _Stream:

@@ -87,11 +87,15 @@ class TransformersRespondent:
 
     @cached_property
     def device(self) -> str:
-        return suited_device() if self.device_wanted == "auto" else self.device_wanted
+        if self.device_wanted == "auto":
+            return suited_device()
+        return self.device_wanted
 
     @cached_property
     def dtype(self) -> str:
-        return suited_dtype(self.device) if self.dtype_wanted == "auto" else self.dtype_wanted
+        if self.dtype_wanted == "auto":
+            return suited_dtype(self.device)
+        return self.dtype_wanted
 
     def identity(self) -> Mapping[str, Any]:
         identity = {
@@ -134,7 +138,9 @@ class TransformersRespondent:
     def weight_bytes(self) -> int | None:
         """The size of the weights on a CPU; None on a GPU, and where the hub holds them."""
         weights = weights_of(self.path, self.name)
-        return None if weights.assumed or self.device != "cpu" else int(weights.size)
+        if weights.assumed or self.device != "cpu":
+            return None
+        return int(weights.size)
 
     @cached_property
     def _loaded(self) -> Loaded:
@@ -159,7 +165,9 @@ class TransformersRespondent:
     @property
     def how(self) -> str:
         """What its prompts share, in words."""
-        return self._engine.how if "_engine" in self.__dict__ else "not loaded"
+        if "_engine" in self.__dict__:
+            return self._engine.how
+        return "not loaded"
 
     def close(self) -> None:
         self.__dict__.pop("_engine", None)
@@ -229,7 +237,10 @@ class TransformersRespondent:
     def _prepare(self, request: Request) -> Prompt | Response:
         """Return the prompt of a request, or a response that says why it cannot be asked."""
         try:
-            picture = None if request.image is None else self._picture(request.image)
+            if request.image is None:
+                picture = None
+            else:
+                picture = self._picture(request.image)
         except (OSError, ValueError, SyntaxError) as error:
             return Response("", "error", f"the picture {request.image} cannot be opened: {error}")
         mark = str(getattr(self._loaded.processor, "image_token", None) or "")

@@ -325,13 +325,15 @@ class Reader:
             pending = list(same_size)
             for start in range(0, len(pending), _PICTURES_A_CALL):
                 group = pending[start : start + _PICTURES_A_CALL]
-                encoded_group = (
-                    self._encode_group(group) if self._by_rows and len(group) > 1 else None
-                )
+                if self._by_rows and len(group) > 1:
+                    encoded_group = self._encode_group(group)
+                else:
+                    encoded_group = None
                 for index, (prompt, head, tail) in enumerate(group):
-                    encoded = (
-                        encoded_group[index] if encoded_group else self._encode(prompt, head, tail)
-                    )
+                    if encoded_group:
+                        encoded = encoded_group[index]
+                    else:
+                        encoded = self._encode(prompt, head, tail)
                     self._ahead[prompt.picture_key, head] = encoded
 
     def _encode_group(
@@ -361,11 +363,10 @@ class Reader:
             return []
         added = self._added or ("", "")
         mark = str(getattr(self.processor, "image_token", ""))
-        texts = (
-            [p.text.replace(mark, mark + added[0]) + added[1] for p in prompts]
-            if any(added)
-            else [p.text for p in prompts]
-        )
+        if any(added):
+            texts = [p.text.replace(mark, mark + added[0]) + added[1] for p in prompts]
+        else:
+            texts = [p.text for p in prompts]
         with self.lock:
             begins = self._adds_first_token(texts[0]) and not any(added)
             return list(self.tokenizer(texts, add_special_tokens=begins)["input_ids"])

@@ -195,7 +195,9 @@ def suited_dtype(device: str) -> str:
         return "float16"
     import torch
 
-    return "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
+    if torch.cuda.is_bf16_supported():
+        return "bfloat16"
+    return "float16"
 
 
 def visible_gpus() -> tuple[str, ...]:
@@ -251,7 +253,9 @@ def use_threads(count: int) -> None:
 
 def suited_attention(device: str) -> str:
     """Torch's fused attention; on mps, where its masks are wrong, the written-out one."""
-    return "eager" if device.startswith("mps") else "sdpa"
+    if device.startswith("mps"):
+        return "eager"
+    return "sdpa"
 
 
 @dataclass(frozen=True)
@@ -270,7 +274,9 @@ class Loaded:
     @property
     def form(self) -> str:
         """The documented form of its prompts; empty if it has a chat template."""
-        return "" if getattr(self.processor, "chat_template", None) else self.family.form
+        if getattr(self.processor, "chat_template", None):
+            return ""
+        return self.family.form
 
 
 class _NoVideos:
@@ -420,7 +426,9 @@ def _loading_options(path: str, revision: str, trust_remote_code: bool) -> dict[
         )
     # without a value for `trust_remote_code`, transformers would ask on the terminal
     options = {"local_files_only": folder.is_dir(), "trust_remote_code": trust_remote_code}
-    return {**options, "revision": revision} if revision else options
+    if revision:
+        return {**options, "revision": revision}
+    return options
 
 
 def _model_with_attention(

@@ -78,7 +78,10 @@ class Kind:
         RespondentError
             Its packages are not installed, or another package's class cannot be imported.
         """
-        missing = [package for package in LOCAL if not _is_installed(package)] if self.local else []
+        if self.local:
+            missing = [package for package in LOCAL if not _is_installed(package)]
+        else:
+            missing = []
         if missing:
             subject = f"models that run on this machine ({self.form})"
             sentence = missing_library(subject, missing, "local")
@@ -281,7 +284,9 @@ def infer_family(name: str) -> str:
             break
         name_words.append(word)
     stem = "-".join(name_words)
-    return short if len(name_words) == len(words) or _ANYBODY.fullmatch(stem) else stem
+    if len(name_words) == len(words) or _ANYBODY.fullmatch(stem):
+        return short
+    return stem
 
 
 def read_families(path: Path) -> dict[str, str]:

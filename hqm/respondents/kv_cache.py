@@ -269,7 +269,9 @@ class _BufferedLayer(DynamicLayer):  # type: ignore[misc]
         for memory, states in zip(self.memory, (key_states, value_states), strict=True):
             memory[:, :, begin:end] = states
         self.keys, self.values = (memory[:, :, :end] for memory in self.memory)
-        return self.memory if self.whole_memory else (self.keys, self.values)
+        if self.whole_memory:
+            return self.memory
+        return (self.keys, self.values)
 
 
 def _layer(

@@ -137,16 +137,13 @@ class OpenAIRespondent:
         self._name = replace(name, settings=remaining)
         self.model = name.target
         self.base_url = name.qualifier or None
-        fixed = (
-            max(1, int(name.number("concurrency", concurrency)))
-            if name.option("concurrency")
-            else concurrency
-        )
+        if name.option("concurrency"):
+            fixed = max(1, int(name.number("concurrency", concurrency)))
+        else:
+            fixed = concurrency
         self.concurrency = Concurrency(fixed or first, fixed or maximum)
-        self.retries, self.timeout = (
-            int(name.number("retries", retries)),
-            name.number("timeout", timeout),
-        )
+        self.retries = int(name.number("retries", retries))
+        self.timeout = name.number("timeout", timeout)
         self.max_reply = int(name.number("max_reply", 1_000_000))
         self.pace = Pace(name.number("requests_per_minute", 0), name.number("tokens_per_minute", 0))
         self.bodies = BodyWriter(name)
@@ -351,7 +348,10 @@ class OpenAIRespondent:
             return Response("", "error", message), sent
         while True:
             await self.pace.turn(tokens_in(request) + request.sampling.max_tokens)
-            hold = None if self._stop.is_set() and attempt else await self._reserve_budget(request)
+            if self._stop.is_set() and attempt:
+                hold = None
+            else:
+                hold = await self._reserve_budget(request)
             if hold is None:
                 return response, sent
             settings = self.bodies.settings(request)
@@ -431,7 +431,10 @@ class OpenAIRespondent:
             reason = f"Timeout: no whole reply came within {self.timeout:g} s"
         except aiohttp.ClientConnectionError as error:
             number = getattr(error, "errno", None) or 0
-            description = os.strerror(number).lower() if number > 0 else str(error)
+            if number > 0:
+                description = os.strerror(number).lower()
+            else:
+                description = str(error)
             reason = f"the connection broke off: {description}"
         except json.JSONDecodeError:
             excerpt = self.clean(reply.decode("utf-8", "replace"))[:80]
@@ -465,7 +468,10 @@ class OpenAIRespondent:
         response = Response("", "error", f"the server answered {message}", detail)
         passing = status in _TRANSIENT_STATUSES or status >= 500
         passing = passing and refusal.code != "insufficient_quota"
-        wait = wanted_pause(refusal.headers, attempt, self.backoff) if passing else None
+        if passing:
+            wait = wanted_pause(refusal.headers, attempt, self.backoff)
+        else:
+            wait = None
         # 503 with a time is about the server, 429 about the request
         is_general = is_general or (status == 503 and says_when(refusal.headers))
         if wait is not None and is_general and attempt < self.retries:

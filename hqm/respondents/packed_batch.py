@@ -172,11 +172,10 @@ class DecodingBatch:
             if self.cache is None:
                 self.cache = self.buffers.cache(whole_memory=whole_memory)
             # memory is read fastest without gaps; the mask hides positions not written yet
-            end = (
-                self.buffers.capacity
-                if whole_memory
-                else self.buffers.length + self.tokens.shape[1]
-            )
+            if whole_memory:
+                end = self.buffers.capacity
+            else:
+                end = self.buffers.length + self.tokens.shape[1]
             return self._call(
                 self.tokens,
                 positions(self.position, self.shift),

@@ -80,7 +80,10 @@ class Scheduler:
         """The tokens of the longest answer so far."""
         self._last_prefix: tuple[EncodedPicture, CacheRows, Any] | None = None
         """The prefix of a picture of which further questions wait."""
-        self._pass_tokens = _TOKENS_GPU if model.device.type == "cuda" else TOKENS_CPU
+        if model.device.type == "cuda":
+            self._pass_tokens = _TOKENS_GPU
+        else:
+            self._pass_tokens = TOKENS_CPU
         self._window = _window(model.config.get_text_config())
 
     @property
@@ -214,7 +217,10 @@ class Scheduler:
             with vision_context(group):
                 prefill = Prefill.run(self.model, group)
             for index, prompt in enumerate(group):
-                shift = None if prefill.shift is None else prefill.shift[index : index + 1]
+                if prefill.shift is None:
+                    shift = None
+                else:
+                    shift = prefill.shift[index : index + 1]
                 prefills[id(prompt)] = prefill.select([index]), shift, prefill.scores[index]
         blocks = group_into_blocks(question_rows, self.max_tokens)
         cache_rows, shifts, scores = zip(
@@ -280,7 +286,10 @@ class Scheduler:
         for group in group_by_shape(list(new.values()), self._pass_tokens):
             prefill = Prefill.run(self.model, group)
             for index, encoded in enumerate(group):
-                shift = None if prefill.shift is None else prefill.shift[index : index + 1]
+                if prefill.shift is None:
+                    shift = None
+                else:
+                    shift = prefill.shift[index : index + 1]
                 prefixes[id(encoded)] = prefill.select([index]), shift
         return prefixes
 

@@ -111,7 +111,10 @@ class BodyWriter:
             settings["response_format"] = {"type": "json_schema", "json_schema": form}
         n_alternatives = self._logprobs
         if n_alternatives is None:
-            n_alternatives = _MAX_ALTERNATIVES if request.words else _COMMON_ALTERNATIVES
+            if request.words:
+                n_alternatives = _MAX_ALTERNATIVES
+            else:
+                n_alternatives = _COMMON_ALTERNATIVES
         if listed := min(n_alternatives, self._most_logprobs):
             settings |= {"logprobs": True, "top_logprobs": listed}
         return settings
@@ -139,7 +142,10 @@ class BodyWriter:
                 self._limit_name = LIMIT_NAMES[LIMIT_NAMES.index(refused) + 1]
         elif refused in ("logprobs", "top_logprobs"):
             n_alternatives = settings.sent["top_logprobs"]
-            fewer = _COMMON_ALTERNATIVES if n_alternatives > _COMMON_ALTERNATIVES else 0
+            if n_alternatives > _COMMON_ALTERNATIVES:
+                fewer = _COMMON_ALTERNATIVES
+            else:
+                fewer = 0
             self._most_logprobs = min(self._most_logprobs, fewer)
         elif refused == "response_format":
             self._schemas = False

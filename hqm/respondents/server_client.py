@@ -53,9 +53,14 @@ class RefusedRequest(Exception):  # noqa: N818 (it says what the server did)
         reason = fields.get("message") or (body.get("detail") if isinstance(body, dict) else None)
         if isinstance(reason, list):  # pydantic's list of errors
             reason = json.dumps(reason)
-        self.status, self.headers, self.code = status, headers, fields.get("code")
+        self.status = status
+        self.headers = headers
+        self.code = fields.get("code")
         self.content = content
-        self.message = f"{status}: {reason}" if isinstance(reason, str) and reason else f"{status}"
+        if isinstance(reason, str) and reason:
+            self.message = f"{status}: {reason}"
+        else:
+            self.message = f"{status}"
         super().__init__(self.message)
 
 
@@ -282,7 +287,9 @@ class Redaction:
         )
 
     def __call__(self, text: str) -> str:
-        return self._pattern.sub(self.mark, text) if self._pattern else text
+        if self._pattern:
+            return self._pattern.sub(self.mark, text)
+        return text
 
     def response(self, response: Response) -> Response:
         """The same response without the key in its text, its reason and its details."""
@@ -299,9 +306,9 @@ class Redaction:
             return self(value)
         if isinstance(value, Mapping):
             return {self._value(name): self._value(member) for name, member in value.items()}
-        return (
-            [self._value(member) for member in value] if isinstance(value, (list, tuple)) else value
-        )
+        if isinstance(value, (list, tuple)):
+            return [self._value(member) for member in value]
+        return value
 
 
 def one_line(text: str) -> str:

@@ -107,10 +107,15 @@ def _seconds_in(text: str, scale: float, default: float) -> float:
     except ValueError:
         try:
             date = email.utils.parsedate_tz(text)
-            seconds = email.utils.mktime_tz(date) - time.time() if date else default
+            if date:
+                seconds = email.utils.mktime_tz(date) - time.time()
+            else:
+                seconds = default
         except (ValueError, OverflowError, TypeError, IndexError):
             return default  # no date, such as the thirtieth of February
-    return default if math.isnan(seconds) else seconds
+    if math.isnan(seconds):
+        return default
+    return seconds
 
 
 # The number of requests in flight at a server: as many as raise the answers a second, and half as
@@ -208,7 +213,8 @@ class Concurrency:
     """
 
     def __init__(self, first: int, maximum: int) -> None:
-        self.limit, self.maximum = min(first, maximum), maximum
+        self.limit = min(first, maximum)
+        self.maximum = maximum
         self.adapts = maximum > first
         self.busy = 0
         """Attempts in flight now."""
@@ -245,7 +251,10 @@ class Concurrency:
         """The number before it was lowered, and the share of refusals at it."""
         self._up = True
         self._quiet = 0
-        self._since, self._skip, self._count, self._wanted = 0.0, 0, 0, self.limit
+        self._since = 0.0
+        self._skip = 0
+        self._count = 0
+        self._wanted = self.limit
 
     # --- what the server does ---
 
@@ -336,13 +345,16 @@ class Concurrency:
         lowered = not self.adapts or self._lower(timestamp)
         self._asked = self._scattered = self._before = 0
         if lowered:
-            self._halved, self._in_burst, self._came = timestamp, True, False
+            self._halved = timestamp
+            self._in_burst = True
+            self._came = False
         return False
 
     def _count_asked(self, refusals: int = 0) -> None:
         """Count a request; judge the refusals of a window that is full."""
         if refusals and not self._scattered and self._lowered is None:
-            self._before, self._asked = self._asked, 0
+            self._before = self._asked
+            self._asked = 0
         self._asked += 1
         self._scattered += refusals
         if self._asked <= 2 * max(self.limit, _MIN_WINDOW):
@@ -379,19 +391,22 @@ class Concurrency:
             self._change(min(self.limit, FIRST))
             return True
         if not self._in_burst or math.isinf(self._ceiling):
-            self._calm = (
-                min(2 * self._calm, _MAX_CALM_ROUNDS)
-                if self.limit <= 1.25 * self._known < math.inf
-                else 1
-            )
+            if self.limit <= 1.25 * self._known < math.inf:
+                self._calm = min(2 * self._calm, _MAX_CALM_ROUNDS)
+            else:
+                self._calm = 1
             n_requests = self._before + self._asked
             doubtful = 0 < self._scattered <= 2 * _MAX_HABIT * n_requests
             doubtful = doubtful and self._calm <= _MAX_CALM_ROUNDS // 4
-            self._lowered = (self.limit, self._scattered / n_requests) if doubtful else None
+            if doubtful:
+                self._lowered = (self.limit, self._scattered / n_requests)
+            else:
+                self._lowered = None
             # a refusal of fewer than were known to be too much may have other reasons
-            higher = (
-                self.limit if math.isinf(self._ceiling) else max(self.limit, int(self._ceiling))
-            )
+            if math.isinf(self._ceiling):
+                higher = self.limit
+            else:
+                higher = max(self.limit, int(self._ceiling))
             self._ceiling = self._known = (self.limit + higher) // 2
             self._aim = max(1, math.floor(0.75 * self._ceiling))
         elif self.limit <= max(1, self._ceiling // 4):
@@ -405,15 +420,16 @@ class Concurrency:
 
     def _open(self, timestamp: float, skip: int) -> None:
         """Begin a window; its first `skip` answers belong to requests under another number."""
-        self._since, self._skip, self._count = timestamp, skip, 0
+        self._since = timestamp
+        self._skip = skip
+        self._count = 0
         if self.limit + 1 >= self._ceiling:
             self._wanted = self._calm * max(self.limit, _MIN_WINDOW // 8)
         else:  # on the way back to what was too much nothing is judged
-            self._wanted = (
-                self.limit
-                if self._aim or self._ceiling < math.inf
-                else max(2 * self.limit, _MIN_WINDOW)
-            )
+            if self._aim or self._ceiling < math.inf:
+                self._wanted = self.limit
+            else:
+                self._wanted = max(2 * self.limit, _MIN_WINDOW)
 
     def _settle(self, limit: int, skip: int) -> None:
         """Judge by windows from now on, beginning at this number."""
@@ -439,7 +455,8 @@ class Concurrency:
         elif self.limit >= self._aim and not self._first_latency:
             self._settle(self.limit, skip=self.limit if math.isinf(self._ceiling) else 1)
         else:
-            self._kept, self._again = (self._wanted, rate), False
+            self._kept = (self._wanted, rate)
+            self._again = False
             # Little's law: so many in flight have this rate where none of them waits
             n_served = int(rate * self._first_latency)
             if 0 < n_served < self._wanted / _MAX_QUEUE:
@@ -449,14 +466,17 @@ class Concurrency:
 
     def _window(self, timestamp: float, rate: float) -> None:
         """Judge a window: keep or undo a trial, or begin the next."""
-        limit_before, trial = self.limit, (self.limit, rate)
+        limit_before = self.limit
+        trial = (self.limit, rate)
         if (
             self._kept is not None
             and self._kept[0] != self.limit
             and not _is_worth(*trial, *self._kept)
         ):
             self._change(self._kept[0])  # the trial brought nothing
-            self._up, self._quiet, self._kept = not self._up, _REST_WINDOWS, None
+            self._up = not self._up
+            self._quiet = _REST_WINDOWS
+            self._kept = None
         elif math.ceil(_STEP * self.limit) >= self._ceiling:
             self._climb()
             limit_before = self.limit
@@ -474,7 +494,8 @@ class Concurrency:
         """Go half of the way to the number that was too large; double beyond it."""
         larger = self.limit + max(1, (int(self._ceiling) - self.limit) // 2)
         if larger > self._ceiling:
-            self._ceiling, self._aim = math.inf, self.maximum
+            self._ceiling = math.inf
+            self._aim = self.maximum
         self._kept = None
         self._change(min(larger, self.maximum))
 
@@ -483,7 +504,8 @@ class Concurrency:
         larger = min(max(math.ceil(_STEP * self.limit), self.limit + 1), self.maximum)
         smaller = max(math.floor(self.limit / _STEP), 1)
         if (larger if self._up else smaller) == self.limit:
-            self._up, self._quiet = not self._up, _REST_WINDOWS
+            self._up = not self._up
+            self._quiet = _REST_WINDOWS
         else:
             self._change(larger if self._up else smaller)
 
@@ -550,7 +572,9 @@ def price(tokens_read: float, tokens_written: float, prices: Prices | None) -> f
     >>> price(1_000_000, 100_000, (3.0, 15.0))
     4.5
     """
-    return (tokens_read * prices[0] + tokens_written * prices[1]) / 1e6 if prices else 0.0
+    if prices:
+        return (tokens_read * prices[0] + tokens_written * prices[1]) / 1e6
+    return 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -610,10 +634,8 @@ class Budget:
         """
         prices = self.prices or prices
         hold = Hold(tokens_in(request) + self._largest, request.sampling.max_tokens, prices)
-        tokens, cost = (
-            hold.tokens_in + hold.tokens_out,
-            price(hold.tokens_in, hold.tokens_out, prices),
-        )
+        tokens = hold.tokens_in + hold.tokens_out
+        cost = price(hold.tokens_in, hold.tokens_out, prices)
         if self.max_requests is not None and self.requests + 1 > self.max_requests:
             self.reached = f"--max-requests {self.max_requests}"
         elif self.max_tokens is not None and self.tokens + tokens > self.max_tokens:
@@ -687,7 +709,10 @@ class Budget:
 
     def spent(self) -> str:
         """The amounts spent, as part of a sentence."""
-        money = f" at a price of {self.cost:.4f}" if self.cost or self.max_cost is not None else ""
+        if self.cost or self.max_cost is not None:
+            money = f" at a price of {self.cost:.4f}"
+        else:
+            money = ""
         usage = f"{self.requests:,} requests and {self.tokens:,} tokens{money}"
         if not self.is_hopeless:
             return usage
@@ -697,4 +722,6 @@ class Budget:
 
 def _counted(detail: Mapping[str, Any], name: str) -> int | None:
     count = detail.get(name)
-    return count if is_token_count(count) else None
+    if is_token_count(count):
+        return count
+    return None

@@ -39,7 +39,9 @@ def forms(word: str) -> tuple[str, ...]:
     (('yes', 'Yes', 'YES'), ('A',))
     """
     # an option's letter is asked for in capitals; "a" is a word of its own
-    return (word,) if len(word) == 1 else (word.lower(), word.capitalize(), word.upper())
+    if len(word) == 1:
+        return (word,)
+    return (word.lower(), word.capitalize(), word.upper())
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,18 +153,19 @@ class ListedTokens:
         power = 1 / temperature
         # of weights x with a given sum, the sum of x ** power is largest with few large ones above
         # 1, with many equal ones below
-        hidden = (
-            unlisted * self.min_probability ** (power - 1)
-            if power >= 1
-            else _MAX_VOCABULARY ** (1 - power) * unlisted**power
-        )
+        if power >= 1:
+            hidden = unlisted * self.min_probability ** (power - 1)
+        else:
+            hidden = _MAX_VOCABULARY ** (1 - power) * unlisted**power
         if power != 1:
             chances = [chance**power for chance in chances]
         total = math.fsum(chances) + hidden
-        chances, hidden = [chance / total for chance in chances], hidden / total
+        chances = [chance / total for chance in chances]
+        hidden = hidden / total
         if top_p == 1:
             return chances, hidden
-        cumulative, in_nucleus = 0.0, [False] * len(chances)
+        cumulative = 0.0
+        in_nucleus = [False] * len(chances)
         for index in sorted(range(len(chances)), key=lambda i: -chances[i]):
             in_nucleus[index] = (
                 cumulative <= top_p
@@ -188,7 +191,9 @@ def _begins(text: str, words: Iterable[str]) -> bool:
 
 
 def _member(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, dict) else None
+    if isinstance(value, dict):
+        return value.get(name)
+    return None
 
 
 def _first_choice(choices: Any) -> Any:
@@ -232,7 +237,8 @@ def read_reply(
     if _member(reply, "model") not in (model, None, ""):
         detail["model"] = str(reply["model"])  # what a name that moves ("gpt-4o") stood for
     text = content or ""
-    refusal, finish = message.get("refusal"), choice.get("finish_reason")
+    refusal = message.get("refusal")
+    finish = choice.get("finish_reason")
     if isinstance(refusal, str) and refusal:
         return Response(text or refusal, "refused", "the model declined", detail)
     if finish == "error":
@@ -300,10 +306,14 @@ def _logprobs(choice: Any, request: Request | None, processed: bool) -> dict[str
         detail: dict[str, Any] = {"logprob": round(total, 6)}
         first: dict[str, float] = {}
         for top in tokens[0].get("top_logprobs") or ():
-            token, value = str(top["token"]), round(float(top["logprob"]), 6)
+            token = str(top["token"])
+            value = round(float(top["logprob"]), 6)
             # several tokens may read alike, such as a word with and without the space before it
             first[token] = round(_log_of_sum(first[token], value), 6) if token in first else value
-        listed = ListedTokens.read(tokens[0]) if request is not None and request.words else None
+        if request is not None and request.words:
+            listed = ListedTokens.read(tokens[0])
+        else:
+            listed = None
         if first:
             detail["first_token"] = first
         if (
@@ -322,11 +332,14 @@ def _logprobs(choice: Any, request: Request | None, processed: bool) -> dict[str
 
 def _is_answers(token: str, message: Any) -> bool:
     """Whether a token is the first of the answer, and not of a reasoning that comes before it."""
-    text, token = str(message.get("content") or "").lstrip(), token.strip()
+    text = str(message.get("content") or "").lstrip()
+    token = token.strip()
     return "\ufffd" in token or not text or text.startswith(token)
 
 
 def _log_of_sum(a: float, b: float) -> float:
     """The logarithm of the sum of two probabilities."""
     high, low = max(a, b), min(a, b)
-    return high if low == -math.inf else high + math.log1p(math.exp(low - high))
+    if low == -math.inf:
+        return high
+    return high + math.log1p(math.exp(low - high))

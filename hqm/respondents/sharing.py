@@ -87,7 +87,9 @@ class SharingPolicy:
     @property
     def level(self) -> Sharing:
         """What the requests of the queue share."""
-        return self.sharing if self.is_useful else "nothing"
+        if self.is_useful:
+            return self.sharing
+        return "nothing"
 
     def can_join(self) -> bool:
         """Whether rows can join a running batch."""
@@ -288,7 +290,9 @@ def describe(policy: SharingPolicy, plain: PlainDecoder) -> str:
     label = SHARING_LABELS[policy.sharing]
     if plain.one_at_a_time:
         label = f"{label}, one prompt at a time"
-    return f"{label}: {policy.reason}" if policy.reason else label
+    if policy.reason:
+        return f"{label}: {policy.reason}"
+    return label
 
 
 def _texts(trial: _Trial) -> dict[int, tuple[list[int], str]]:
@@ -330,5 +334,8 @@ def _varied_sample(batch: Sequence[QueuedPrompt], count: int) -> list[QueuedProm
 def _extent(queued: QueuedPrompt) -> tuple[int, int]:
     """The pixels and the letters of a prompt."""
     prompt = queued[1]
-    pixels = 0 if prompt.picture is None else prompt.picture.width * prompt.picture.height
+    if prompt.picture is None:
+        pixels = 0
+    else:
+        pixels = prompt.picture.width * prompt.picture.height
     return pixels, len(prompt.text)

@@ -52,7 +52,10 @@ class StepGraphs:
         """Record a step, and return what runs the recording."""
         graph = torch.cuda.CUDAGraph()
         stream = torch.cuda.Stream()
-        memory = torch.cuda.graph_pool_handle() if self._last is None else self._last.pool()
+        if self._last is None:
+            memory = torch.cuda.graph_pool_handle()
+        else:
+            memory = self._last.pool()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             # a thread beside this one prepares pictures, and may ask for memory
@@ -108,7 +111,8 @@ class RecordedStep:
         position: torch.Tensor,
         length: int,
     ) -> None:
-        self._tokens, self._position = tokens.clone(), position.clone()
+        self._tokens = tokens.clone()
+        self._position = position.clone()
         self._write_positions = torch.arange(length, length + tokens.shape[1], device=tokens.device)
         self._replay = graphs.record(
             lambda: step(self._tokens, self._position, self._write_positions)

@@ -148,7 +148,9 @@ def read_tokens(token_tensor: Any) -> list[int]:
 
 def _wide(scores: Any) -> Any:
     """Convert scores to double precision, which Apple's GPUs lack."""
-    return scores.cpu().double() if scores.device.type == "mps" else scores.double()
+    if scores.device.type == "mps":
+        return scores.cpu().double()
+    return scores.double()
 
 
 class FirstTokens:

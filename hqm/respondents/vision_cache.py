@@ -57,7 +57,10 @@ class Prefill:
             logits_to_keep=tensor_on(ends, device) - 1,
         )
         # Qwen's positions run on from the picture's last one, not from its last token
-        shift = getattr(model.base_model, "rope_deltas", None) if tensors else None
+        if tensors:
+            shift = getattr(model.base_model, "rope_deltas", None)
+        else:
+            shift = None
         row, end = tensor_on(
             [range(len(pictures)), [ends.index(length) for length in lengths]], device
         )
@@ -113,13 +116,17 @@ class Prefill:
 
 def positions(position: Any, shift: Any) -> Any:
     """Return position ids as the model expects them: plain, or Qwen's three-part ones."""
-    return position if shift is None else (position + shift)[None].expand(3, -1, -1)
+    if shift is None:
+        return position
+    return (position + shift)[None].expand(3, -1, -1)
 
 
 def padding(model: Any) -> int:
     """Return a token for padding, which the mask hides."""
     token = model.generation_config.pad_token_id
-    return 0 if token is None else int(token)
+    if token is None:
+        return 0
+    return int(token)
 
 
 @dataclass(frozen=True)
@@ -151,7 +158,10 @@ def decode_rows(
     owner = [distinct.setdefault(key, len(distinct)) for key in keys]
     pictures = [picture for picture, _ in distinct]
     cache = prefill.repeat(pictures)
-    shift = None if prefill.shift is None else prefill.shift[tensor_on(pictures, device)]
+    if prefill.shift is None:
+        shift = None
+    else:
+        shift = prefill.shift[tensor_on(pictures, device)]
     length = prefill.lengths[0]
     ids, mask = _pad_tails(model, [tail for _, tail in distinct], length)
     position = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, length:]
@@ -243,11 +253,10 @@ class VisionCache:
         }
         new = list({p.picture_key: p for p in prompts if p.picture_key not in stored}.values())
         try:
-            outputs = (
-                _split_by_picture(self._output(self.reader.inputs(new)), [1] * len(new))
-                if new
-                else []
-            )
+            if new:
+                outputs = _split_by_picture(self._output(self.reader.inputs(new)), [1] * len(new))
+            else:
+                outputs = []
         except CannotSplit:  # several rows of a picture went in
             outputs = [self._output(self.reader.inputs([prompt])) for prompt in new]
         self._outputs = stored | {

@@ -134,7 +134,9 @@ class VllmRespondent:
         location = self.program or os.environ.get(VARIABLE, "")
         if not location:
             program = shutil.which("vllm")
-            return Path(program) if program else None
+            if program:
+                return Path(program)
+            return None
         path = Path(location).expanduser()
         for candidate in (path / "bin" / "vllm", path / "vllm", path):
             if candidate.is_file():
@@ -194,11 +196,10 @@ class VllmRespondent:
 
     def _start(self, seed: int) -> int:
         if self._executable is None:
-            message = (
-                f"there is no program vllm at {self.program}"
-                if self.program
-                else "vllm was not found"
-            )
+            if self.program:
+                message = f"there is no program vllm at {self.program}"
+            else:
+                message = "vllm was not found"
             raise RespondentError(
                 message,
                 location=self.name,
@@ -268,18 +269,16 @@ class VllmRespondent:
 
     def _death_error(self, message: str) -> RespondentError:
         """An error with the end of the server's log; the server is stopped."""
-        status = (
-            ""
-            if self._keeper is None or self._keeper.poll() is None
-            else f" (exit status {self._keeper.poll()})"
-        )
+        if self._keeper is None or self._keeper.poll() is None:
+            status = ""
+        else:
+            status = f" (exit status {self._keeper.poll()})"
         log = self.log
         self.close(keep_log=True)
-        lines = (
-            log.read_text("utf-8", "replace").splitlines()
-            if log is not None and log.exists()
-            else []
-        )
+        if log is not None and log.exists():
+            lines = log.read_text("utf-8", "replace").splitlines()
+        else:
+            lines = []
         excerpt = "\n".join(f"  | {line}" for line in lines[-_LOG_LINES:])
         return RespondentError(
             f"{message}{status}",

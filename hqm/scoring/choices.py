@@ -107,7 +107,9 @@ def read_choice(text: str, options: Sequence[str], question: str = "") -> str | 
     'B'
     """
     choices = read_choices(text, options, question)
-    return choices[0] if len(choices) == 1 else None
+    if len(choices) == 1:
+        return choices[0]
+    return None
 
 
 def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple[str, ...]:
@@ -136,7 +138,9 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
             return choice
     if polar:
         polarity = read_polar(text, question)
-        return (polar[polarity],) if polarity else ()
+        if polarity:
+            return (polar[polarity],)
+        return ()
     return _named_choice(answer, parsed_options, question)
 
 
@@ -194,7 +198,9 @@ def _passage_choice(
     exact = [option.letter for option in options if option.equals(text) or option.equals(remainder)]
     if len(exact) == 1:
         return (exact[0],)
-    return None if head else _text_choice(text, options, polar)
+    if head:
+        return None
+    return _text_choice(text, options, polar)
 
 
 # "A is tempting, but the text makes clear that it is D"
@@ -214,7 +220,9 @@ def _head_choice(
         # "A, B and C lack the gate", "A or B. It rests on the floor: B."
         is_mention = re.match(r"\s+[a-z]", remainder) is not None
         is_open = _OR.search(text[:end]) is not None and re.search(r"\w", remainder) is not None
-        return None if head and (is_mention or is_open) else letters
+        if head and (is_mention or is_open):
+            return None
+        return letters
     (option,) = (option for option in options if option.letter == letters[0])
     if option.begins(remainder.lstrip(" .,:;)]*\"'—–-")):
         return letters
@@ -223,7 +231,9 @@ def _head_choice(
         return (turn[1],)
     if is_denied(text, 0, end) or (head and _MENTION_ONLY.match(remainder)):
         return None
-    return () if _contradicts(option, remainder, options) else letters
+    if _contradicts(option, remainder, options):
+        return ()
+    return letters
 
 
 def _text_choice(
@@ -234,7 +244,9 @@ def _text_choice(
     no_choice = () if says_unable(first) else None
     if polar:
         polarity = leading_polarity(text)
-        return (polar[polarity],) if polarity else no_choice
+        if polarity:
+            return (polar[polarity],)
+        return no_choice
     letters_named = _named_options(first, options) or _named_options(text, options)
     if len(letters_named) == 1:
         return tuple(letters_named)
@@ -246,7 +258,9 @@ def _text_choice(
     marked.intersection_update(option.letter for option in options)
     if len(marked) == 1:
         return tuple(marked)
-    return () if letters_named else no_choice
+    if letters_named:
+        return ()
+    return no_choice
 
 
 def _read_head_letters(text: str, letters: str) -> tuple[tuple[str, ...], int]:
@@ -325,7 +339,9 @@ def _identified_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple
     if identification is None or answer.concluding:
         return None
     letters = _named_options(identification[1], options)
-    return tuple(letters) if len(letters) == 1 else None
+    if len(letters) == 1:
+        return tuple(letters)
+    return None
 
 
 def _computed_option(sentence: str, options: Sequence[Option]) -> tuple[str, ...]:
@@ -334,7 +350,9 @@ def _computed_option(sentence: str, options: Sequence[Option]) -> tuple[str, ...
         return ()
     result = sole_number(sentence[sentence.rfind("=") + 1 :])
     letters = [option.letter for option in options if result and option.is_number(result)]
-    return tuple(letters) if len(letters) == 1 else ()
+    if len(letters) == 1:
+        return tuple(letters)
+    return ()
 
 
 def _undenied_option(text: str, options: Sequence[Option]) -> tuple[str, ...]:
@@ -345,7 +363,9 @@ def _undenied_option(text: str, options: Sequence[Option]) -> tuple[str, ...]:
         if match[1] in letters and is_denied(text, *match.span()):
             denied.add(match[1])
     remaining = letters - denied
-    return tuple(remaining) if len(remaining) == 1 < len(denied) else ()
+    if len(remaining) == 1 < len(denied):
+        return tuple(remaining)
+    return ()
 
 
 _IDENTIFICATION = re.compile(
@@ -359,7 +379,9 @@ def _begun_option(sentence: str, options: Sequence[Option]) -> tuple[str, ...]:
     if not beginning or len(beginning.split()) > _MAX_BRIEF_WORDS or beginning in POLARITY:
         return ()
     letters = [option.letter for option in options if f"{option.text} ".startswith(f"{beginning} ")]
-    return tuple(letters) if len(letters) == 1 else ()
+    if len(letters) == 1:
+        return tuple(letters)
+    return ()
 
 
 _MAX_BRIEF_WORDS = 2
@@ -379,7 +401,9 @@ def _emphasised_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple
         for option in options
         if option.pattern is not None and re.search(option.pattern.pattern + _BEST, normalized)
     }
-    return tuple(best) if len(best) == 1 else ()
+    if len(best) == 1:
+        return tuple(best)
+    return ()
 
 
 def _undecided_choice(sentence: str, options: Sequence[Option]) -> tuple[str, ...]:
@@ -452,7 +476,9 @@ def _lone_letter(text: str, letters: Sequence[str]) -> str:
     index = _ordinal_index(text)
     if 0 <= index < len(letters):
         mentioned.add(letters[index])
-    return mentioned.pop() if len(mentioned) == 1 else ""
+    if len(mentioned) == 1:
+        return mentioned.pop()
+    return ""
 
 
 def _ordinal_index(text: str) -> int:
@@ -461,7 +487,9 @@ def _ordinal_index(text: str) -> int:
     if ordinal:
         return _ORDINALS.index(ordinal[1].lower()) % 5
     number = re.search(r"\b(?:option|choice)\s+#?(\d)\b", text, re.IGNORECASE)
-    return int(number[1]) - 1 if number else -1
+    if number:
+        return int(number[1]) - 1
+    return -1
 
 
 # --- options by their texts ---
@@ -595,7 +623,9 @@ _SUFFIX = re.compile(r"(?<=\w{4})(?:es|s|ed|ing|e)$")
 def _inflected(word: str) -> str:
     """The pattern of a word with the endings that it may have: "advertise", "advertises"."""
     stem = _SUFFIX.sub("", word)
-    return f"{stem}(?:e?s|e?d|ing|e)?" if len(stem) > _MAX_UNINFLECTED else word
+    if len(stem) > _MAX_UNINFLECTED:
+        return f"{stem}(?:e?s|e?d|ing|e)?"
+    return word
 
 
 _MAX_UNINFLECTED = 3
@@ -610,4 +640,6 @@ def _says_all(text: str, words: Iterable[str]) -> bool:
 def _polar_options(options: Sequence[Option]) -> dict[Polar, str]:
     """Polarity -> letter, where the options are yes and no, or true and false."""
     polar = {POLARITY[option.text]: option.letter for option in options if option.text in POLARITY}
-    return polar if len(polar) == len(options) == 2 else {}
+    if len(polar) == len(options) == 2:
+        return polar
+    return {}

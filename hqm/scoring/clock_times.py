@@ -93,11 +93,18 @@ def _parse_time(match: re.Match[str]) -> ClockTime:
     """The time that one of the patterns matched."""
     groups = {name: value for name, value in match.groupdict().items() if value}
     hour_text = groups["hour"].lower()
-    hour = int(hour_text) if hour_text.isdigit() else _HOURS.index(hour_text) + 1
+    if hour_text.isdigit():
+        hour = int(hour_text)
+    else:
+        hour = _HOURS.index(hour_text) + 1
     minute_text = groups.get("minute", "0").lower()
-    minute = int(minute_text) if minute_text.isdigit() else _MINUTE_VALUES[minute_text]
+    if minute_text.isdigit():
+        minute = int(minute_text)
+    else:
+        minute = _MINUTE_VALUES[minute_text]
     if groups.get("relation", "past").lower() not in ("past", "after"):
-        hour, minute = (hour - 2) % 12 + 1, 60 - minute
+        hour = (hour - 2) % 12 + 1
+        minute = 60 - minute
     half = groups.get("half") or groups.get("half_only") or ""
     return ClockTime(hour, minute, half.lower())
 
@@ -110,4 +117,6 @@ def sole_time(text: str) -> ClockTime | None:
     """
     match = _DIGITAL.fullmatch(text.strip())
     is_decimal = match is not None and "." in match[0] and not match["half"]
-    return _parse_time(match) if match and not is_decimal else None
+    if match and not is_decimal:
+        return _parse_time(match)
+    return None

@@ -108,10 +108,14 @@ _IF = re.compile(
 def _correction_starts(text: str, offset: int) -> tuple[int, ...]:
     """Where a correction may begin: at its word, at "n't", or at the mark before "no"."""
     if text[offset : offset + 1] in "tT":
-        return (offset - 2,) if text[offset - 2 : offset] in ("n'", "N'") else ()
+        if text[offset - 2 : offset] in ("n'", "N'"):
+            return (offset - 2,)
+        return ()
     mark = _MARK_BEFORE.search(text, max(0, offset - 8), offset)
     is_no = text[offset : offset + 2] in ("no", "No", "NO")
-    return (mark.start(), offset) if mark and is_no else (offset,)
+    if mark and is_no:
+        return (mark.start(), offset)
+    return (offset,)
 
 
 _MARK_BEFORE = re.compile(r"(?:\.\.\.|…|[?!,]|—|–|\s-)\s*$")
@@ -181,7 +185,9 @@ def _conclusion_starts(text: str, offset: int) -> tuple[int, ...]:
     while end and text[end - 1].isspace():  # a slice of all that stands before would be copied
         end -= 1
     is_line_start = offset == 0 or "\n" in text[end:offset]
-    return (offset,) if is_line_start or text[end - 1 : end] in _CONCLUSION_MARKS else ()
+    if is_line_start or text[end - 1 : end] in _CONCLUSION_MARKS:
+        return (offset,)
+    return ()
 
 
 _CONCLUSION_MARKS = tuple('.!?;,:"”)')
@@ -418,7 +424,9 @@ def parse_answer(text: str) -> ParsedAnswer:
 def _first_question(text: str) -> str:
     """The text up to another question, which some models go on to ask and answer."""
     another = _ANOTHER_QUESTION.search(text)
-    return text[: another.start()].rstrip() if another else text
+    if another:
+        return text[: another.start()].rstrip()
+    return text
 
 
 def _explicit_passages(spoken: str, offsets: Mapping[str, Sequence[int]]) -> Iterator[Passage]:
@@ -473,7 +481,9 @@ def _line_end(text: str, start: int) -> int:
         while end < len(text) and text[end].isspace():
             end += 1
         end = text.find("\n", end)
-    return end if end >= 0 else len(text)
+    if end >= 0:
+        return end
+    return len(text)
 
 
 def answering_clause(text: str, question: str) -> str:
@@ -506,11 +516,9 @@ def answering_clause(text: str, question: str) -> str:
             n + (word in clause.lower()) for n, clause in zip(overlaps, clauses, strict=True)
         ]
     max_overlap = max(overlaps)
-    return (
-        clauses[overlaps.index(max_overlap)]
-        if max_overlap and overlaps.count(max_overlap) == 1
-        else ""
-    )
+    if max_overlap and overlaps.count(max_overlap) == 1:
+        return clauses[overlaps.index(max_overlap)]
+    return ""
 
 
 _MINIMUM_WORDS = frozenset(
@@ -532,7 +540,9 @@ _MAX_REMARK_OFFSET = 60
 def without_side_remark(text: str) -> str:
     """A text up to a remark beside its statement: "forest" of "forest, with farmland behind"."""
     remark = _SIDE_REMARK.search(text, 1)
-    return text[: remark.start()] if remark and remark.start() < _MAX_REMARK_OFFSET else text
+    if remark and remark.start() < _MAX_REMARK_OFFSET:
+        return text[: remark.start()]
+    return text
 
 
 def shared_words(text: str, question: str) -> int:

@@ -79,7 +79,10 @@ class CueSearch:
         end = 0
         for offset in offsets:
             for start in self.find_starts(text, offset):
-                match = self.pattern.match(text, start) if start >= end else None
+                if start >= end:
+                    match = self.pattern.match(text, start)
+                else:
+                    match = None
                 if match is not None:
                     matches.append(match)
                     end = match.end()

@@ -60,7 +60,9 @@ class Language:
 def _stem(word: str) -> str:
     """The beginning of a word, for languages inflect at the end; Arabic sets an article before."""
     word = word.removeprefix("ال")
-    return word[: max(3, len(word) - 2)] if len(word) > 3 else word
+    if len(word) > 3:
+        return word[: max(3, len(word) - 2)]
+    return word
 
 
 def _words(*lines: str) -> frozenset[str]:
@@ -169,7 +171,8 @@ def language_of(text: str) -> Language | None:
             if language.script and re.search(language.script, text):
                 return language
     words = Counter(_WORD.findall(text.casefold()))
-    best, best_count = None, sum(words[word] for word in _ENGLISH)
+    best = None
+    best_count = sum(words[word] for word in _ENGLISH)
     for language in _LANGUAGES:
         if language.script:
             continue
@@ -215,9 +218,9 @@ def denies_in_other_language(text: str, question: str) -> bool | None:
     first = clauses[0]
     n_words = len(first) // 2 if language.unspaced else len(first.split())
     is_denial = language.denial.search(first) and not language.doubt.search(first)
-    return (
-        True if is_denial and n_words <= _MAX_DENIAL_WORDS and _asks_existence(question) else None
-    )
+    if is_denial and n_words <= _MAX_DENIAL_WORDS and _asks_existence(question):
+        return True
+    return None
 
 
 def _asks_existence(question: str) -> bool:
@@ -244,7 +247,9 @@ def _restated_denial(clauses: Sequence[str], language: Language, question: str) 
         if denies and content > asked and not _denies_first_asked(clause, language, asked):
             continue  # "The dog is not on the sofa" does not say that there is no dog
         verdicts.add(denies)
-    return verdicts.pop() if len(verdicts) == 1 else None
+    if len(verdicts) == 1:
+        return verdicts.pop()
+    return None
 
 
 def _denies_first_asked(clause: str, language: Language, asked: set[str]) -> bool:

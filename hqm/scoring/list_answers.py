@@ -72,7 +72,10 @@ def read_list(text: str) -> tuple[str, ...]:
         # a long answer concludes at its end, and may have set out with the list
         brackets = shapes[0 if len(answer.sentences) > 3 else -1]
         return split_members(f"[{next(filter(None, brackets))}]")
-    ends = answer.sentences if len(answer.sentences) < 3 else answer.sentences[-1:]
+    if len(answer.sentences) < 3:
+        ends = answer.sentences
+    else:
+        ends = answer.sentences[-1:]
     ends = tuple(sentence for sentence in ends if not NEGATIVE.search(sentence)) or ends
     readings = (
         *map(split_members, answer.concluding[:1]),
@@ -98,7 +101,9 @@ def line_members(answer: ParsedAnswer, column: int) -> tuple[str, ...]:
     if any(line.count(" ") > _MAX_MEMBER_SPACES and "(" not in line for line in lines):
         return ()  # prose
     members = tuple(filter(None, map(clean_member, lines)))
-    return members if is_list(members) and not says_unable(answer.text) else ()
+    if is_list(members) and not says_unable(answer.text):
+        return members
+    return ()
 
 
 _MAX_MEMBER_SPACES = 40
@@ -111,7 +116,9 @@ def clean_member(text: str) -> str:
     text = text.strip(" .'\"`")
     while (shorter := _MEMBER_AFFIXES.sub("", text).strip(" .'\"")) != text:
         text = shorter
-    return "" if re.match(r"(?:no|not|but|without)\b", text, re.IGNORECASE) else text
+    if re.match(r"(?:no|not|but|without)\b", text, re.IGNORECASE):
+        return ""
+    return text
 
 
 def is_list(members: Sequence[str]) -> bool:

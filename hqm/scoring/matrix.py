@@ -254,7 +254,8 @@ class ScoreMatrix:
             return Units(self.tallies, is_scored, self.clusters)
         mask = self.mask(metric) if among is None else among
         tallies = {key: values[:, mask] for key, values in self.tallies.items()}
-        scored, clusters = is_scored[:, mask], self.clusters[mask]
+        scored = is_scored[:, mask]
+        clusters = self.clusters[mask]
         if metric.group:
             groups = self._grouping(metric)[mask]
             tallies = {key: group_minima(values, groups) for key, values in tallies.items()}
@@ -407,14 +408,18 @@ def readable_texts(answers: Sequence[Response | Row | None]) -> list[str] | None
     if None in answers:
         return None
     rows = cast("Sequence[Row]", answers)
-    return list(map(itemgetter(0), rows)) if set(map(itemgetter(1), rows)) <= {"ok"} else None
+    if set(map(itemgetter(1), rows)) <= {"ok"}:
+        return list(map(itemgetter(0), rows))
+    return None
 
 
 def _answer_key(answer: Response | Row | None) -> object:
     """The key of an answer's verdict: its text alone where the answer could be read."""
     if answer is None:
         return None
-    return answer[0] if answer[1] == "ok" else answer[:2]
+    if answer[1] == "ok":
+        return answer[0]
+    return answer[:2]
 
 
 @lru_cache(maxsize=1 << 14)
@@ -455,7 +460,10 @@ class MatrixBuilder:
         self._verdicts: list[Verdict] = [Verdict.unscored("missing", "not asked")]
         self._words: list[float] = [np.nan]
         self._code_by_verdict: dict[tuple[int, float], int] = {}
-        self._cache = VerdictCache(form.items, score) if verdicts is None else verdicts
+        if verdicts is None:
+            self._cache = VerdictCache(form.items, score)
+        else:
+            self._cache = verdicts
         self._codes_by_item: list[dict[object, int]] = []
         self._text_numbers = _TextNumbers()
         self._text_codes = np.full((16, self._cache.n_classes), _NEW, dtype=np.int32)
@@ -508,7 +516,8 @@ class MatrixBuilder:
         # of the items of one class with the same answer, the first is scored for all
         table_cells = texts[new] * cache.n_classes + cache.classes[new]
         for index in new[np.unique(table_cells, return_index=True)[1]].tolist():
-            text, class_number = str(keys[index]), int(cache.classes[index])
+            text = str(keys[index])
+            class_number = int(cache.classes[index])
             verdict = cache.class_verdict(text, class_number)
             code = _BY_PAIR
             if verdict is not None:
@@ -556,7 +565,10 @@ class MatrixBuilder:
         for index, key, code in zip(item_indices, keys, codes, strict=True):
             answer = answers[index]
             if code is None:
-                code = 0 if answer is None else self._score_new(index, key, answer)
+                if answer is None:
+                    code = 0
+                else:
+                    code = self._score_new(index, key, answer)
             row.append(code)
         return row
 
@@ -595,7 +607,10 @@ class MatrixBuilder:
         """Return the code of a verdict on an answer of this length, a new one where needed."""
         if not verdict.scored and verdict.state in ANSWERED:
             verdict = Verdict.unscored("unparsed", verdict.reason or "the scorer gave no value")
-        words = float(len(response.text.split())) if response.state != "error" else np.nan
+        if response.state != "error":
+            words = float(len(response.text.split()))
+        else:
+            words = np.nan
         # rules give the same few verdicts again and again, so that they are told by their address,
         # which a verdict keeps that is kept here
         key = (id(verdict), words)
@@ -609,7 +624,10 @@ class MatrixBuilder:
     def build(self, answers: str = "") -> ScoreMatrix:
         """The matrix of everything added."""
         shape = (len(self._rows), len(self.form.items))
-        codes = np.stack(self._rows) if self._rows else np.zeros(shape, dtype=np.int32)
+        if self._rows:
+            codes = np.stack(self._rows)
+        else:
+            codes = np.zeros(shape, dtype=np.int32)
         values = np.array([np.nan if v.value is None else v.value for v in self._verdicts])
         states = np.array([STATES.index(v.state) for v in self._verdicts], dtype=np.uint8)
         tallies = {}

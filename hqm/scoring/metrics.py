@@ -85,7 +85,9 @@ class Metric:
     @property
     def sign(self) -> int:
         """+1 when higher is better, -1 when lower is."""
-        return -1 if self.better == "lower" else 1
+        if self.better == "lower":
+            return -1
+        return 1
 
     def within(self, subset: str) -> Metric:
         """Return the same metric on a subset of the items."""
@@ -94,7 +96,9 @@ class Metric:
     @property
     def ends(self) -> tuple[float | None, float | None]:
         """The least and the greatest value that it can have."""
-        return UNIT if self.share else self.scale
+        if self.share:
+            return UNIT
+        return self.scale
 
     @property
     def rounds(self) -> bool:
@@ -110,8 +114,13 @@ class Metric:
         ...     digits=2).printed({"n": np.array([0.125, 2 / 3, np.nan])})
         array([0.12, 0.67,  nan])
         """
-        values = self(sums) if self.release is None else replace(self, of=self.release)(sums)
-        return values if self.digits is None else rounded(values, self.digits)
+        if self.release is None:
+            values = self(sums)
+        else:
+            values = replace(self, of=self.release)(sums)
+        if self.digits is None:
+            return values
+        return rounded(values, self.digits)
 
 
 def rounded(values: npt.ArrayLike, digits: int) -> Array:
@@ -122,7 +131,9 @@ def rounded(values: npt.ArrayLike, digits: int) -> Array:
     """
 
     def round_one(value: float) -> float:
-        return round(float(value), digits) if np.isfinite(value) else value
+        if np.isfinite(value):
+            return round(float(value), digits)
+        return value
 
     return np.asarray(np.vectorize(round_one, otypes=[float])(values))
 

@@ -126,12 +126,15 @@ def read_number(text: str, counts: bool = False, question: str = "") -> Number |
             return number
         if not passage.corrects and (says_unable(passage.text) or numbers_in(passage.text)):
             return None
-    return None if answer.retraction_end >= 0 else _uncued_number(answer, counts, question)
+    if answer.retraction_end >= 0:
+        return None
+    return _uncued_number(answer, counts, question)
 
 
 def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number | None:
     """The number of an answer that nowhere says that it answers."""
-    last, first = answer.sentences[-1], answer.sentences[0]
+    last = answer.sentences[-1]
+    first = answer.sentences[0]
     for text in answer.emphasised:
         number = _number_at_head(text)
         if number is not None:
@@ -146,7 +149,10 @@ def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number 
     if _states_total(last, answer):
         texts.insert(0, last)
     for text in texts:
-        number = None if says_unable(text) else _passage_number(text, counts, question)
+        if says_unable(text):
+            number = None
+        else:
+            number = _passage_number(text, counts, question)
         if number is not None:
             return number
         if text in answer.concluding and text in last and _is_hedged(text, numbers_in(text)):
@@ -165,7 +171,8 @@ def _states_total(last: str, answer: ParsedAnswer) -> bool:
 
 def _ordered_ends(answer: ParsedAnswer, question: str) -> list[str]:
     """The first and the last sentence of an answer, the one that may state the number first."""
-    last, first = answer.sentences[-1], answer.sentences[0]
+    last = answer.sentences[-1]
+    first = answer.sentences[0]
     repeats = shared_words(last, question) - shared_words(first, question)
     is_sum = _TOTAL.search(last) or _STEP.match(last) or "=" in last or sole_number(last)
     ends = [first, last]
@@ -181,12 +188,15 @@ def _number_at_head(text: str) -> Number | None:
         return None
     head = text[: numbers[0].start]
     begins = re.fullmatch(rf"[^\w]*{_FILLERS}[^\w]*(?:[a-z]\s*=\s*)?", head, re.IGNORECASE)
-    return numbers[0] if begins else None
+    if begins:
+        return numbers[0]
+    return None
 
 
 def _is_pronoun(number: Number, text: str) -> bool:
     """Whether "one" counts nothing: "the larger one", "one of them"."""
-    before, after = text[: number.start], text[number.end :]
+    before = text[: number.start]
+    after = text[number.end :]
     if not (number.word and number.value == 1):
         return False
     return bool(
@@ -245,7 +255,9 @@ def without_parentheses(text: str) -> str:
     (9 here, 5 there)".
     """
     stripped = IN_PARENTHESES.sub("", text)
-    return stripped if undenied_numbers(stripped) else text
+    if undenied_numbers(stripped):
+        return stripped
+    return text
 
 
 def stated_numbers(text: str, question: str) -> list[Number]:
@@ -310,7 +322,9 @@ def _counted_number(text: str, question: str) -> Number | None:
     counted = [number for number in numbers if number.unit.removesuffix("s") in nouns]
     if not counted and re.search(rf"(?:\bno|\bnot any|n't any) {nouns[-1]}", text, re.IGNORECASE):
         return numbers_in("0")[0]
-    return counted[0] if len(counted) == 1 < len(numbers) else None
+    if len(counted) == 1 < len(numbers):
+        return counted[0]
+    return None
 
 
 _ASKED_UNIT = re.compile(r"\bin ([a-z]+(?:/[a-z]+)?)\W*$", re.IGNORECASE)
@@ -326,14 +340,19 @@ def _number_in_asked_unit(text: str, question: str) -> Number | None:
         return None
     names = (unit[1].lower(), unit[1].lower().removesuffix("s"))
     fitting = [number for number in numbers if number.unit in names]
-    return fitting[0] if len(fitting) == 1 else None
+    if len(fitting) == 1:
+        return fitting[0]
+    return None
 
 
 def _passage_number(text: str, counts: bool, question: str = "") -> Number | None:
     """The number that a passage states: alone, behind "is" or "=", or at its beginning."""
     text = _STEP.sub("", (sentences(text) or [""])[0])
     text = _result_clause(text, question)
-    number = _counted_number(text, question) if counts else _number_in_asked_unit(text, question)
+    if counts:
+        number = _counted_number(text, question)
+    else:
+        number = _number_in_asked_unit(text, question)
     number = number or _labelled_number(text, question) or _number_behind_colon(text)
     if number is not None:
         return number
@@ -346,7 +365,9 @@ def _passage_number(text: str, counts: bool, question: str = "") -> Number | Non
         if len(numbers) > 1 and _is_hedged(segment, numbers):
             continue
         if len({(number.value, number.percent) for number in numbers}) == 1:
-            return None if _is_pronoun(numbers[-1], segment) else numbers[-1]
+            if _is_pronoun(numbers[-1], segment):
+                return None
+            return numbers[-1]
         number = _predicated_number(segment, numbers, question)
         if number is not None:
             return number
@@ -389,7 +410,9 @@ def _result_clause(text: str, question: str) -> str:
     if former and not re.search(r"\b(?:original|previous|former|regular|old)", question, re.I):
         result = former
     clause = text[result.end() :] if result else ""
-    return clause if undenied_numbers(clause) else text
+    if undenied_numbers(clause):
+        return clause
+    return text
 
 
 def _labelled_number(text: str, question: str) -> Number | None:
@@ -400,12 +423,16 @@ def _labelled_number(text: str, question: str) -> Number | None:
         if label and re.search(rf"\b{label[1]}\b", question, re.IGNORECASE):
             labelled.append(number)
     names_several = re.search(r"[:=].*[,;].*[:=]", text)
-    return labelled[0] if len(labelled) == 1 and names_several else None
+    if len(labelled) == 1 and names_several:
+        return labelled[0]
+    return None
 
 
 def _number_behind_colon(text: str) -> Number | None:
     """The number that alone stands behind the last colon: "Eight minus three: 5 slices."."""
-    return sole_number(text[text.rfind(": ") + 1 :]) if ": " in text else None
+    if ": " in text:
+        return sole_number(text[text.rfind(": ") + 1 :])
+    return None
 
 
 def _without_addends(text: str) -> str:
@@ -414,7 +441,9 @@ def _without_addends(text: str) -> str:
     """
     head, _, tail = text.partition(": ")
     is_sum = len(undenied_numbers(tail)) > 1 and len(undenied_numbers(head)) == 1
-    return head if is_sum and "=" not in text else text
+    if is_sum and "=" not in text:
+        return head
+    return text
 
 
 def _without_contrast(text: str) -> str:
@@ -423,7 +452,9 @@ def _without_contrast(text: str) -> str:
     if clause is None or "out of" in clause[0] or not _TOTAL.search(text, clause.end()):
         return text
     remainder = text[clause.end() :]
-    return remainder if undenied_numbers(remainder) else text
+    if undenied_numbers(remainder):
+        return remainder
+    return text
 
 
 def _segments(text: str, question: str) -> list[str]:
@@ -444,7 +475,9 @@ def _number_at_asked_time(segment: str, numbers: Sequence[Number], question: str
         time = _TIME_PHRASE.match(segment[number.end :])
         if time and Fraction(time[1]) in asked_values:
             placed.append(number)
-    return placed[0] if len(placed) == 1 else None
+    if len(placed) == 1:
+        return placed[0]
+    return None
 
 
 def _predicated_number(segment: str, numbers: Sequence[Number], question: str) -> Number | None:

@@ -82,7 +82,9 @@ class Parser:
         >>> parser("mmmu").for_task("choice").name, parser("mmmu").for_task("yes_no").name
         ('mmmu', 'strict')
         """
-        return self if task in (*self.reads, "caption") else PARSERS["strict"]
+        if task in (*self.reads, "caption"):
+            return self
+        return PARSERS["strict"]
 
     def choose(self, text: str, options: Sequence[str], question: str = "") -> str | None:
         """The letter of the option that an answer chose."""
@@ -102,7 +104,9 @@ class Parser:
 
 def _pope(text: str, question: str, negated: bool) -> Polar | None:
     words = text.split(".")[0].replace(",", "").split(" ")
-    return "no" if "No" in words or "not" in words or "no" in words else "yes"
+    if "No" in words or "not" in words or "no" in words:
+        return "no"
+    return "yes"
 
 
 def _amber(text: str, question: str, negated: bool) -> Polar | None:
@@ -113,7 +117,9 @@ def _hal_eval(text: str, question: str, negated: bool) -> Polar | None:
     head = text.split(",")[0].lower()
     if "no" in head:
         return "no"
-    return "yes" if "yes" in head or "match" in head else None
+    if "yes" in head or "match" in head:
+        return "yes"
+    return None
 
 
 _VLMEVALKIT_MARKS = ';/[]"{}()=+\\_-><@`,?!'
@@ -134,7 +140,9 @@ def _vlmevalkit(text: str, question: str, negated: bool) -> Polar | None:
     words = re.sub(r"\.(?!\d)", "", stripped, count=_VLMEVALKIT_STOPS).split()
     if ("yes" in words) == ("no" in words):
         return None
-    return "yes" if "yes" in words else "no"
+    if "yes" in words:
+        return "yes"
+    return "no"
 
 
 def _lmms_eval(text: str, question: str, negated: bool) -> Polar | None:
@@ -146,11 +154,15 @@ def _lmms_eval_amber(text: str, question: str, negated: bool) -> Polar | None:
     lowered = text.lower()
     if "yes" in lowered:
         return "yes"
-    return "no" if "no" in lowered else None
+    if "no" in lowered:
+        return "no"
+    return None
 
 
 def _contains_yes(text: str, question: str, negated: bool) -> Polar | None:
-    return "yes" if "yes" in text.lower() else "no"
+    if "yes" in text.lower():
+        return "yes"
+    return "no"
 
 
 def _last(text: str, question: str, negated: bool) -> Polar | None:

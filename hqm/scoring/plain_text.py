@@ -142,7 +142,8 @@ _JSON_KEYS = "final_answer answer final choice label prediction verdict result o
 
 def _with_json_answer(text: str) -> str:
     """The text with an object in JSON replaced by its answer, as if that stood in a box."""
-    start, end = text.find("{"), text.rfind("}") + 1
+    start = text.find("{")
+    end = text.rfind("}") + 1
     try:
         record = json.loads(text[start:end])
     except (ValueError, RecursionError):

@@ -216,7 +216,9 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
     """
     simple = text.strip(" \n.!,*\"'").lower()
     if simple in ("yes", "no", "y", "n"):  # by far the commonest answers
-        return "yes" if simple[0] == "y" else "no"
+        if simple[0] == "y":
+            return "yes"
+        return "no"
     answer = parse_answer(text)
     if answer.text.count(" ") > 1 and all(map(_IS_QUESTION, answer.sentences)):
         return None  # a question asserts nothing: "Is there a dog? Yes or no?"
@@ -227,7 +229,9 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
     if says_unable(answer.text) or not is_foreign:
         return _restated_polarity(answer, question, negated)
     denies = denies_in_other_language(answer.text, question)
-    return None if denies is None else _stated_polarity(True, denies, negated)
+    if denies is None:
+        return None
+    return _stated_polarity(True, denies, negated)
 
 
 def _committed_polar(answer: ParsedAnswer, question: str, negated: bool) -> Polar | None:
@@ -269,7 +273,9 @@ def _commented_polarity(answer: ParsedAnswer, question: str, negated: bool) -> P
     case = _CASE.search(last)
     if case:
         is_denied = case[1] is not None or case[2] is not None or "n't" in case[0]
-        return "no" if is_denied else "yes"
+        if is_denied:
+            return "no"
+        return "yes"
     if question:
         embedded = _DENIED_CLAUSE.search(last) and _restated_polarity(answer, question, negated)
         stated = embedded or _quoted_polarity(answer, question, negated)
@@ -279,7 +285,9 @@ def _commented_polarity(answer: ParsedAnswer, question: str, negated: bool) -> P
     if verdict is None or negated:
         return None
     denies = NEGATIVE.search(verdict[0]) is not None
-    return "yes" if (verdict[1].lower() in _FALSE) == denies else "no"
+    if (verdict[1].lower() in _FALSE) == denies:
+        return "yes"
+    return "no"
 
 
 _QUOTE = r"[\"“”'«»]"
@@ -343,7 +351,9 @@ def _opening_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Pol
     decides.
     """
     if _UNIVERSAL.search(question) and _denies_universal(answer):
-        return "yes" if negated else "no"
+        if negated:
+            return "yes"
+        return "no"
     leading, words, denies = _parse_lead(_ADVERBIAL.sub("", answer.text))
     if words is None or quotes_question(question) or (leading is None and question):
         return leading  # a restatement would have to be read against what is denied
@@ -358,7 +368,9 @@ def _opening_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Pol
         return stated
     # "No, the two cats are asleep": the lead stands. To a plain question "Yes, there is no dog"
     # says two things, as "No, there is" does, and nothing can be read from it
-    return "no" if leading == "no" and words else None
+    if leading == "no" and words:
+        return "no"
+    return None
 
 
 def _denies_universal(answer: ParsedAnswer) -> bool:
@@ -375,7 +387,9 @@ def _stated_polarity(agrees: bool | None, denies: bool, negated: bool) -> Polar 
     """
     if agrees is None or (not agrees and (denies or negated)):
         return None
-    return "yes" if agrees and denies == negated else "no"
+    if agrees and denies == negated:
+        return "yes"
+    return "no"
 
 
 def _restated_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Polar | None:
@@ -425,7 +439,9 @@ def _clause_polarity(clause: str, question: str, negated: bool) -> Polar | None:
     if embedding is None:
         return _plain_clause_polarity(clause, question, negated)
     embedded = _plain_clause_polarity(clause[embedding.end() :], question, negated)
-    return _CONTRARY.get(embedded) if embedded and _reverses(embedding) else embedded
+    if embedded and _reverses(embedding):
+        return _CONTRARY.get(embedded)
+    return embedded
 
 
 def _plain_clause_polarity(clause: str, question: str, negated: bool) -> Polar | None:
@@ -442,7 +458,9 @@ def _plain_clause_polarity(clause: str, question: str, negated: bool) -> Polar |
     if words and _ABSENCE.match(clause) and set(words) <= set(question_words) and not negated:
         return "no"
     if _prefers_standard(clause, words, question):
-        return None if denies else "no"
+        if denies:
+            return None
+        return "no"
     agrees = _restates(words, question)
     if agrees is None and asks_existence and _is_subsequence(question_words, words) and not denies:
         return "no" if negated else "yes"  # "A dog is lying in front of the door"
@@ -486,7 +504,9 @@ def leading_polarity(text: str) -> Polar | None:
     word = match["word"].lower()
     if word in POLARITY:
         return POLARITY[word]
-    return "no" if re.search(r"\bnot\b|n't|opposite|nothing", word) else "yes"
+    if re.search(r"\bnot\b|n't|opposite|nothing", word):
+        return "no"
+    return "yes"
 
 
 def _content_words(text: str) -> list[str]:
@@ -537,7 +557,9 @@ def _stem(word: str) -> str:
     word = _IRREGULAR.get(word, word)
     word = re.sub(r"(?:ing|ed)$", "", word) if len(word) > 4 else word
     word = re.sub(r"(?<=[^s])s$", "", word) if len(word) > 3 else word
-    return word.removesuffix("e") if len(word) > 3 else word
+    if len(word) > 3:
+        return word.removesuffix("e")
+    return word
 
 
 _IRREGULAR = MappingProxyType(
@@ -642,7 +664,9 @@ def _restates_as_equal(stated: Sequence[str], question_words: Sequence[str]) -> 
     """
     compared_words = set(stated) - _EQUAL
     names_compared = compared_words & set(question_words) or len(compared_words) < 2
-    return False if compared_words < set(stated) and names_compared else None
+    if compared_words < set(stated) and names_compared:
+        return False
+    return None
 
 
 def _repeats(stated: Sequence[str], question_words: Sequence[str], question: str) -> bool:
@@ -703,12 +727,14 @@ def _relation_agrees(clause: Sequence[str], question_words: Sequence[str]) -> bo
     is higher.
     """
     for index, word in enumerate(question_words):
-        before, after = set(question_words[:index]), set(question_words[index + 1 :])
+        before = set(question_words[:index])
+        after = set(question_words[index + 1 :])
         for group in _RELATIONS_BY_WORD.get(word, ()):
             for position, relation in enumerate(clause):
                 if relation not in group:
                     continue
-                first, second = set(clause[:position]), set(clause[position + 1 :])
+                first = set(clause[:position])
+                second = set(clause[position + 1 :])
                 is_covered = first | second <= before | after
                 if not second or not is_covered or not (first or not before):
                     continue

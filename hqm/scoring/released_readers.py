@@ -134,7 +134,9 @@ def _mmmu_value(text: str) -> list[float | str]:
         return [round(float(text.replace(",", "")), 2)]
     except ValueError:
         text = text.lower()
-        return [f" {text}", f"{text} "] if len(text) == 1 else [text]
+        if len(text) == 1:
+            return [f" {text}", f"{text} "]
+        return [text]
 
 
 # --- MathVista ---
@@ -235,7 +237,9 @@ def vlmevalkit_choice(text: str, options: Sequence[str]) -> str | None:
     letters_named = [
         letter for letter, option in zip(letters, options, strict=True) if option.lower() in lowered
     ]
-    return letters_named[0] if len(letters_named) == 1 else None
+    if len(letters_named) == 1:
+        return letters_named[0]
+    return None
 
 
 # --- the readers by the name of their parser ---
@@ -261,7 +265,9 @@ def _equals_target(text: str, targets: Sequence[str]) -> bool:
 def _match_mathvista(text: str, item: Item) -> ShortMatch | None:
     kind = str(item.meta.get("answer_type") or "text")
     read = mathvista_short(text, kind, item.meta.get("precision"))
-    return None if read is None else ShortMatch(read == str(item.target), read)
+    if read is None:
+        return None
+    return ShortMatch(read == str(item.target), read)
 
 
 CHOICES: Mapping[str, ChoiceReader] = MappingProxyType(

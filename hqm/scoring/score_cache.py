@@ -117,7 +117,9 @@ class VerdictCache:
 
     def _score_reading(self, index: int, response: Response) -> Verdict:
         """Score an answer that is read once for each item, and scored once for each reading."""
-        item, number, text = self.items[index], int(self.classes[index]), response.text
+        item = self.items[index]
+        number = int(self.classes[index])
+        text = response.text
         reading = self._class_examples[number][0].read(text, item)
         return self._cached_verdict((text, number, reading), item, text)
 

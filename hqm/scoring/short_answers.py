@@ -136,7 +136,9 @@ def target_texts(item: Item) -> list[str]:
             target = ast.literal_eval(target)
         except (SyntaxError, ValueError):
             return [str(item.target)]
-    return list(map(str, target)) if isinstance(target, (list, tuple)) else [str(target)]
+    if isinstance(target, (list, tuple)):
+        return list(map(str, target))
+    return [str(target)]
 
 
 def match_short(text: str, item: Item) -> ShortMatch | None:
@@ -161,7 +163,9 @@ def match_short(text: str, item: Item) -> ShortMatch | None:
     if normalize(targets[0]) in ("yes", "no", "true", "false"):
         polarity = read_polar(text, item.prompt)
         is_right = polarity == ("yes" if normalize(targets[0]) in ("yes", "true") else "no")
-        return None if polarity is None else ShortMatch(is_right, polarity)
+        if polarity is None:
+            return None
+        return ShortMatch(is_right, polarity)
     return _match_text(text, targets[0], item.prompt)
 
 
@@ -192,7 +196,9 @@ def _match_rivals(text: str, target: str, rivals: Sequence[str]) -> ShortMatch |
         return ShortMatch(True, target)
     names = names_phrase(text, [target, *rivals])
     # an answer names its answer first: "The star is larger than the circle."
-    return ShortMatch(names[0] == target, ", ".join(names)) if names else None
+    if names:
+        return ShortMatch(names[0] == target, ", ".join(names))
+    return None
 
 
 def _match_number(text: str, key: Number, item: Item, rivals: Sequence[str]) -> ShortMatch | None:
@@ -254,7 +260,9 @@ def _match_list(
     if rivals:
         phrases = names_phrase(text, [*targets, *rivals])
         is_right = set(phrases) == set(targets)
-        return ShortMatch(is_right, ", ".join(phrases)) if phrases else None
+        if phrases:
+            return ShortMatch(is_right, ", ".join(phrases))
+        return None
     answer = parse_answer(text)
     readings = _list_readings(text, answer, targets)
     for members in readings:
@@ -287,7 +295,9 @@ def _match_named_list(
         if len(phrases) == len(targets) and names_more:
             return None  # a sentence may name what is not in the list
     if len(phrases) < len(targets):
-        return ShortMatch(False, ", ".join(phrases)) if phrases or is_empty else None
+        if phrases or is_empty:
+            return ShortMatch(False, ", ".join(phrases))
+        return None
     if any(hedges(text, target) for target in targets):
         return None
     first, _, second = answer.text.partition(";")
@@ -305,7 +315,9 @@ def _list_readings(
     if all(re.fullmatch("[A-Z]", target) for target in targets):
         affirmed = re.sub(r"[^;.,]*\b(?:wrong|incorrect|not)\b[^;.,]*", "", answer.text)
         letters = re.findall(r"\b[A-Z]\b", affirmed) or re.sub(r"[^A-Z]", "", affirmed)
-        return [tuple(letters)] if letters else []
+        if letters:
+            return [tuple(letters)]
+        return []
     return list(filter(None, (read_list(text), line_members(answer, -1))))
 
 
@@ -375,13 +387,17 @@ def _is_overridden(answer: ParsedAnswer, target: str, question: str) -> bool | N
             maxsplit=1,
         )
     if len(clauses) < 2:
-        return None if says_unable(answer.text) else False
+        if says_unable(answer.text):
+            return None
+        return False
     first_names, second_names = (_phrases_in(clause, (target,)) for clause in clauses)
     if first_names == second_names:
         return False
     contrast, naming = reversed(clauses) if first_names else clauses
     if says_unable(contrast):
-        return None if first_names else False
+        if first_names:
+            return None
+        return False
     if not first_names and len(contrast.split()) < 4 and f"{contrast};" in answer.text:
         return True  # "A cane; the umbrella leans against the wall"
     if is_contrast and first_names and re.search(r"\b(?:looks?|seems?|appears?)\b", naming):
@@ -402,7 +418,9 @@ def _compare_relevance(first: str, second: str, question: str) -> int:
     """How much more the first of two clauses repeats of a question than the second."""
     noun = _ASKED_NOUN.match(question)
     if noun and (noun[1] in first) != (noun[1] in second):
-        return 1 if noun[1] in first else -1
+        if noun[1] in first:
+            return 1
+        return -1
     return shared_words(first, question) - shared_words(second, question)
 
 
@@ -444,7 +462,9 @@ def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
     if says_unable(target):
         is_right = says_unable(answer.text)
         read = target if is_right else answer.text[:80]
-        return ShortMatch(is_right, read) if answer.text else None
+        if answer.text:
+            return ShortMatch(is_right, read)
+        return None
     if names_phrase(text, [target]):
         is_overridden = _is_overridden(answer, target, question)
         if _is_contrary_outcome(answer.text, target, question):
@@ -526,7 +546,10 @@ def _match_unnamed(answer: ParsedAnswer, target: str, question: str) -> ShortMat
         return None
     if len(answer.sentences) > 3 and not answer.explicit:
         return None
-    commitment = answer.explicit[0].text if answer.explicit else answer.sentences[-1]
+    if answer.explicit:
+        commitment = answer.explicit[0].text
+    else:
+        commitment = answer.sentences[-1]
     if _is_open(answer, commitment, target, question):
         return None
     if _names_surname(answer, commitment, target, question):

@@ -219,7 +219,9 @@ class Number:
             value = f"{float(self.value):.{self.decimals}f}"
         if self.percent:
             value += "%"
-        return f"{value} {self.unit}" if self.unit else value
+        if self.unit:
+            return f"{value} {self.unit}"
+        return value
 
     def matches(self, key: Number, decimals: int | None = None) -> bool:
         """Whether it says what the key says.
@@ -236,9 +238,11 @@ class Number:
         """
         if (self.unit in _FACTORS) != (key.unit in _FACTORS):
             return False
-        ours, theirs = self.value, key.value
+        ours = self.value
+        theirs = key.value
         if self.unit and key.unit and self.unit != key.unit:
-            our_unit, their_unit = _UNITS.get(self.unit), _UNITS.get(key.unit)
+            our_unit = _UNITS.get(self.unit)
+            their_unit = _UNITS.get(key.unit)
             if our_unit and their_unit:
                 if our_unit[0] != their_unit[0]:
                     return False
@@ -315,7 +319,9 @@ def numbers_in(text: str) -> tuple[Number, ...]:
 
 def _number_matches(text: str) -> Iterable[re.Match[str]]:
     """What `_NUMBER.finditer` finds; in an ASCII text it is tried only where a number can begin."""
-    return _NUMBER.finditer(text) if not text.isascii() else _ascii_number_matches(text)
+    if not text.isascii():
+        return _NUMBER.finditer(text)
+    return _ascii_number_matches(text)
 
 
 def _ascii_number_matches(text: str) -> Iterator[re.Match[str]]:
@@ -373,7 +379,8 @@ def _parse_number(match: re.Match[str]) -> Number:
 def _value(match: re.Match[str]) -> tuple[Fraction, int]:
     """The value of a number without its sign and scale, and its decimal places."""
     if match["word"]:
-        value, decimals = _word_value(match["word"]), 0
+        value = _word_value(match["word"])
+        decimals = 0
     else:
         value, decimals = _decimal(match["digits"])
     power = match["power"] or match["exponent"]
@@ -392,7 +399,10 @@ def _value(match: re.Match[str]) -> tuple[Fraction, int]:
 def _word_value(text: str) -> Fraction:
     """The value of a number that is written in words, perhaps in dozens."""
     word = re.sub(r"\s+", " ", text.lower())
-    dozens = None if word in NUMBER_WORDS else re.fullmatch(r"(.+)[- ]dozen", word)
+    if word in NUMBER_WORDS:
+        dozens = None
+    else:
+        dozens = re.fullmatch(r"(.+)[- ]dozen", word)
     word = dozens[1] if dozens else word
     value = NUMBER_WORDS[word if word in NUMBER_WORDS else word.replace(" ", "-")]
     return Fraction(value * NUMBER_WORDS["dozen"] if dozens else value)
@@ -422,7 +432,10 @@ def _with_fraction(number: Number, text: str) -> Number:
     fraction = _FRACTION_BEHIND.match(text, number.end)
     if fraction is None or number.value.denominator != 1 or number.percent or number.unit:
         return number
-    added = Fraction(1, _FRACTION_WORDS[fraction[1].lower()]) if fraction[1] else Fraction(3, 4)
+    if fraction[1]:
+        added = Fraction(1, _FRACTION_WORDS[fraction[1].lower()])
+    else:
+        added = Fraction(3, 4)
     unit = (fraction[2] or "").lower().removesuffix("s")
     unit = unit if unit in _UNITS else ""  # "an hour and a half long"
     return replace(number, value=number.value + added, decimals=2, unit=unit, end=fraction.end())
@@ -457,7 +470,8 @@ def _are_words_of_one(first: Number, second: Number) -> bool:
 
 def _unit_ratio(first: Number, second: Number) -> Fraction | None:
     """How much of the first number's unit the smaller unit of the second is; None for others."""
-    larger, smaller = _UNITS.get(first.unit), _UNITS.get(second.unit)
+    larger = _UNITS.get(first.unit)
+    smaller = _UNITS.get(second.unit)
     if not larger or not smaller or larger[0] != smaller[0] or larger[1] <= smaller[1]:
         return None
     return smaller[1] / larger[1]
@@ -479,4 +493,6 @@ def sole_number(text: str) -> Number | None:
     if not numbers:
         return None
     remainder = text[: numbers[0].start] + text[numbers[0].end :]
-    return None if re.search(r"\w", remainder) else numbers[0]
+    if re.search(r"\w", remainder):
+        return None
+    return numbers[0]

@@ -161,7 +161,9 @@ class StoreConnection(StoreFile):
         if "meta" not in existing:
             return "none"
         row = self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
-        return "none" if row is None else str(row[0])
+        if row is None:
+            return "none"
+        return str(row[0])
 
     def _version_error(self, version: str | None) -> StoreError:
         """The error about a file that is no store of this version."""

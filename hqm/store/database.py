@@ -182,7 +182,10 @@ _NO_DETAIL = "{}"
 
 def _columns(response: Response) -> tuple[str, str, str, str]:
     """The columns of a response in the table of answers: state, text, reason, detail."""
-    detail = canonical_json(dict(response.detail)) if response.detail else _NO_DETAIL
+    if response.detail:
+        detail = canonical_json(dict(response.detail))
+    else:
+        detail = _NO_DETAIL
     return (response.state, response.text, response.reason, detail)
 
 
@@ -238,7 +241,9 @@ class Store(StoreConnection):
         row = self._first(
             "SELECT id FROM respondents WHERE digest = ?", digest({"name": name, **identity})
         )
-        return None if row is None else int(row[0])
+        if row is None:
+            return None
+        return int(row[0])
 
     def respondents(self) -> list[tuple[int, str, dict[str, Any]]]:
         """All respondents: number, name, identity."""

@@ -204,7 +204,10 @@ def _check_row(row: Mapping[str, Any], location: str) -> None:
     for name, value in row.items():
         if value is None and name in _OPTIONAL_FIELDS.get(kind, ()):
             continue
-        fault = f"no {kind} has such a field" if name not in allowed else _value_fault(name, value)
+        if name not in allowed:
+            fault = f"no {kind} has such a field"
+        else:
+            fault = _value_fault(name, value)
         if fault:
             raise DataError(
                 f"the field {name!r} is {value!r:.60}: {fault}",

@@ -41,7 +41,10 @@ def connect(
     except (OSError, RuntimeError):  # a circle of links; Python 3.13 raises nothing
         resolved = path
     if path.is_dir() or (path.is_symlink() and resolved.is_symlink()):
-        message = "it is a folder" if path.is_dir() else "it is a link to itself"
+        if path.is_dir():
+            message = "it is a folder"
+        else:
+            message = "it is a link to itself"
         raise StoreError(message, location=str(path), remedy="Name the store's file with --store.")
     check_is_file(path)
     if not readonly:

@@ -34,7 +34,8 @@ WARN = "var(--warn)"
 SIZE = 12.0
 """The size of letters."""
 Side = Literal["start", "middle", "end"]
-_NARROW, _WIDE = frozenset(" !'(),.:;I[]fijlrt|"), frozenset("%&@MWmw—…−≥≤")
+_NARROW = frozenset(" !'(),.:;I[]fijlrt|")
+_WIDE = frozenset("%&@MWmw—…−≥≤")
 _MAX_NAME_CHARS = 22
 
 
@@ -54,7 +55,9 @@ def _letter_width(letter: str) -> float:
         return 0.36
     if letter in _WIDE:
         return 0.92
-    return 0.68 if letter.isupper() else 0.58
+    if letter.isupper():
+        return 0.68
+    return 0.58
 
 
 def truncate(text: str, max_chars: int = _MAX_NAME_CHARS) -> str:
@@ -63,7 +66,9 @@ def truncate(text: str, max_chars: int = _MAX_NAME_CHARS) -> str:
     >>> truncate("a-model-with-a-very-long-name")
     'a-model-with-a-very-l…'
     """
-    return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
+    if len(text) <= max_chars:
+        return text
+    return f"{text[: max_chars - 1]}…"
 
 
 def truncate_to_width(text: str, width: float, size: float = SIZE) -> str:
@@ -255,7 +260,10 @@ class Drawing:
         tag = name
         for key, value in attributes.items():
             if value != "":
-                attribute = value if isinstance(value, str) else _coordinate(value)
+                if isinstance(value, str):
+                    attribute = value
+                else:
+                    attribute = _coordinate(value)
                 tag += f" {key.replace('_', '-')}={quoteattr(attribute)}"
         content = f"<title>{escape(printable(title))}</title>" if title else ""
         content += escape(printable(text or ""))
@@ -357,10 +365,12 @@ class Plot:
         """The left end and the middle of a name beside its point: on its height, then above and
         below; None where there is no room.
         """
-        low, high = self.x.start + 2, min(self.x.end + 14, self.drawing.width - 2)
+        low = self.x.start + 2
+        high = min(self.x.end + 14, self.drawing.width - 2)
         for lift in (0.0, -size, size, -1.6 * size, 1.6 * size):
             middle = y + lift
-            top, bottom = middle - size / 2, middle + size / 2
+            top = middle - size / 2
+            bottom = middle + size / 2
             # on the right of the point, on the left, and where it is lifted, over or under it
             lefts = [x + 7, x - 7 - width]
             if lift:
@@ -405,7 +415,9 @@ def _coordinate(value: float) -> str:
     ('3', '2.46', '0')
     """
     text = f"{value:.2f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
+    if text == "-0":
+        return "0"
+    return text
 
 
 def printable(text: str) -> str:
@@ -431,11 +443,9 @@ def other_score(row: RespondentScores, metric: str, administration: str) -> floa
     """A respondent's score in another administration; for another judge, the share of answers it
     called faithful.
     """
-    return (
-        row.judged[administration]
-        if administration in row.judged
-        else row.cells.get(administration, {}).get(metric)
-    )
+    if administration in row.judged:
+        return row.judged[administration]
+    return row.cells.get(administration, {}).get(metric)
 
 
 def scatter(
@@ -509,7 +519,10 @@ class DotRow(NamedTuple):
     @property
     def text(self) -> str:
         """The row in words."""
-        span = "" if self.low is None else f" [{number(self.low)}, {number(self.high)}]"
+        if self.low is None:
+            span = ""
+        else:
+            span = f" [{number(self.low)}, {number(self.high)}]"
         return f"{self.name}: {', '.join(map(number, self.values))}{span}"
 
 
@@ -550,7 +563,8 @@ def error_curves(
     """
     points = [point for curve in curves.values() for point in curve]
     axes = plot(460, 260, (0.0, 1.0), (0.0, 1.1 * max(error for _, error in points)))
-    drawing, base = axes.drawing, axes.y.start
+    drawing = axes.drawing
+    base = axes.y.start
     left, right = (axes.x(end) for end in sorted(tied_range))
     drawing.boxes([(left, axes.y.end, right - left, base - axes.y.end)], WARN, 0.15)
     for score in scores:
@@ -634,7 +648,9 @@ class Figure:
 
 def figure_list(svg: str, caption: str, signature: str) -> list[Figure]:
     """The drawing in a list; an empty list where nothing was drawn."""
-    return [Figure(svg, caption, signature)] if svg else []
+    if svg:
+        return [Figure(svg, caption, signature)]
+    return []
 
 
 def administration_figures(audit: BenchmarkAudit) -> Iterable[Figure]:
@@ -656,12 +672,16 @@ def administration_figures(audit: BenchmarkAudit) -> Iterable[Figure]:
             if has_many_forms and facet == "form":
                 continue
             judged = administration in audit.respondents[0].judged
-            measured = "share of faithful answers" if facet == "judge" else metric
-            on_line = "" if judged else "; a point on the line has the same score in both"
-            x, y = (
-                f"{metric}, {administration_name(audit.reference)}",
-                f"{measured}, {administration_name(administration)}",
-            )
+            if facet == "judge":
+                measured = "share of faithful answers"
+            else:
+                measured = metric
+            if judged:
+                on_line = ""
+            else:
+                on_line = "; a point on the line has the same score in both"
+            x = f"{metric}, {administration_name(audit.reference)}"
+            y = f"{measured}, {administration_name(administration)}"
             yield from figure_list(
                 scatter(audit, metric, administration, x, y, names),
                 f"{_facet_title(audit, facet, administration)}: {metric}. Each point is a"
@@ -685,11 +705,9 @@ def _forms_drawing(audit: BenchmarkAudit, metric: str, forms: Sequence[str]) -> 
 
 def _facet_title(audit: BenchmarkAudit, facet: str, administration: str) -> str:
     if facet == "judge" and administration in audit.respondents[0].judged:
-        return (
-            FACETS["human"]
-            if labelled_by(Cell.parse(administration).judge) == "people"
-            else ORACLE_TITLE
-        )
+        if labelled_by(Cell.parse(administration).judge) == "people":
+            return FACETS["human"]
+        return ORACLE_TITLE
     return FACETS[facet]
 
 

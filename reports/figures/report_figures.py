@@ -351,7 +351,9 @@ def _row_numbers(row: BudgetRow, points: Points) -> str:
     if row.source in ("metric", "items") or row.shift is None:
         return half
     mean = f"mean {points.format(row.shift, sign=True)}"
-    return f"{half}, {mean}" if half else mean
+    if half:
+        return f"{half}, {mean}"
+    return mean
 
 
 def _row_in_words(row: BudgetRow, points: Points) -> str:
@@ -493,7 +495,9 @@ def _board_columns(
         return 126.0, 300.0
     widest_name = max(width_of(short_name(name), 13) for name in ordered)
     left = min(max(128.0, 40 + widest_name), 232.0)
-    return (left, 524.0) if has_slopes else (left, 900.0)
+    if has_slopes:
+        return (left, 524.0)
+    return (left, 900.0)
 
 
 def board_figure(

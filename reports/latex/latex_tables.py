@@ -61,7 +61,9 @@ def _exact(value: float | None) -> float | None:
     """A number without the rounding error that arithmetic leaves next to a whole number."""
     if value is None or not math.isfinite(value):
         return None
-    return float(round(value)) if abs(value - round(value)) < 1e-12 else float(value)
+    if abs(value - round(value)) < 1e-12:
+        return float(round(value))
+    return float(value)
 
 
 def estimate_cell(estimate: Estimate | None, *, digits: int = 3) -> Text:
@@ -308,7 +310,9 @@ def fit_to_page(table: Table) -> Table:
 
 def heading(column: Column) -> str:
     """What a column is called where its group stands nowhere else."""
-    return f"{column.group}: {column.title}" if column.group else column.title
+    if column.group:
+        return f"{column.group}: {column.title}"
+    return column.title
 
 
 def pages(table: Table, max_lines: int = MAX_PAGE_LINES) -> tuple[Table, ...]:
@@ -319,7 +323,10 @@ def pages(table: Table, max_lines: int = MAX_PAGE_LINES) -> tuple[Table, ...]:
     fixed_width = sum(
         width_of_column(table, i) + GAP for i in range(len(table.columns)) if i not in text_columns
     )
-    width = MIN_COLUMN_WIDTH if width_needed(table) <= MIN_COLUMN_WIDTH else MIN_PAGE_WIDTH
+    if width_needed(table) <= MIN_COLUMN_WIDTH:
+        width = MIN_COLUMN_WIDTH
+    else:
+        width = MIN_PAGE_WIDTH
     text_width = max((width - fixed_width) / max(len(text_columns), 1) - GAP, _MAX_WORD_WIDTH)
     page_rows: list[list[tuple[Text, ...]]] = [[]]
     lines_left = max_lines - sum(len(lines_of(note, width)) for note in table.notes)
@@ -457,7 +464,9 @@ def latex(tables: Sequence[Table]) -> str:
 
 def _floats(table: Table) -> Sequence[Table]:
     """The floats of a table: one, or as many as its width and height take."""
-    return (table,) if table.is_single_float else pages(fit_to_page(table))
+    if table.is_single_float:
+        return (table,)
+    return pages(fit_to_page(table))
 
 
 def _font_size(table: Table) -> str:
@@ -468,7 +477,10 @@ def _font_size(table: Table) -> str:
 
 
 def _float(table: Table) -> str:
-    environment = "table" if width_needed(table) <= MIN_COLUMN_WIDTH else "table*"
+    if width_needed(table) <= MIN_COLUMN_WIDTH:
+        environment = "table"
+    else:
+        environment = "table*"
     name = table.name or table.caption.lower()
     label = "".join(c if c.isascii() and c.isalnum() else "-" for c in name)
     text = r">{\raggedright\arraybackslash}X"
@@ -500,9 +512,12 @@ def _float(table: Table) -> str:
 
 
 def _heading(table: Table) -> list[str]:
-    columns, lines = table.columns, []
+    columns = table.columns
+    lines = []
     if any(c.group for c in columns):
-        group_cells, rules, first_column = [], [], 1
+        group_cells = []
+        rules = []
+        first_column = 1
         for group, members in groupby(columns, key=lambda c: c.group):
             group_columns = list(members)
             n_columns = len(group_columns)
@@ -542,11 +557,9 @@ def _numbers_width(table: Table, index: int) -> float:
 def _stacked(title: str, width: float) -> str:
     """A heading in as many lines as it takes to be no wider than the numbers below it."""
     lines = [escape(line) for line in lines_of(title, width)]
-    return (
-        lines[0]
-        if len(lines) == 1
-        else rf"\begin{{tabular}}[b]{{@{{}}c@{{}}}}{(chr(92) * 2).join(lines)}\end{{tabular}}"
-    )
+    if len(lines) == 1:
+        return lines[0]
+    return rf"\begin{{tabular}}[b]{{@{{}}c@{{}}}}{(chr(92) * 2).join(lines)}\end{{tabular}}"
 
 
 def _cells(table: Table, row: Sequence[Text]) -> list[str]:

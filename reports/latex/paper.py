@@ -63,7 +63,9 @@ def paper_tables(audits: Sequence[Audit], *, include_all: bool = False) -> tuple
         paper_quality_table(measures, benchmark_audits),
         replace(errors, name="table1-errors", caption="Errors and intervals of the measures."),
     )
-    return (*tables, *_further_tables(benchmark_audits)) if include_all else tables
+    if include_all:
+        return (*tables, *_further_tables(benchmark_audits))
+    return tables
 
 
 def _further_tables(audits: Sequence[BenchmarkAudit]) -> Iterator[Table]:
@@ -322,7 +324,10 @@ def _points(measure: Measure) -> tuple[Text, Text]:
     sem = measure.estimate("test_retest.sem")
     errors = [(high - low) / (2 * _Z) for low, high in measure.intervals.values()]
     mean_error = sum(errors) / len(errors) * factor.factor if errors else None
-    run_error = None if sem is None or sem.value is None else sem.value * factor.factor
+    if sem is None or sem.value is None:
+        run_error = None
+    else:
+        run_error = sem.value * factor.factor
     return (
         number_cell(
             run_error,
@@ -337,7 +342,10 @@ def _shift(measure: Measure) -> Text:
     """The shift of the mean by another wording, or by negated questions where nothing else was
     asked.
     """
-    rows = [measure.budget.row(name) for name in ("wording", "negation")] if measure.budget else []
+    if measure.budget:
+        rows = [measure.budget.row(name) for name in ("wording", "negation")]
+    else:
+        rows = []
     row = next((row for row in rows if row.shift is not None), None)
     if row is None:
         return number_cell(None)
@@ -348,7 +356,9 @@ def _shift(measure: Measure) -> Text:
         *values, digits=points.digits, signature=signature.signature if signature else ""
     )
     is_other = row.inference == "model_population" and cell.small
-    return replace(cell, small=f"{cell.small}*") if is_other else cell
+    if is_other:
+        return replace(cell, small=f"{cell.small}*")
+    return cell
 
 
 def ranks(audit: BenchmarkAudit, metric: str) -> Mapping[str, tuple[int, int]]:
@@ -400,7 +410,9 @@ def with_rank(entry: Text, rank: tuple[int, int] | None, n_models: int) -> Text:
     if rank == (1, 1):
         return replace(entry, mark="best")
     # the second of only two respondents is the last, so it is not marked
-    return replace(entry, mark="second") if rank == (2, 2) and n_models > 2 else entry
+    if rank == (2, 2) and n_models > 2:
+        return replace(entry, mark="second")
+    return entry
 
 
 def _first_other_form(audit: BenchmarkAudit) -> str | None:
@@ -412,7 +424,8 @@ def _first_other_form(audit: BenchmarkAudit) -> str | None:
 
 def _score_column(audit: BenchmarkAudit, metric: str) -> dict[str, Text]:
     """Every respondent's score in the reference administration, with interval and mark."""
-    rank_by_name, n_models = ranks(audit, metric), len(audit.respondents)
+    rank_by_name = ranks(audit, metric)
+    n_models = len(audit.respondents)
     entries = {}
     for r in audit.respondents:
         entry = number_cell(r.scores.get(metric), *r.intervals.get(metric, (None, None)))
@@ -442,7 +455,8 @@ def _by_form(
         What the headings of the forms end in.
     """
     metric, other_form = leading_metric(audit), _first_other_form(audit)
-    scores, rows = _score_column(audit, metric), []
+    scores = _score_column(audit, metric)
+    rows = []
     columns = [Column("Model", "text")]
     for name in filter(None, (audit.reference, other_form)):
         first = name == audit.reference
@@ -545,7 +559,9 @@ def _items(kind: Mapping[str, object]) -> Text:
     count = kind.get("items")
     if isinstance(count, int) and count:
         return number_cell(count, digits=0)
-    return Text("claimed") if kind.get("claimed") else number_cell(None)
+    if kind.get("claimed"):
+        return Text("claimed")
+    return number_cell(None)
 
 
 def _by_type(audit: BenchmarkAudit) -> Table | None:
@@ -557,8 +573,10 @@ def _by_type(audit: BenchmarkAudit) -> Table | None:
     ]
     if len(kinds) < 2:
         return None
-    metric, n_models = leading_metric(audit), len(audit.respondents)
-    better, errors = audit.metrics[metric]["better"], _errors(audit, metric)
+    metric = leading_metric(audit)
+    n_models = len(audit.respondents)
+    better = audit.metrics[metric]["better"]
+    errors = _errors(audit, metric)
     columns: list[Mapping[str, Text]] = []
     for kind in kinds:
         # fewer items have a larger standard error

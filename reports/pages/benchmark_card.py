@@ -150,11 +150,10 @@ def _quotes(audit: BenchmarkAudit, version: str) -> Iterator[Quote]:
     pairs = find_estimate(audit, "discriminability.separable_pairs", metric)
     if _usable(pairs):
         n_separated, n_pairs = (finite_number(pairs.detail.get(key)) for key in ("apart", "pairs"))
-        count = (
-            f"{n_separated:,.0f} of the {n_pairs:,.0f}"
-            if n_separated is not None and n_pairs
-            else percent(pairs.value)
-        )
+        if n_separated is not None and n_pairs:
+            count = f"{n_separated:,.0f} of the {n_pairs:,.0f}"
+        else:
+            count = percent(pairs.value)
         yield _quote(
             audit,
             version,
@@ -167,9 +166,10 @@ def _quotes(audit: BenchmarkAudit, version: str) -> Iterator[Quote]:
     blind = find_estimate(audit, "solvability.blind_accuracy", metric)
     if _usable(blind):
         base = finite_number(blind.detail.get("baseline"))
-        baseline_note = (
-            f", where the commonest answer reaches {percent(base)}" if base is not None else ""
-        )
+        if base is not None:
+            baseline_note = f", where the commonest answer reaches {percent(base)}"
+        else:
+            baseline_note = ""
         yield _quote(
             audit,
             version,

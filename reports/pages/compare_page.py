@@ -55,19 +55,20 @@ def p_value_cell(p: float) -> Text:
     ('< 0.001', '0.042')
     """
     cell = number_cell(p)
-    return replace(cell, text="< 0.001") if cell.value is not None and cell.value < 0.001 else cell
+    if cell.value is not None and cell.value < 0.001:
+        return replace(cell, text="< 0.001")
+    return cell
 
 
 def _coefficient_cell(coefficient: Coefficient | None) -> Text:
-    return (
-        number_cell(None)
-        if coefficient is None
-        else number_cell(coefficient.value, coefficient.low, coefficient.high)
-    )
+    if coefficient is None:
+        return number_cell(None)
+    return number_cell(coefficient.value, coefficient.low, coefficient.high)
 
 
 def _protocol(comparison: Comparison) -> tuple[str, ...]:
-    n_respondents, families = len(comparison.respondents), len(set(comparison.families.values()))
+    n_respondents = len(comparison.respondents)
+    families = len(set(comparison.families.values()))
     related = f" of {families} families" if families < n_respondents else ""
     test_note = f"Tested over the same {pluralise(n_respondents, 'respondent')}{related}."
     if not comparison.respondents:
@@ -139,7 +140,10 @@ def beyond_chance(comparison: Comparison) -> tuple[str, ...]:
         outcome = d.adjusted_these < 0.05, d.adjusted_others < 0.05
         if outcome not in population_words:
             continue
-        length_note = "" if d.length is None else f" at {number(d.length, 0)} items"
+        if d.length is None:
+            length_note = ""
+        else:
+            length_note = f" at {number(d.length, 0)} items"
         pair = f"{d.first} {number(d.others.first)}, {d.second} {number(d.others.second)}"
         sentences.append(
             f"{indicator_name(d.indicator)}{length_note}: {pair}; they differ"
@@ -242,7 +246,9 @@ def _agreement(comparison: Comparison) -> Table:
 
 def _reversed_pair_sentences(comparison: Comparison) -> Sequence[str]:
     """The sentence about pairs in opposite orders, where pairs were tested."""
-    return [reversed_pairs(comparison)] if comparison.separations else []
+    if comparison.separations:
+        return [reversed_pairs(comparison)]
+    return []
 
 
 def _no_sentences(_comparison: Comparison) -> Sequence[str]:

@@ -56,12 +56,16 @@ def measure_noun(comparison: Comparison) -> str:
     benchmark; `measure` for a mixture.
     """
     if len({m.benchmark for m in comparison.measures}) > 1:
-        return "benchmark" if len({m.metric for m in comparison.measures}) == 1 else "measure"
+        if len({m.metric for m in comparison.measures}) == 1:
+            return "benchmark"
+        return "measure"
     words = ("metric", "scoring", "parser", "judge", "version")
     differ = [
         word for word in words if len({m.words.get(word, "") for m in comparison.measures}) > 1
     ]
-    return differ[0] if len(differ) == 1 else "measure"
+    if len(differ) == 1:
+        return differ[0]
+    return "measure"
 
 
 def outcome(test: ReliabilityDifference, adjusted: float) -> Outcome:
@@ -73,7 +77,9 @@ def outcome(test: ReliabilityDifference, adjusted: float) -> Outcome:
     # the adjusted test and the interval must agree
     if adjusted >= _ALPHA or not (test.low > 0 or test.high < 0):
         return "not shown"
-    return "first" if test.low > 0 else "second"
+    if test.low > 0:
+        return "first"
+    return "second"
 
 
 def outcomes_by_population(difference: Difference) -> tuple[Outcome, Outcome]:
@@ -141,7 +147,10 @@ def strongest_claim(comparison: Comparison) -> str:
     if d is None:
         return "It is not shown that any of these measures repeats better than another."
     fixed_outcome, random_outcome = outcomes_by_population(d)
-    winner = fixed_outcome if fixed_outcome in _SHOWN_OUTCOMES else random_outcome
+    if fixed_outcome in _SHOWN_OUTCOMES:
+        winner = fixed_outcome
+    else:
+        winner = random_outcome
     step = 1 if winner == "first" else -1
     higher_label, lower_label = (d.first, d.second)[::step]
     high, low = (d.others.first, d.others.second)[::step]
@@ -188,11 +197,10 @@ def difference_in_words(d: Difference, comparison: Comparison) -> str:
     """
     family, _, statistic = d.indicator.partition(".")
     varied = _REPEATED.get(family, "In agreement with people's labels")
-    length_note = (
-        ""
-        if d.length is None
-        else f", both brought to {number(d.length, 0)} items (Spearman-Brown)"
-    )
+    if d.length is None:
+        length_note = ""
+    else:
+        length_note = f", both brought to {number(d.length, 0)} items (Spearman-Brown)"
     fixed_outcome, random_outcome = outcomes_by_population(d)
     name = {"first": d.first, "second": d.second}
     lower_label = {"first": d.second, "second": d.first}
@@ -238,7 +246,10 @@ def difference_in_words(d: Difference, comparison: Comparison) -> str:
         )
         if math.isfinite(test.low)
     ]
-    interval = f"95% interval {', '.join(intervals)}" if intervals else "no interval"
+    if intervals:
+        interval = f"95% interval {', '.join(intervals)}"
+    else:
+        interval = "no interval"
     return (
         f"{varied}{length_note}, {claim}. {numbers}: difference"
         f" {number(d.others.difference, digits)}, {interval}."
@@ -255,7 +266,9 @@ def _why_not_shown(test: ReliabilityDifference) -> str:
 def _digits(test: ReliabilityDifference) -> int:
     """How many decimals it takes to print the two ends of the interval differently."""
     width = test.high - test.low
-    return min(6, math.ceil(-math.log10(width / 2))) if math.isfinite(width) and width > 0 else 3
+    if math.isfinite(width) and width > 0:
+        return min(6, math.ceil(-math.log10(width / 2)))
+    return 3
 
 
 _CAVEAT = (
@@ -300,11 +313,10 @@ def measure_to_report(comparison: Comparison) -> Answer:
         }
         claims = join_names([f"{label} {words[family]}" for family, label in rivals])
         verdict = join_names([best, *dict.fromkeys(label for _, label in rivals)])
-        tail = (
-            "Agreement with people weighs more than repeating."
-            if any(f == "criterion" for f, _ in rivals)
-            else "Which error matters depends on the use."
-        )
+        if any(f == "criterion" for f, _ in rivals):
+            tail = "Agreement with people weighs more than repeating."
+        else:
+            tail = "Which error matters depends on the use."
         return Answer(
             question,
             f"{verdict}, side by side",
@@ -378,11 +390,9 @@ def unknown_answers(comparison: Comparison) -> tuple[str, ...]:
 
 def _plain(note: str) -> str:
     """A note without the constant that names it."""
-    return (
-        note.partition(": ")[2][:1].upper() + note.partition(": ")[2][1:]
-        if note.startswith("LENGTH_CONFOUND")
-        else note
-    )
+    if note.startswith("LENGTH_CONFOUND"):
+        return note.partition(": ")[2][:1].upper() + note.partition(": ")[2][1:]
+    return note
 
 
 def reversed_pairs(comparison: Comparison) -> str:
@@ -532,9 +542,9 @@ def forecast_table(comparison: Comparison) -> Table:
 
 def _figure(figure: Coefficient) -> Text:
     low, high = (figure.fixed.low, figure.fixed.high) if figure.fixed is not None else (None, None)
-    return (
-        number_cell(figure.value, low, high) if math.isfinite(figure.value) else number_cell(None)
-    )
+    if math.isfinite(figure.value):
+        return number_cell(figure.value, low, high)
+    return number_cell(None)
 
 
 def _verdict(pair: ForecastPair, label: str, contest: Contest) -> str:
@@ -542,7 +552,9 @@ def _verdict(pair: ForecastPair, label: str, contest: Contest) -> str:
         return "–"
     if pair.trusted(contest) == label:
         return "shown"
-    return "" if pair.trusted(contest) else "not shown"
+    if pair.trusted(contest):
+        return ""
+    return "not shown"
 
 
 def forecast_sentences(comparison: Comparison) -> tuple[str, ...]:

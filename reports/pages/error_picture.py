@@ -87,7 +87,9 @@ class GapMark:
         """`fine` above all measured errors, `look` above some, `not_measured` above none."""
         if not self.smaller_errors:
             return "not_measured"
-        return "look" if self.larger_errors else "fine"
+        if self.larger_errors:
+            return "look"
+        return "fine"
 
     @property
     def words(self) -> str:
@@ -163,7 +165,10 @@ class ErrorPicture:
         if n_above == len(self.gaps):
             subject = "The only gap is" if n_above == 1 else "Every gap is"
         elif not n_above:
-            subject = "The only gap is not" if len(self.gaps) == 1 else "No gap is"
+            if len(self.gaps) == 1:
+                subject = "The only gap is not"
+            else:
+                subject = "No gap is"
         else:
             count = capital(pluralise_in_words(n_above, "gap"))
             verb = verb_form(n_above, "is", "are")

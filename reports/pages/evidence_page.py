@@ -260,7 +260,8 @@ def _distinct(names: Iterable[str]) -> list[str]:
 
 def _subsections(audit: BenchmarkAudit) -> list[Subsection]:
     """The subsections of a benchmark's evidence, in the order of the page."""
-    metric, signature = next(iter(audit.metrics)), score_tables.score_signature(audit)
+    metric = next(iter(audit.metrics))
+    signature = score_tables.score_signature(audit)
     harness = side_tables.harness_tables(audit.tools)
     return [
         Subsection("Error budget", side_tables.budget_tables(audit), anchor="budget"),
@@ -332,9 +333,9 @@ def _second_opinion(opinion: SecondOpinion | None) -> list[Subsection]:
 def _short_form(audit: BenchmarkAudit) -> list[Subsection]:
     remarks = side_tables.remarks(audit)
     form_tables = [side_tables.full_scores(audit), side_tables.losses(audit)]
-    return (
-        [Subsection(side_tables.SHORT_FORM_TITLE, form_tables, remarks=remarks)] if remarks else []
-    )
+    if remarks:
+        return [Subsection(side_tables.SHORT_FORM_TITLE, form_tables, remarks=remarks)]
+    return []
 
 
 def _bias(audit: BenchmarkAudit) -> list[Subsection]:

@@ -58,7 +58,10 @@ def difference_text(audit: BenchmarkAudit, value: float) -> str:
     Whole numbers of points are said without decimals.
     """
     text = Points.for_metric(audit).format(abs(value))
-    text = text.rstrip("0").rstrip(".") if float(text) == round(float(text)) != 0 else text
+    if float(text) == round(float(text)) != 0:
+        text = text.rstrip("0").rstrip(".")
+    else:
+        text = text
     return f"{text} {'point' if text == '1' else 'points'}"
 
 
@@ -82,16 +85,23 @@ def lead(audit: BenchmarkAudit, top: Neighbours) -> float:
 def lead_margin(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
     """The difference within which neighbours count as equal; empty where none were tested."""
     contrasts = contrasts_of(audit, policy)
-    return _margin(audit, contrasts) if contrasts else ""
+    if contrasts:
+        return _margin(audit, contrasts)
+    return ""
 
 
 def order_sentence(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
     """Whether the first two models differ; without their contrast, how many of all pairs do."""
     contrasts = contrasts_of(audit, policy)
-    subject = "The two models" if len(audit.respondents) == 2 else "The top two models"
+    if len(audit.respondents) == 2:
+        subject = "The two models"
+    else:
+        subject = "The top two models"
     if not contrasts:
         n_separated, n_pairs = count_separated_pairs(audit)
-        return f"{n_separated} of {n_pairs} pairs of models differ." if n_pairs else ""
+        if n_pairs:
+            return f"{n_separated} of {n_pairs} pairs of models differ."
+        return ""
     top = contrasts[0]
     if top.outcome == "differ":
         return f"{subject} differ by {difference_text(audit, lead(audit, top))}."
@@ -156,7 +166,10 @@ def separate_answer(audit: BenchmarkAudit, policy: Policy | None = None) -> tupl
     n_separated, n_pairs = count_separated_pairs(audit)
     estimate = find_estimate(audit, "discriminability.separable_pairs")
     if estimate is None or not n_pairs:
-        needed = "two models" if len(audit.respondents) < 2 else "scores of two models"
+        if len(audit.respondents) < 2:
+            needed = "two models"
+        else:
+            needed = "scores of two models"
         return (compose("Not measured: it needs {needed}.", needed=needed),)
     pair_count = replace(estimate_text(estimate), text=f"{n_separated} of {n_pairs}", muted=False)
     sentences = []
@@ -187,11 +200,18 @@ def order_statement(audit: BenchmarkAudit) -> str:
     contrasts = contrasts_of(audit)
     if not contrasts:
         n_separated, n_pairs = count_separated_pairs(audit)
-        return f"{n_separated} of {n_pairs} pairs differ" if n_pairs else "order not measured"
+        if n_pairs:
+            return f"{n_separated} of {n_pairs} pairs differ"
+        return "order not measured"
     different = _ranks_with(contrasts, "differ")
     equal = _ranks_with(contrasts, "equal")
-    text = f"ranks that differ {different}" if different else "no neighbours differ"
-    return f"{text}, equal within {_margin(audit, contrasts)} {equal}" if equal else text
+    if different:
+        text = f"ranks that differ {different}"
+    else:
+        text = "no neighbours differ"
+    if equal:
+        return f"{text}, equal within {_margin(audit, contrasts)} {equal}"
+    return text
 
 
 def _ranks_with(contrasts: Sequence[Neighbours], outcome: ContrastOutcome) -> str:

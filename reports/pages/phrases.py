@@ -74,7 +74,9 @@ def join_names(names: Sequence[str]) -> str:
     ('a', 'a, b and c')
     """
     if len(names) < 2:
-        return names[0] if names else "none"
+        if names:
+            return names[0]
+        return "none"
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
@@ -93,7 +95,9 @@ def verb_form(count: int, singular: str, plural: str) -> str:
     >>> verb_form(1, "is", "are"), verb_form(3, "is", "are")
     ('is', 'are')
     """
-    return singular if count == 1 else plural
+    if count == 1:
+        return singular
+    return plural
 
 
 _NUMBER_WORDS = "no one two three four five six seven eight nine ten".split()
@@ -105,7 +109,9 @@ def number_word(count: int) -> str:
     >>> number_word(3), number_word(22)
     ('three', '22')
     """
-    return _NUMBER_WORDS[count] if 0 <= count < len(_NUMBER_WORDS) else f"{count:,}"
+    if 0 <= count < len(_NUMBER_WORDS):
+        return _NUMBER_WORDS[count]
+    return f"{count:,}"
 
 
 def pluralise_in_words(count: int, noun: str) -> str:
@@ -119,7 +125,9 @@ def capped_count(count: int) -> str:
     >>> capped_count(1200), capped_count(745194009)
     ('1,200', 'over a million')
     """
-    return f"{count:,}" if count < 10**6 else "over a million"
+    if count < 10**6:
+        return f"{count:,}"
+    return "over a million"
 
 
 def plain_text(sentences: Iterable[Sentence]) -> str:
@@ -431,7 +439,8 @@ class Terms:
         """
         from markupsafe import escape
 
-        marked, remaining = "", text
+        marked = ""
+        remaining = text
         while hit := self._first_term(remaining):
             match, term = hit
             self._explained[term] = f"{term}: {TERMS[term][1]}."
@@ -477,14 +486,14 @@ def unit_of(audit: BenchmarkAudit, estimate: Estimate) -> str:
     unit = indicator.unit
     if unit.kind == "score":
         difference = difference_with_unit(audit, estimate.metric, estimate.value)
-        return difference if is_share(audit, estimate.metric) else f"units of {estimate.metric}"
+        if is_share(audit, estimate.metric):
+            return difference
+        return f"units of {estimate.metric}"
     if unit.kind == "share":
         is_shift = estimate.indicator.endswith("_shift")
-        return (
-            f"{number(100 * estimate.value, 1)} percentage points"
-            if is_shift
-            else f"share, {percent(estimate.value)}"
-        )
+        if is_shift:
+            return f"{number(100 * estimate.value, 1)} percentage points"
+        return f"share, {percent(estimate.value)}"
     return unit.text
 
 
@@ -584,7 +593,9 @@ class Points:
         text = number(value * self.factor, self.digits)
         # a value that is rounded to 0 has no sign
         positive = sign and value > 0 and float(text) != 0
-        return f"+{text}" if positive else text
+        if positive:
+            return f"+{text}"
+        return text
 
     def format_limit(self, value: float) -> str:
         """A limit that a policy names, with no more decimals than it was given.

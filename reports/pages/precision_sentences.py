@@ -25,7 +25,8 @@ from hqm.auditing.precision import exceeded_limits, more_items, total_precision
 
 def imprecision_sentence(audit: BenchmarkAudit, policy: Policy) -> str:
     """By how much a score is less exact than the policy asks."""
-    precision, points = total_precision(audit), Points.for_metric(audit)
+    precision = total_precision(audit)
+    points = Points.for_metric(audit)
     if "error" in exceeded_limits(precision, policy):
         limit = policy.precision.error * (precision.scale or 1.0)
         return (
@@ -41,7 +42,8 @@ def imprecision_sentence(audit: BenchmarkAudit, policy: Policy) -> str:
 
 def alike_sentence(audit: BenchmarkAudit) -> str:
     """How little these models differ, beside what would have been shown."""
-    precision, points = total_precision(audit), Points.for_metric(audit)
+    precision = total_precision(audit)
+    points = Points.for_metric(audit)
     count = number_word(len(audit.respondents))
     shown = ""
     if precision.difference is not None:
@@ -65,7 +67,8 @@ def was_seen_by_people(audit: BenchmarkAudit) -> bool:
 
 def run_error_sentences(audit: BenchmarkAudit, code: str, policy: Policy) -> Iterator[Sentence]:
     """The error that another seed makes, beside the policy's limit, and how many runs keep it."""
-    precision, points = total_precision(audit), Points.for_metric(audit)
+    precision = total_precision(audit)
+    points = Points.for_metric(audit)
     limit = policy.precision.error
     if code == "not_measured" or precision.run_error is None:
         yield compose("Not known: this audit has no error of a run.")
@@ -127,4 +130,6 @@ def _item_count(items: int | None) -> str:
     """A number of items in words: none, so many, or no practical number."""
     if items is None:
         return "no practical number"
-    return f"{capped_count(items)} more" if items else "none"
+    if items:
+        return f"{capped_count(items)} more"
+    return "none"

@@ -291,13 +291,17 @@ def _cut_note(n_further_types: int, n_further_models: int) -> str:
         notes.append(f"{n_further_types} further types")
     if n_further_models > 0:
         notes.append(f"{n_further_models} further models")
-    return f"The evidence has {join_names(notes)}." if notes else ""
+    if notes:
+        return f"The evidence has {join_names(notes)}."
+    return ""
 
 
 def _guesses_by_type(audit: BenchmarkAudit) -> Mapping[str, float]:
     """What guessing reaches by type; empty where it was not measured."""
     guessing = guessing_level(audit)
-    return guessing.by_type if guessing is not None else {}
+    if guessing is not None:
+        return guessing.by_type
+    return {}
 
 
 def _grid(audit: BenchmarkAudit, share: bool, limit: float) -> dict[str, Any] | None:
@@ -340,7 +344,10 @@ def _type_heading(name: str, row: TypeMeasured | None) -> dict[str, Any]:
     if row.missing and row.standing not in ("chance", "leaks"):
         # whatever it is worth, its score is not exact enough
         code = "look"
-        status = f"+{capped_count(row.missing)}" if row.helped_by_items else "not by more items"
+        if row.helped_by_items:
+            status = f"+{capped_count(row.missing)}"
+        else:
+            status = "not by more items"
     return {"name": name, "count": row.items, "code": code, "status": status}
 
 

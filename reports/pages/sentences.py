@@ -210,9 +210,13 @@ def _fault_list(remedies: Sequence[Remedy]) -> str:
 
 
 def _fault_words(remedy: Remedy) -> str:
-    count, name = remedy.count, "".join(remedy.names[:1])
+    count = remedy.count
+    name = "".join(remedy.names[:1])
     leaking = [name for name in remedy.names if name != "all items"] or ["all items"]
-    leaks = leaking[0] if len(leaking) == 1 else pluralise_in_words(len(leaking), "part")
+    if len(leaking) == 1:
+        leaks = leaking[0]
+    else:
+        leaks = pluralise_in_words(len(leaking), "part")
     words = {
         "keys": f"{pluralise_in_words(count, 'key')} to check"
         if count
@@ -245,7 +249,9 @@ def _finding(name: str) -> str:
 def budget_rows(audit: BenchmarkAudit) -> tuple[BudgetRow, ...]:
     """The rows of the leading metric's error budget; none in an audit of an earlier version."""
     budget = audit.budget.get(leading_metric(audit))
-    return budget.rows if budget is not None else ()
+    if budget is not None:
+        return budget.rows
+    return ()
 
 
 def wording_row(audit: BenchmarkAudit) -> BudgetRow | None:
@@ -260,7 +266,10 @@ def _wording_sentence(audit: BenchmarkAudit) -> str:
     if row is None:
         return "Other wordings were not measured."
     points = Points.for_metric(audit)
-    change = "Negating the questions" if row.source == "negation" else "Another wording"
+    if row.source == "negation":
+        change = "Negating the questions"
+    else:
+        change = "Another wording"
     n_changed = count_reordered_pairs(audit, row.other[0])
     if row.excludes_zero:
         verb = "lowers" if (row.shift or 0) < 0 else "raises"
@@ -294,7 +303,8 @@ def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
     """What a reader of the error budget must know beside it."""
     points = Points.for_metric(audit, budget.metric)
     for row in budget.rows:
-        end, shift = row.half, row.shift or 0.0
+        end = row.half
+        shift = row.shift or 0.0
         outlying = [
             name for name, move in row.moves.items() if end and abs((move or shift) - shift) > end
         ]
@@ -363,7 +373,8 @@ def remedy_lines(audit: BenchmarkAudit, remedies: Sequence[Remedy]) -> list[Reme
 
 
 def _remedy_line(audit: BenchmarkAudit, remedy: Remedy) -> RemedyLine:
-    points, count = Points.for_metric(audit), remedy.count
+    points = Points.for_metric(audit)
+    count = remedy.count
     cost = ""
     width = scale_width(audit)
     if remedy.cost is not None and remedy.cost >= 0.0005 and width is not None:
@@ -408,7 +419,10 @@ def _leak_sentence(audit: BenchmarkAudit, remedy: Remedy) -> str:
     if remedy.accuracy is None:
         return f"{capital(remedy.by)} predicts the right answers."
     cue = remedy.by.partition(", ")[0]
-    subject = "Words and options" if cue == "words" else f"The {cue.removeprefix('the ')}"
+    if cue == "words":
+        subject = "Words and options"
+    else:
+        subject = f"The {cue.removeprefix('the ')}"
     accuracy = f"{percent(remedy.accuracy)} right in {remedy.names[0]}"
     reference = "the most frequent answer"
     if compares_with_chance(cue, audit.task):
@@ -438,7 +452,10 @@ def reading_notes(audit: BenchmarkAudit) -> tuple[str, ...]:
     if has_graded_items(audit):
         faults = f"reversed {pluralise_in_words(planted, 'item')} in a copy of these scores"
     share = percent(finite_number(power["true_among_first"]))
-    ranked = "first" if planted == 1 else f"among the first {number_word(planted)}"
+    if planted == 1:
+        ranked = "first"
+    else:
+        ranked = f"among the first {number_word(planted)}"
     return (
         f"Test of this list: we {faults}; {share} ranked {ranked}.",
         "Being listed does not mean that an item is wrong.",
@@ -562,7 +579,8 @@ def _limit_sentence(audit: BenchmarkAudit, row: BudgetRow, policy: Policy) -> It
 
 
 def _wording_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ...]:
-    row, points = wording_row(audit), Points.for_metric(audit)
+    row = wording_row(audit)
+    points = Points.for_metric(audit)
     if row is None:
         return _not_measured(audit, "wording")
     shift = find_estimate(audit, "parallel_forms.mean_shift", administration=row.other[0])
@@ -614,7 +632,8 @@ def wordings_to_average(audit: BenchmarkAudit) -> Iterator[Sentence]:
 
 
 def _people_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
-    points, row = Points.for_metric(audit), budget_row(audit, "people")
+    points = Points.for_metric(audit)
+    row = budget_row(audit, "people")
     if note := people_scores_note(audit):
         return (as_sentence(note),)
     r, kappa, accuracy = (
@@ -673,7 +692,10 @@ def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Senten
     if answers.codes["faulty"] == "fine":
         return (as_sentence("None shown."), *map(as_sentence, reading_notes(audit)))
     reason = find_estimate(audit, "items.label_errors")
-    explanation = f": {reason.reason}" if reason is not None and reason.reason else ""
+    if reason is not None and reason.reason:
+        explanation = f": {reason.reason}"
+    else:
+        explanation = ""
     unknown = f"The answers do not show whether keys are wrong{explanation}."
     return (as_sentence("None in the data."), as_sentence(unknown))
 
@@ -687,11 +709,10 @@ def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:
     outcomes = [test.outcome for test in gate.tests]
     failed = outcomes.count("FAIL")
     missing = outcomes.count("NOT MEASURED")
-    opening = (
-        "Not before the items are corrected."
-        if answers.state == "not_ready"
-        else "Yes, if you also give the interval and the wording."
-    )
+    if answers.state == "not_ready":
+        opening = "Not before the items are corrected."
+    else:
+        opening = "Yes, if you also give the interval and the wording."
     fail = verb_form(failed, "fails", "fail")
     be = verb_form(missing, "is", "are")
     failures = f"Of {len(gate.tests)} tests of the policy “{gate.policy}”, {failed} {fail}"
@@ -701,11 +722,13 @@ def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:
 
 def statement(audit: BenchmarkAudit) -> Statement:
     """One line for a table's caption, with the signature of its first number."""
-    points, repeat = Points.for_metric(audit), "reruns not measured"
+    points = Points.for_metric(audit)
+    repeat = "reruns not measured"
     signed = rho = find_estimate(audit, "test_retest.rho_g")
     if rho is not None and rho.value is not None:
         repeat = f"rho_G {coefficient(rho, 'fixed_models').text}"
-    row, wording = wording_row(audit), "wording not measured"
+    row = wording_row(audit)
+    wording = "wording not measured"
     if row is not None:
         ends = points.format_interval(row.low, row.high)
         moved = f"{points.format(row.shift, sign=True)} points {ends}".rstrip()
@@ -714,7 +737,8 @@ def statement(audit: BenchmarkAudit) -> Statement:
         signed = signed or find_estimate(
             audit, "parallel_forms.mean_shift", administration=row.other[0]
         )
-    labelled, labels = budget_row(audit, "people"), "people not measured"
+    labelled = budget_row(audit, "people")
+    labels = "people not measured"
     if audit.scoring == "people":
         labels = "people scored"
     elif labelled.shift is not None:

@@ -189,7 +189,9 @@ def _compared_administrations(
         for e in audit.all_estimates
         if _belongs(e, family) and e.metric == metric
     )
-    return list(pairs)[:1] if family == "test_retest" else list(pairs)
+    if family == "test_retest":
+        return list(pairs)[:1]
+    return list(pairs)
 
 
 def _crossed_names(administrations: str) -> str:
@@ -299,11 +301,10 @@ def components_table(estimate: Estimate) -> Table | None:
     for row in rows:
         share = finite_number(row.get("share"))
         low, high = finite_number(row.get("low")), finite_number(row.get("high"))
-        interval = (
-            ""
-            if low is None or high is None
-            else interval_text(Interval(low, high, "items", ""), 5)
-        )
+        if low is None or high is None:
+            interval = ""
+        else:
+            interval = interval_text(Interval(low, high, "items", ""), 5)
         if low is not None and high is not None and high > 100 * total:
             # with two levels of a facet, chi-square leaves its variance without an upper end that
             # means anything
@@ -342,11 +343,9 @@ def components_table(estimate: Estimate) -> Table | None:
 
 
 def _design(estimate: Estimate) -> str:
-    return (
-        f" (respondents × items × {estimate.detail['varied']}s)"
-        if estimate.detail.get("varied")
-        else ""
-    )
+    if estimate.detail.get("varied"):
+        return f" (respondents × items × {estimate.detail['varied']}s)"
+    return ""
 
 
 def _facet(name: str) -> str:
@@ -410,7 +409,9 @@ def d_study_table(estimate: Estimate) -> Table | None:
 def count_text(value: object) -> str:
     """A count, or a number with decimals where it is not whole."""
     count = finite_number(value)
-    return number(count) if count is None or count != int(count) else f"{int(count):,}"
+    if count is None or count != int(count):
+        return number(count)
+    return f"{int(count):,}"
 
 
 def family_table(
@@ -476,16 +477,21 @@ def _labelling_note(count: Estimate) -> str:
     """
     detail = count.detail
     raters = [f"{rater} ({labels:,})" for rater, labels in (detail.get("raters") or {}).items()]
-    raters_note = (
-        f"Labels are by {join_names(raters)}. " if raters else "Who labelled is not recorded. "
-    )
-    pooling_note = (
-        f"Several labels of an answer are pooled ({detail['pool']}): {detail['adjudicated']:,} were"
-        f" adjudicated, {detail['unresolved']:,} are unresolved. "
-        if len(raters) > 1
-        else ""
-    )
-    sampling_note = "The answers were chosen with known probabilities." if detail["drawn"] else ""
+    if raters:
+        raters_note = f"Labels are by {join_names(raters)}. "
+    else:
+        raters_note = "Who labelled is not recorded. "
+    if len(raters) > 1:
+        pooling_note = (
+            f"Several labels of an answer are pooled ({detail['pool']}): {detail['adjudicated']:,} were"
+            f" adjudicated, {detail['unresolved']:,} are unresolved. "
+        )
+    else:
+        pooling_note = ""
+    if detail["drawn"]:
+        sampling_note = "The answers were chosen with known probabilities."
+    else:
+        sampling_note = ""
     return f"{raters_note}{pooling_note}{sampling_note}".strip()
 
 
@@ -576,11 +582,10 @@ def blind_tables(audit: BenchmarkAudit) -> list[Table]:
             f"the label of type {c.get('type')} is always {c.get('label')}"
             for c in cues.detail.get("constant_types", ())
         ]
-        phrases = (
-            f"Phrases that mostly occur with one label: {'; '.join(giveaways)}."
-            if giveaways
-            else ""
-        )
+        if giveaways:
+            phrases = f"Phrases that mostly occur with one label: {'; '.join(giveaways)}."
+        else:
+            phrases = ""
         tables.append(
             Table.for_page(
                 "Leakage: cues that predict the label",
@@ -650,9 +655,10 @@ def _estimates_table(
         statistic = e.indicator.partition(".")[2]
         meaning = "" if statistic in explained else meaning_of(statistic)
         explained.add(statistic)
-        administration = (
-            " and ".join(map(administration_name, e.other.split(" & "))) if e.other else "by itself"
-        )
+        if e.other:
+            administration = " and ".join(map(administration_name, e.other.split(" & ")))
+        else:
+            administration = "by itself"
         rows.append(
             (
                 Text(f"{family_title(e)}, {statistic_name(statistic)}", e.indicator, small=meaning),
@@ -705,7 +711,9 @@ def _interval_ends(estimate: Estimate, interval: Interval) -> str:
         return "no ends"
     if high is None:
         return f"from {low}, no upper end,"
-    return f"[{low}, {high}]" if low is not None else f"up to {high}, no lower end,"
+    if low is not None:
+        return f"[{low}, {high}]"
+    return f"up to {high}, no lower end,"
 
 
 def _sample_cell(estimate: Estimate) -> Text:
@@ -718,7 +726,10 @@ def _sample_cell(estimate: Estimate) -> Text:
 
 def _notes(estimate: Estimate) -> Text:
     """The flags in words, and beneath them why there is no number, or no interval."""
-    status = [estimate.status.replace("_", " ")] if estimate.status != "ok" else []
+    if estimate.status != "ok":
+        status = [estimate.status.replace("_", " ")]
+    else:
+        status = []
     words = "; ".join([*map(flag_words, estimate.flags), *status])
     absent = estimate.detail.get("no_interval_for_others")
     reasons = (

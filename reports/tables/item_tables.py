@@ -42,7 +42,8 @@ def example_for_page(audit: BenchmarkAudit, example: Mapping[str, Any]) -> Mappi
     """An example as the page shows it, with short names and numbers as text."""
     rows = []
     for answer in example["answers"]:
-        value, administration = answer["value"], str(answer["cell"])
+        value = answer["value"]
+        administration = str(answer["cell"])
         labelled = administration not in audit.cells
         rows.append(
             {
@@ -77,7 +78,10 @@ def _verdict(value: float | None, state: str, label: bool = False) -> str:
     """
     if value is None:
         return f"not scored: {state}"
-    words = {1.0: "faithful", 0.0: "hallucinated"} if label else {1.0: "right", 0.0: "wrong"}
+    if label:
+        words = {1.0: "faithful", 0.0: "hallucinated"}
+    else:
+        words = {1.0: "right", 0.0: "wrong"}
     return words.get(value) or tables.number(value, 2)
 
 
@@ -98,12 +102,11 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
         estimate = find_estimate(audit, f"items.{statistic}")
         if estimate is None or estimate.value is None:
             reason = "" if estimate is None else estimate.reason
-            count_cell, item_names = Text("not measured", reason, True), reason
+            count_cell = Text("not measured", reason, True)
+            item_names = reason
         else:
-            count_cell, item_names = (
-                estimate_text(estimate),
-                _names(estimate.detail, int(estimate.value)),
-            )
+            count_cell = estimate_text(estimate)
+            item_names = _names(estimate.detail, int(estimate.value))
             power = expected_power(estimate)
             if power is not None:
                 item_names = (
@@ -240,7 +243,11 @@ def _cell(value: object) -> str:
             for name in value
         )
     if isinstance(value, bool) or value is None:
-        return "" if value is None else str(value)
+        if value is None:
+            return ""
+        return str(value)
     if isinstance(value, int):
         return f"{value:,}"
-    return number(value) if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return number(value)
+    return str(value)

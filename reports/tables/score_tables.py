@@ -62,13 +62,17 @@ def undistinguished_sets(audit: BenchmarkAudit) -> list[list[str]]:
     empty where this was not estimated.
     """
     sets = detail_of(audit, "discriminability.separable_pairs", "tied_sets")
-    return [list(map(str, names)) for names in sets] if isinstance(sets, (list, tuple)) else []
+    if isinstance(sets, (list, tuple)):
+        return [list(map(str, names)) for names in sets]
+    return []
 
 
 def ranks(audit: BenchmarkAudit) -> Mapping[str, Any]:
     """Respondent -> the best and the worst place that the data allow."""
     positions = detail_of(audit, "discriminability.separable_pairs", "ranks")
-    return positions if isinstance(positions, Mapping) else {}
+    if isinstance(positions, Mapping):
+        return positions
+    return {}
 
 
 def set_name(i: int) -> str:
@@ -96,12 +100,15 @@ def count_separated_pairs(audit: BenchmarkAudit) -> tuple[int, int]:
 
 def better_sign(audit: BenchmarkAudit) -> int:
     """1 where a higher score of the leading metric is better, -1 where a lower one is."""
-    return -1 if audit.metrics[leading_metric(audit)].get("better") == "lower" else 1
+    if audit.metrics[leading_metric(audit)].get("better") == "lower":
+        return -1
+    return 1
 
 
 def names_in_order(audit: BenchmarkAudit, cell: str) -> list[str]:
     """The models from the best to the worst in an administration, equals as in the reference."""
-    metric, sign = leading_metric(audit), -better_sign(audit)
+    metric = leading_metric(audit)
+    sign = -better_sign(audit)
     reference = {row.name: row.scores.get(metric) for row in audit.respondents}
     other_scores = {row.name: row.cells.get(cell, {}).get(metric) for row in audit.respondents}
     ordered = list(reference)
@@ -289,7 +296,9 @@ def position_text(position_range: Any) -> str:
     if not isinstance(position_range, (list, tuple)) or len(position_range) != 2:
         return DASH
     low, high = position_range
-    return f"{low}" if low == high else f"{low} to {high}"
+    if low == high:
+        return f"{low}"
+    return f"{low} to {high}"
 
 
 def yes_ratios(audit: BenchmarkAudit) -> Table | None:
@@ -396,9 +405,10 @@ def _elasticity(estimate: Estimate) -> str:
     if reason := reason_withheld(estimate):
         return f"withheld: {reason}"
     interval = estimate.interval("model_population")
-    interval_note = (
-        f" ({interval_in_words(interval)} for others like them)" if interval is not None else ""
-    )
+    if interval is not None:
+        interval_note = f" ({interval_in_words(interval)} for others like them)"
+    else:
+        interval_note = ""
     if estimate.value is None:
         return f"not measured: {estimate.reason}{interval_note}"
     return f"{number(estimate.value)} percent of score per percent of length{interval_note}"
@@ -637,5 +647,8 @@ def partial_answers_note(audit: BenchmarkAudit) -> str:
     ]
     if not partial:
         return ""
-    names = join_names(partial) if len(partial) <= 4 else f"{len(partial)} models"
+    if len(partial) <= 4:
+        names = join_names(partial)
+    else:
+        names = f"{len(partial)} models"
     return f" Only a part of the questions was answered by {names}."

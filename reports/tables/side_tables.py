@@ -190,8 +190,13 @@ def _resolution_table(audit: BenchmarkAudit, metric: str) -> Table | None:
 
 def _respondent_change(shift: Estimate, name: str) -> Mapping[str, object]:
     by_respondent = shift.detail.get("by_respondent")
-    change = by_respondent.get(name) if isinstance(by_respondent, Mapping) else None
-    return change if isinstance(change, Mapping) else {}
+    if isinstance(by_respondent, Mapping):
+        change = by_respondent.get(name)
+    else:
+        change = None
+    if isinstance(change, Mapping):
+        return change
+    return {}
 
 
 def _change_cell(change: Mapping[str, object]) -> Text:
@@ -329,8 +334,8 @@ def losses(audit: BenchmarkAudit) -> Table | None:
         )
         for metric, estimate in _scaled(audit).items()
     ]
-    return (
-        Table.for_page(
+    if rows:
+        return Table.for_page(
             "What the short form loses, on families that did not choose its items",
             columns=(
                 "Metric",
@@ -343,9 +348,7 @@ def losses(audit: BenchmarkAudit) -> Table | None:
             rows=tuple(rows),
             right=(1, 2, 3, 4, 5),
         )
-        if rows
-        else None
-    )
+    return None
 
 
 def remarks(audit: BenchmarkAudit) -> list[str]:
@@ -359,7 +362,8 @@ def remarks(audit: BenchmarkAudit) -> list[str]:
             "This is a short form, and its scores are not put on the full benchmark's scale:"
             f" {estimate.reason}."
         ]
-    detail, validation = estimate.detail, estimate.detail["held_out"]
+    detail = estimate.detail
+    validation = estimate.detail["held_out"]
     paired = find_estimate(audit, "short_form.parallel_reliability", metric)
     form = f", form {str(detail['short_form']).upper()}" if paired else ""
     tau = find_estimate(audit, "short_form.tau", metric)
@@ -388,11 +392,9 @@ def _scaled(audit: BenchmarkAudit) -> dict[str, Estimate]:
 
 def _linked(audit: BenchmarkAudit, statistic: str, metric: str) -> Text:
     estimate = find_estimate(audit, f"short_form.{statistic}", metric)
-    return (
-        Text("not measured")
-        if estimate is None or estimate.value is None
-        else estimate_text(estimate)
-    )
+    if estimate is None or estimate.value is None:
+        return Text("not measured")
+    return estimate_text(estimate)
 
 
 # --- the error budget ---

@@ -134,13 +134,17 @@ def statistic_name(statistic: str) -> str:
     ('ICC(A,1), agreement', 'mean shift')
     """
     indicator = indicator_named(statistic)
-    return indicator.title if indicator is not None else statistic.replace("_", " ")
+    if indicator is not None:
+        return indicator.title
+    return statistic.replace("_", " ")
 
 
 def meaning_of(statistic: str) -> str:
     """What a statistic is, in a sentence; nothing for one that is not listed."""
     indicator = indicator_named(statistic)
-    return indicator.meaning if indicator is not None else ""
+    if indicator is not None:
+        return indicator.meaning
+    return ""
 
 
 def digits_of(statistic: str) -> int:
@@ -150,7 +154,9 @@ def digits_of(statistic: str) -> int:
     (0, 3)
     """
     indicator = indicator_named(statistic)
-    return indicator.digits if indicator is not None else 3
+    if indicator is not None:
+        return indicator.digits
+    return 3
 
 
 def is_headline(family: str, statistic: str) -> bool:
@@ -177,11 +183,9 @@ def spelled_out(sentence: str) -> str:
 
     def words(match: re.Match[str]) -> str:
         family, statistic = match.group(1), match.group(2)
-        return (
-            f"{FAMILIES[family]}, {statistic_name(statistic)}"
-            if family in FAMILIES
-            else match.group(0)
-        )
+        if family in FAMILIES:
+            return f"{FAMILIES[family]}, {statistic_name(statistic)}"
+        return match.group(0)
 
     return re.sub(r"\b([a-z_]+)\.([a-z_0-9]+)\b", words, sentence)
 
@@ -297,10 +301,14 @@ def number(value: float | None, digits: int = 3) -> str:
             0,
         )
         if not digits:  # nearer to 1 than can be read
-            return "above 0.999999" if value > 0 else "below −0.999999"
+            if value > 0:
+                return "above 0.999999"
+            return "below −0.999999"
     text = f"{value:.{digits}f}"
     zero = float(text) == 0
-    return text.lstrip("-") if zero else text.replace("-", "−")
+    if zero:
+        return text.lstrip("-")
+    return text.replace("-", "−")
 
 
 def small_number(value: float | None) -> str:
@@ -328,7 +336,9 @@ def target_clause(inference: str) -> str:
     >>> target_clause("fixed_models"), target_clause("")
     (' (these models, new items)', '')
     """
-    return f" ({TARGETS[inference]})" if inference in TARGETS else ""
+    if inference in TARGETS:
+        return f" ({TARGETS[inference]})"
+    return ""
 
 
 def threshold(value: float) -> str:
@@ -350,7 +360,9 @@ def interval_text(interval: Interval | None, digits: int = 3) -> str:
     >>> interval_text(Interval(0.9999999, 1 - 1e-9, "fixed_models", ""))
     'above 0.999999'
     """
-    return "" if interval is None else bracket_text(interval.low, interval.high, digits)
+    if interval is None:
+        return ""
+    return bracket_text(interval.low, interval.high, digits)
 
 
 def lower_end(low: float, digits: int = 3) -> str:
@@ -359,7 +371,9 @@ def lower_end(low: float, digits: int = 3) -> str:
     >>> lower_end(0.9), lower_end(-1.0)
     ('at least 0.900', 'no lower end')
     """
-    return "no lower end" if round(low, digits) <= -1 else f"at least {number(low, digits)}"
+    if round(low, digits) <= -1:
+        return "no lower end"
+    return f"at least {number(low, digits)}"
 
 
 def interval_in_words(span: Interval, digits: int = 3) -> str:
@@ -448,11 +462,10 @@ def estimate_text(estimate: Estimate) -> Text:
     """
     tooltip = "\n".join(filter(None, (estimate.reason, estimate.signature)))
     statistic = estimate.indicator.rpartition(".")[2]
-    value = (
-        p_value(estimate.value)
-        if meaning_of(statistic).startswith("P-value")
-        else number(estimate.value, decimals_of(estimate))
-    )
+    if meaning_of(statistic).startswith("P-value"):
+        value = p_value(estimate.value)
+    else:
+        value = number(estimate.value, decimals_of(estimate))
     text = f"{value}{withheld_note(estimate)}"
     return Text(text, tooltip, estimate.status != "ok", link=anchor(estimate.signature))
 
@@ -461,7 +474,9 @@ def withheld_note(estimate: Estimate) -> str:
     """The flag WITHHELD and its count, for a number that scores refused or empty answers; else
     nothing.
     """
-    return f" WITHHELD {estimate.detail['withheld']:,}" if "WITHHELD" in estimate.flags else ""
+    if "WITHHELD" in estimate.flags:
+        return f" WITHHELD {estimate.detail['withheld']:,}"
+    return ""
 
 
 def withheld_score_note(audit: BenchmarkAudit, row: RespondentScores) -> str:
@@ -469,11 +484,9 @@ def withheld_score_note(audit: BenchmarkAudit, row: RespondentScores) -> str:
     answers; else nothing.
     """
     count = withheld(row.states.get(audit.reference, {}))
-    return (
-        f" WITHHELD {count:,}"
-        if count and any(flag["flag"] == "WITHHELD" for flag in audit.flags)
-        else ""
-    )
+    if count and any(flag["flag"] == "WITHHELD" for flag in audit.flags):
+        return f" WITHHELD {count:,}"
+    return ""
 
 
 def official_score(audit: BenchmarkAudit, row: RespondentScores, metric: str) -> str:
@@ -517,7 +530,9 @@ def rough_percent(share: float) -> str:
     ('about 26%', 'over 99%')
     """
     text = percent(share)
-    return text if text.startswith(("over", "under")) else f"about {text}"
+    if text.startswith(("over", "under")):
+        return text
+    return f"about {text}"
 
 
 def p_value(value: float | None) -> str:
@@ -528,7 +543,9 @@ def p_value(value: float | None) -> str:
     """
     if value is not None and 0 <= value < 0.001:
         return "below 0.001"
-    return "above 0.999" if value is not None and value > 0.999 else number(value)
+    if value is not None and value > 0.999:
+        return "above 0.999"
+    return number(value)
 
 
 def find_estimate(
@@ -557,14 +574,18 @@ def find_estimate(
 def detail_of(audit: BenchmarkAudit, indicator: str, key: str, metric: str = "") -> Any:
     """What an estimate holds under a key of its detail; None where there is no such estimate."""
     estimate = find_estimate(audit, indicator, metric)
-    return estimate.detail.get(key) if estimate is not None else None
+    if estimate is not None:
+        return estimate.detail.get(key)
+    return None
 
 
 def cluster_noun(audit: BenchmarkAudit) -> str:
     """What is left out one by one for the intervals: pictures, or items where there are no
     pictures.
     """
-    return "pictures" if audit.images else "items"
+    if audit.images:
+        return "pictures"
+    return "items"
 
 
 def leading_metric(audit: BenchmarkAudit) -> str:
@@ -575,7 +596,9 @@ def leading_metric(audit: BenchmarkAudit) -> str:
 def family_title(estimate: Estimate) -> str:
     """The title of an estimate's family; an oracle's estimates have a title of their own."""
     family = estimate.indicator.partition(".")[0]
-    return ORACLE_TITLE if is_by_oracle(estimate) else FAMILIES.get(family, family)
+    if is_by_oracle(estimate):
+        return ORACLE_TITLE
+    return FAMILIES.get(family, family)
 
 
 def shown_interval(estimate: Estimate, inference: str) -> Interval | None:

@@ -59,17 +59,18 @@ def types_title(audit: BenchmarkAudit, limit: float = MEASURABLE) -> str:
         return f"No type adds information to the total score{tail}"
     if len(alone) == len(measured):
         return "Every type adds information to the total score"
-    subject = (
-        join_names(alone)
-        if len(alone) <= 2
-        else f"{number_word(len(alone))} of {number_word(len(measured))} types"
-    )
+    if len(alone) <= 2:
+        subject = join_names(alone)
+    else:
+        subject = f"{number_word(len(alone))} of {number_word(len(measured))} types"
     return f"{capital(subject)} {verb_form(len(alone), 'adds', 'add')} information to the total score{tail}"
 
 
 def _type_names(types: Sequence[str]) -> str:
     """Types by name, or of many how many."""
-    return join_names(types) if len(types) <= 4 else f"{len(types)} types"
+    if len(types) <= 4:
+        return join_names(types)
+    return f"{len(types)} types"
 
 
 def by_type(audit: BenchmarkAudit) -> Table | None:
@@ -131,17 +132,24 @@ def coverage(audit: BenchmarkAudit) -> Table:
     and what is missing.
     """
     estimated = find_estimate(audit, "types.index") is not None
-    measured = {row.type: row for row in types_measured(audit) if row.items} if estimated else {}
+    if estimated:
+        measured = {row.type: row for row in types_measured(audit) if row.items}
+    else:
+        measured = {}
     counts = {"items": "Items", "images": "Pictures", "wordings": "Distinct wordings"}
     if not audit.images:
         del counts["images"]
     lines = []
     for kind, row in audit.coverage.items():
         measurement = measured.get(kind)
-        state, lacking = str(row["state"]), DASH
+        state = str(row["state"])
+        lacking = DASH
         if measurement is not None:
             state = f"{state}, {'measurable' if measurement.measurable else 'not measurable'}"
-            lacking = DASH if measurement.at_chance else f"{measurement.missing:,}"
+            if measurement.at_chance:
+                lacking = DASH
+            else:
+                lacking = f"{measurement.missing:,}"
             state += ", at chance" if measurement.at_chance else ""
         lines.append(
             (
@@ -268,12 +276,13 @@ class _DetailTable:
 
 def _unidimensionality_note(estimate: Estimate) -> str:
     visible, shared = (finite_number(estimate.detail.get(key)) for key in ("visible", "shared"))
-    power_note = (
-        f"Nothing larger than a standard deviation of {number(visible, 1)} logits would have been"
-        " missed (80% power)."
-        if visible is not None
-        else "Strengths of 2 logits would have been missed."
-    )
+    if visible is not None:
+        power_note = (
+            f"Nothing larger than a standard deviation of {number(visible, 1)} logits would have been"
+            " missed (80% power)."
+        )
+    else:
+        power_note = "Strengths of 2 logits would have been missed."
     return (
         "What models have in a type beyond one ability, as a standard deviation in logits. All"
         f" types together: {number(estimate.value, 2)}, p ="
@@ -283,12 +292,13 @@ def _unidimensionality_note(estimate: Estimate) -> str:
 
 
 def _family_note(estimate: Estimate) -> str:
-    test_note = (
-        "p is adjusted over all rows (Holm)."
-        if estimate.detail.get("tested")
-        else "With fewer than 10 models against 10 others this describes these models; it is no"
-        " test."
-    )
+    if estimate.detail.get("tested"):
+        test_note = "p is adjusted over all rows (Holm)."
+    else:
+        test_note = (
+            "With fewer than 10 models against 10 others this describes these models; it is no"
+            " test."
+        )
     return (
         "How much easier (or harder, below 0) a part is for a family than its answers to the other"
         f" parts let expect, in logits, with a 95% interval over models. {test_note} From 0.64 on"
@@ -299,7 +309,10 @@ def _family_note(estimate: Estimate) -> str:
 
 def _precision_note(estimate: Estimate) -> str:
     models = [short_name(str(name)) for name in estimate.detail.get("in_top") or ()]
-    models_note = f" There: {', '.join(models)}." if models else " No model lies there."
+    if models:
+        models_note = f" There: {', '.join(models)}."
+    else:
+        models_note = " No model lies there."
     return (
         "The standard error of a score where the score is: over other items of the same kind"
         " (Lord), and over these items, as differences between models have it (Rasch). From"
@@ -338,9 +351,14 @@ def _draw_numbers(*lines: float) -> Callable[[_DetailTable, BenchmarkAudit, Esti
             if (value := finite_number(row.get(key))) is not None
         ]
         detectable = finite_number(estimate.detail.get("visible"))
-        reference_lines = (*lines, detectable) if detectable is not None else lines
+        if detectable is not None:
+            reference_lines = (*lines, detectable)
+        else:
+            reference_lines = lines
         unit = "difference of scores" if "name" in keys else "logits"
-        return dots(rows, unit, spec.title, reference_lines) if rows else ""
+        if rows:
+            return dots(rows, unit, spec.title, reference_lines)
+        return ""
 
     return draw
 
@@ -459,8 +477,12 @@ def _detail_rows(spec: _DetailTable, estimate: Estimate) -> Sequence[Mapping[str
 
 
 def _detail_table(spec: _DetailTable, estimate: Estimate) -> Table:
-    rows, keys = _detail_rows(spec, estimate), spec.columns.values()
-    texts = sum(isinstance(rows[0].get(key), str) for key in keys) if rows else 0
+    rows = _detail_rows(spec, estimate)
+    keys = spec.columns.values()
+    if rows:
+        texts = sum(isinstance(rows[0].get(key), str) for key in keys)
+    else:
+        texts = 0
     return Table.for_page(
         spec.title,
         tuple(spec.columns),
@@ -474,7 +496,9 @@ def _detail_table(spec: _DetailTable, estimate: Estimate) -> Table:
 def _text(value: Any, *, name: bool = True) -> Text:
     """A value of a row; a name stands without its kind."""
     if isinstance(value, str):
-        return Text(short_name(value), value) if name else Text(value)
+        if name:
+            return Text(short_name(value), value)
+        return Text(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return Text(f"{value:,}")
     return Text(number(finite_number(value)))
@@ -504,7 +528,8 @@ def analysis_figures(audit: BenchmarkAudit) -> list[Figure]:
 
 
 def _table(audit: BenchmarkAudit, analysis: Mapping[str, Any]) -> Table:
-    columns, rows = tuple(analysis["columns"]), analysis["rows"]
+    columns = tuple(analysis["columns"])
+    rows = analysis["rows"]
     return Table.for_page(
         f"{analysis['title']}.",
         columns,

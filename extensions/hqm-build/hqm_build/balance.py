@@ -300,12 +300,16 @@ class CoOccurrence:
 
     def frequency(self, name: str) -> float:
         """The share of pictures that have it."""
-        return self.single.get(name, 0) / self.pictures if self.pictures else 0.0
+        if self.pictures:
+            return self.single.get(name, 0) / self.pictures
+        return 0.0
 
     def share_given(self, feature: str, name: str) -> float:
         """P(feature | object): the share of the object's pictures that have the feature."""
         n_pictures = self.single.get(name, 0)
-        return self.pairs.get(name, {}).get(feature, 0) / n_pictures if n_pictures else 0.0
+        if n_pictures:
+            return self.pairs.get(name, {}).get(feature, 0) / n_pictures
+        return 0.0
 
     def strongest(self, feature: str, present: Collection[str]) -> float:
         """The largest share of the feature among the pictures of one of the present objects."""

@@ -262,7 +262,9 @@ def _measurable_types(selected: Sequence[SelectedQuestion]) -> tuple[str, ...]:
     """Return the types for the card: all where each has enough items for a score, else none."""
     counts = Counter(choice.question.type for choice in selected)
     min_items = items_for_error(LARGEST_ERROR)
-    return tuple(sorted(counts)) if min(counts.values()) >= min_items else ()
+    if min(counts.values()) >= min_items:
+        return tuple(sorted(counts))
+    return ()
 
 
 def _rows(
@@ -512,7 +514,10 @@ class Pictures:
 
     def __init__(self, source: Source, location: str | None) -> None:
         self.source = source
-        self.address = location.rstrip("/") if location is not None and is_url(location) else ""
+        if location is not None and is_url(location):
+            self.address = location.rstrip("/")
+        else:
+            self.address = ""
         self.image_source: ImageSource | None = None
         if location is not None and not self.address:
             if not Path(location).exists():
@@ -535,7 +540,9 @@ class Pictures:
         """Draw or copy a picture into a folder, and return its name for the item."""
         name = safe_name(file, self.source.name)
         if self.source.draw is None and self.image_source is None:
-            return f"{self.address}/{name}" if self.address else address or name
+            if self.address:
+                return f"{self.address}/{name}"
+            return address or name
         target = folder / name
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -226,7 +226,8 @@ def changes_of(caption: Caption) -> tuple[Change, ...]:
         for alternative in slot.alternatives:
             if abs(len(alternative.split()) - len(slot.text.split())) > MAX_LENGTH_DIFFERENCE:
                 continue
-            before, after = caption.text[: slot.start], caption.text[slot.start + len(slot.text) :]
+            before = caption.text[: slot.start]
+            after = caption.text[slot.start + len(slot.text) :]
             text, start = _join(before, alternative, after)
             changes.append(
                 Change(
@@ -241,7 +242,10 @@ def _join(before: str, value: str, after: str) -> tuple[str, int]:
     article = re.search(r"\b(an?) $", before, re.IGNORECASE)
     if article is not None:
         new_article = "an" if with_article(value).startswith("an ") else "a"
-        new_article = new_article.capitalize() if article[1][0].isupper() else new_article
+        if article[1][0].isupper():
+            new_article = new_article.capitalize()
+        else:
+            new_article = new_article
         before = f"{before[: article.start()]}{new_article} "
     return before + (value if before else f"{value[0].upper()}{value[1:]}") + after, len(before)
 
@@ -314,8 +318,10 @@ def _fits(kind: str, text: str, match: re.Match[str]) -> bool:
     """Whether a word is used in the sense of its list: a position, an action, or a thing and no
     brand or part of a name.
     """
-    before, following = text[: match.start()].lower().split(), text[match.end() :]
-    word, previous = match[0].lower(), before[-1] if before else ""
+    before = text[: match.start()].lower().split()
+    following = text[match.end() :]
+    word = match[0].lower()
+    previous = before[-1] if before else ""
     if kind == "relation":
         follows = _FOLLOWS[kind].match(following)
         if follows is None or previous == "the" or following[follows.end() :].startswith("'"):
@@ -620,14 +626,16 @@ def _change(text: str, response: Response | None, kind: str, reason: str) -> Cha
     wrong = f"{wrong.rstrip('.')}." if text.endswith(".") else wrong
     if "\n" in wrong:
         return "it has several lines"
-    old, new = text.split(), wrong.split()
+    old = text.split()
+    new = wrong.split()
     if old == new:
         return "it is the true caption"
     if abs(len(old) - len(new)) > MAX_LENGTH_DIFFERENCE:
         return f"it is over {MAX_LENGTH_DIFFERENCE} words longer or shorter"
     first = _common_prefix_length(old, new)
     last = _common_prefix_length(old[first:][::-1], new[first:][::-1])
-    before, after = old[first : len(old) - last], new[first : len(new) - last]
+    before = old[first : len(old) - last]
+    after = new[first : len(new) - last]
     if not before or not after:
         return "words were only added or left out"
     if max(len(before), len(after)) > MAX_SPAN_WORDS or set(before[1:-1]) & set(after[1:-1]):

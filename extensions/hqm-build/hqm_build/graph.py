@@ -47,7 +47,9 @@ class Box(_GraphModel):
         high = min(self.y + self.height, second.y + second.height) - max(self.y, second.y)
         shared = max(wide, 0.0) * max(high, 0.0)
         union = self.area + second.area - shared
-        return shared / union if union > 0 else 0.0
+        if union > 0:
+            return shared / union
+        return 0.0
 
 
 class Attribute(_GraphModel):
@@ -173,7 +175,9 @@ class SceneGraph(_GraphModel):
     def unique_object(self, name: str) -> Object | None:
         """Return the only object that a name can mean, or None."""
         candidates = [obj for obj in self.objects if name in obj.names]
-        return candidates[0] if len(candidates) == 1 else None
+        if len(candidates) == 1:
+            return candidates[0]
+        return None
 
 
 # --- a question that is built from a graph ---
@@ -193,7 +197,9 @@ class Promise:
     @property
     def excess(self) -> float:
         """The distance from the limit; 0 where the promise is kept."""
-        return 0.0 if self.kept else abs(self.value - self.limit)
+        if self.kept:
+            return 0.0
+        return abs(self.value - self.limit)
 
 
 # --- questions ---
@@ -286,7 +292,9 @@ class Draft:
 def share_of_picture(graph: SceneGraph, obj: Object) -> float:
     """The share of the picture that an object's box takes up; 0 where it is not known."""
     picture_area = graph.image.width * graph.image.height
-    return obj.box.area / picture_area if obj.box is not None and picture_area else 0.0
+    if obj.box is not None and picture_area:
+        return obj.box.area / picture_area
+    return 0.0
 
 
 def phrase_for(graph: SceneGraph, obj: Object) -> str:
@@ -302,7 +310,9 @@ def phrase_for(graph: SceneGraph, obj: Object) -> str:
         if obj.name in candidate.names
         and (colors[0] in candidate.values("color") or not candidate.values("color"))
     ]
-    return f"{colors[0]} {obj.name}" if namesakes == [obj] else ""
+    if namesakes == [obj]:
+        return f"{colors[0]} {obj.name}"
+    return ""
 
 
 Values = Mapping[tuple[str, str], Mapping[str, int]]

@@ -309,7 +309,9 @@ def verb_for(name: str) -> str:
     >>> verb_for("dog"), verb_for("trees"), verb_for("scissors"), verb_for("grass")
     ('is', 'are', 'are', 'is')
     """
-    return "are" if is_plural(name) or name.split()[-1] in _PLURAL_ONLY else "is"
+    if is_plural(name) or name.split()[-1] in _PLURAL_ONLY:
+        return "are"
+    return "is"
 
 
 _CLOSED = frozenset(

@@ -202,7 +202,10 @@ class Measured:
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """What `hqm check` finds."""
-        pictures = pictures_of(self.benchmark, self.form) if self.pictures_checked else None
+        if self.pictures_checked:
+            pictures = pictures_of(self.benchmark, self.form)
+        else:
+            pictures = None
         return tuple(
             findings_of(self.benchmark, self.form, pictures, forms=[self.benchmark.parallel_form])
         )

@@ -139,9 +139,10 @@ def _readable_errors(path: Path) -> Iterator[None]:
         first = error.errors()[0]
         field_path = ".".join(map(str, first["loc"]))
         message = str(first["msg"]).removeprefix("Value error, ")
-        message = (
-            f"{field_path}: {message}, given {first['input']!r:.60}" if field_path else message
-        )
+        if field_path:
+            message = f"{field_path}: {message}, given {first['input']!r:.60}"
+        else:
+            message = message
         raise DataError(message, location=str(path), remedy="Correct the annotation.") from None
     except RecursionError:
         raise DataError("it is nested too deeply", location=str(path)) from None

@@ -95,7 +95,9 @@ def public_name(name: str) -> str:
         parsed = RespondentName.parse(name)
     except HQMError:
         return name
-    return str(replace(parsed, qualifier="")) if "://" in parsed.qualifier else name
+    if "://" in parsed.qualifier:
+        return str(replace(parsed, qualifier=""))
+    return name
 
 
 def _target(name: str) -> str:
@@ -111,7 +113,9 @@ def _component(text: str) -> str:
     """Return a name that is a valid folder on every system and not reserved by the schema."""
     clean = _UNSAFE.sub("_", text).strip().rstrip(". ") or NO_DEVELOPER
     is_reserved = clean.lower() in ("unknown", "data") or _RESERVED.fullmatch(clean) is not None
-    return f"_{clean}" if is_reserved else clean
+    if is_reserved:
+        return f"_{clean}"
+    return clean
 
 
 def _deployment(kind: str, identity: Mapping[str, Any]) -> str:
@@ -119,7 +123,9 @@ def _deployment(kind: str, identity: Mapping[str, Any]) -> str:
         return "self_deployed"
     if kind == "openai":
         is_local = urlsplit(str(identity.get("base_url") or "")).hostname in _LOCAL_HOSTS
-        return "self_deployed" if is_local else "externally_managed"
+        if is_local:
+            return "self_deployed"
+        return "externally_managed"
     return "unknown"
 
 
@@ -376,7 +382,9 @@ class _Administration:
         return result
 
     def _result_id(self, metric: Metric, judge: Judge | None) -> str:
-        return f"{_panel(judge)}:{metric.name}" if judge else metric.name
+        if judge:
+            return f"{_panel(judge)}:{metric.name}"
+        return metric.name
 
     def _metric(self, metric: Metric, judge: Judge | None) -> dict[str, Any]:
         base = metric.name.rpartition(".")[2]
@@ -406,10 +414,8 @@ class _Administration:
 
     def _judged(self, judge: Judge) -> dict[str, Any]:
         if isinstance(judge, FileJudge):
-            judges, details = (
-                [{"model_info": model_info(judge.label, {})}],
-                as_texts({"judgements": "files"}),
-            )
+            judges = [{"model_info": model_info(judge.label, {})}]
+            details = as_texts({"judgements": "files"})
             return {"judges": judges, "input_prompt": _NO_TEMPLATE, "additional_details": details}
         role_models = {
             respondent.name: respondent for respondent in judge.panel.role_models.values()
@@ -508,11 +514,9 @@ class _Administration:
         hub = re.match(r"hf://datasets/([^/]+/[^/@]+)", card.data.folder)
         if hub:
             return {**data, "source_type": "hf_dataset", "hf_repo": hub[1]}
-        return (
-            {**data, "source_type": "url", "url": [card.url]}
-            if card.url
-            else {**data, "source_type": "other"}
-        )
+        if card.url:
+            return {**data, "source_type": "url", "url": [card.url]}
+        return {**data, "source_type": "other"}
 
     def _generation(self) -> dict[str, Any]:
         identity = self.respondent.identity
@@ -531,7 +535,10 @@ class _Administration:
     def _metric_of_items(self) -> Metric | None:
         """Return the metric that is the mean of the items' scores."""
         _, matrix = self.matrices[0]
-        mean = float(np.nanmean(matrix.values[0])) if matrix.scored.any() else np.nan
+        if matrix.scored.any():
+            mean = float(np.nanmean(matrix.values[0]))
+        else:
+            mean = np.nan
         unrestricted = [m for m in self.benchmark.metrics if not m.subset and not m.group]
         return next(
             (m for m in unrestricted if np.isclose(matrix.score(m)[0], mean, atol=1e-12)), None

@@ -52,12 +52,16 @@ class ReviewResult:
 def decision(labels: Sequence[Label], settled: Label | None) -> Label | None:
     """Return the decision on an item: the adjudicated one, else the unanimous one, else None."""
     if settled is not None:
-        return settled if settled.decided else None
+        if settled.decided:
+            return settled
+        return None
     labels_by_uid = {
         json.dumps([label.label, label.values.get("target"), label.values.get("prompt")])
         for label in labels
     }
-    return labels[0] if len(labels_by_uid) == 1 and labels[0].decided else None
+    if len(labels_by_uid) == 1 and labels[0].decided:
+        return labels[0]
+    return None
 
 
 def write_reviewed(study: Study, path: Path) -> ReviewResult:
@@ -92,9 +96,15 @@ def write_reviewed(study: Study, path: Path) -> ReviewResult:
     for item in form.items:
         row = rows.get(item.id)
         labels = labels_by_uid.get(row.uid, []) if row else []
-        decided = decision(labels, settled.get(row.uid)) if row and labels else None
+        if row and labels:
+            decided = decision(labels, settled.get(row.uid))
+        else:
+            decided = None
         word = decided.label if decided else None
-        corrected = None if word in _DROPPING_DECISIONS else _corrected(item, decided)
+        if word in _DROPPING_DECISIONS:
+            corrected = None
+        else:
+            corrected = _corrected(item, decided)
         if corrected is None:
             dropped.append(LeftOut(item.id, item.prompt, f"people: {word}"))
         else:
@@ -150,17 +160,19 @@ def _corrected(item: Item, decided: Label | None) -> Item:
 def _provenance_line(
     item: Item, corrected: Item | None, labels: Sequence[Label], decided: Label | None, word: str
 ) -> dict[str, Any]:
-    changed = (
-        {}
-        if corrected is None
-        else {
+    if corrected is None:
+        changed = {}
+    else:
+        changed = {
             field: {"before": getattr(item, field), "after": getattr(corrected, field)}
             for field in ("prompt", "target")
             if getattr(item, field) != getattr(corrected, field)
         }
-    )
     action = "changed" if changed else "unchanged"
-    by = "adjudication" if decided is not None and decided.rater == ADJUDICATION else "reviewers"
+    if decided is not None and decided.rater == ADJUDICATION:
+        by = "adjudication"
+    else:
+        by = "reviewers"
     return {
         "item": item.id,
         "digest": item_digest(item),
@@ -208,9 +220,10 @@ def _adapter(study: Study) -> str:
     name = study.plan.benchmark
     if kind.__module__.startswith("hqm.adapters."):
         head = ["import hqm", f"from {kind.__module__} import {kind.__name__} as Before"]
-        data_expression = (
-            f"shipped() / {name!r}" if not study.benchmark.card.data.folder else "data"
-        )
+        if not study.benchmark.card.data.folder:
+            data_expression = f"shipped() / {name!r}"
+        else:
+            data_expression = "data"
         head += ["from hqm.benchmark.registry import shipped"] if data_expression != "data" else []
     else:
         head = ["import hqm", "", f"Before = type(hqm.load({str(Path(name).resolve())!r}))"]

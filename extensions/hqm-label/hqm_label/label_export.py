@@ -103,7 +103,9 @@ def _stages(label: Label) -> str:
     stages = stage_labels(
         [Sentence.from_dict(sentence) for sentence in label.values.get("sentences", ())]
     )
-    return json.dumps(stages, ensure_ascii=False) if stages else ""
+    if stages:
+        return json.dumps(stages, ensure_ascii=False)
+    return ""
 
 
 # --- the answers of a plan as tasks of other labelling tools ---
@@ -190,11 +192,10 @@ def _label_studio(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) 
     """Tasks with their `data`, and the labelling interface as XML (labelstud.io/guide/task_format,
     labelstud.io/tags/choices).
     """
-    picture = (
-        '  <Image name="picture" value="$image" zoom="true"/>\n'
-        if any("image" in task for task in tasks)
-        else ""
-    )
+    if any("image" in task for task in tasks):
+        picture = '  <Image name="picture" value="$image" zoom="true"/>\n'
+    else:
+        picture = ""
     choices = "".join(
         f"    <Choice alias={quoteattr(value)} value={quoteattr(words)}"
         f" hotkey={quoteattr(str(i))}/>\n"
@@ -313,11 +314,10 @@ def _mturk(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> dict
         f" {escape(words)}</label>"
         for value, words in _choices(schema)
     )
-    picture = (
-        '  <p><img src="${image}" alt="The picture" style="max-width:100%"></p>\n'
-        if "image" in tasks[0]
-        else ""
-    )
+    if "image" in tasks[0]:
+        picture = '  <p><img src="${image}" alt="The picture" style="max-width:100%"></p>\n'
+    else:
+        picture = ""
     page = (
         "<script"
         f' src="https://assets.crowd.aws/crowd-html-elements.js"></script>\n<crowd-form>\n{picture}'

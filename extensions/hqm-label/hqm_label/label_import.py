@@ -161,7 +161,10 @@ def _store_new(imported: Sequence[tuple[_ToolLabel, Any]], path: Path) -> int:
             values = {"label": value}
             if tool_label.note:
                 values["note"] = tool_label.note
-            milliseconds = None if tool_label.seconds is None else round(tool_label.seconds * 1000)
+            if tool_label.seconds is None:
+                milliseconds = None
+            else:
+                milliseconds = round(tool_label.seconds * 1000)
             store.add(tool_label.uid, tool_label.rater, values, milliseconds, by="import")
             n_new += 1
     return n_new
@@ -338,7 +341,9 @@ def _turker_choice(record: Mapping[str, Any], location: str) -> Any:
             ) from None
         if isinstance(choice, Mapping) and isinstance(choice.get("label"), str):  # crowd-classifier
             return choice["label"]
-        return _only_choice(choice, location) if isinstance(choice, Mapping) else choice
+        if isinstance(choice, Mapping):
+            return _only_choice(choice, location)
+        return choice
     prefix = "Answer.label."
     return _only_choice(
         {
@@ -369,7 +374,9 @@ def _only_choice(choices: Mapping[str, Any], location: str) -> Any:
             location=location,
             remedy="Keep the one that the rater chose last.",
         )
-    return selected[0] if selected else ""
+    if selected:
+        return selected[0]
+    return ""
 
 
 def _from_label_studio(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
@@ -439,7 +446,10 @@ def _from_user_state(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
     `instance_id_to_behavioral_data`.
     """
     state = read_json(path)
-    labels = state.get("instance_id_to_label_to_value") if isinstance(state, Mapping) else None
+    if isinstance(state, Mapping):
+        labels = state.get("instance_id_to_label_to_value")
+    else:
+        labels = None
     if not isinstance(labels, Mapping):
         raise DataError(
             "it has no instance_id_to_label_to_value",
@@ -511,14 +521,13 @@ def _scheme_values(content: Any, scheme: str) -> dict[str, Any]:
     """Return name -> value of an annotation scheme, from any of Potato's three layouts."""
     if isinstance(content, Mapping):
         scheme_content = content.get(scheme) or {}
-        scheme_content = (
-            scheme_content if isinstance(scheme_content, Mapping) else {str(scheme_content): True}
-        )
-        return (
-            dict(scheme_content["labels"])
-            if isinstance(scheme_content.get("labels"), Mapping)
-            else dict(scheme_content)
-        )
+        if isinstance(scheme_content, Mapping):
+            scheme_content = scheme_content
+        else:
+            scheme_content = {str(scheme_content): True}
+        if isinstance(scheme_content.get("labels"), Mapping):
+            return dict(scheme_content["labels"])
+        return dict(scheme_content)
     pairs = [
         pair
         for pair in content or ()
@@ -540,7 +549,9 @@ def _potato_seconds(behaviour: Mapping[str, Any]) -> float | None:
         durations.get(unit, 0) * size
         for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
     )
-    return float(seconds) if durations else None
+    if durations:
+        return float(seconds)
+    return None
 
 
 def _from_argilla(path: Path, columns: Columns) -> Iterator[_ToolLabel]:

@@ -243,7 +243,9 @@ def plan(
 
 def _absolute(benchmark: str) -> str:
     """Return a benchmark's folder or file from the root on, and a name as it is."""
-    return str(Path(benchmark).absolute()) if Path(benchmark).exists() else benchmark
+    if Path(benchmark).exists():
+        return str(Path(benchmark).absolute())
+    return benchmark
 
 
 def _check_plan(
@@ -352,7 +354,9 @@ class _Population(NamedTuple):
         """
         from hqm_label.study_plan import SUPPOSED_ERROR
 
-        return SUPPOSED_ERROR if self.error_source and not self.is_calibrated else None
+        if self.error_source and not self.is_calibrated:
+            return SUPPOSED_ERROR
+        return None
 
 
 class _ScoredAnswers(NamedTuple):

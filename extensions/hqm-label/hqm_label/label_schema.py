@@ -69,11 +69,10 @@ class Sentence:
                 remedy="It has a text and facts.",
             )
         descriptive = bool(data.get("descriptive", True))
-        stated_facts = (
-            tuple(fact for fact_data in facts if (fact := _fact(fact_data)).text)
-            if descriptive
-            else ()
-        )
+        if descriptive:
+            stated_facts = tuple(fact for fact_data in facts if (fact := _fact(fact_data)).text)
+        else:
+            stated_facts = ()
         return cls(str(data["text"])[:_MAX_UNIT_CHARS], descriptive, stated_facts)
 
 
@@ -118,7 +117,9 @@ def derived_grade(sentences: Sequence[Sentence]) -> int | None:
         return 5
     if 2 * wrong > count:
         return 2
-    return 4 if 3 * wrong < count else 3
+    if 3 * wrong < count:
+        return 4
+    return 3
 
 
 def stage_labels(sentences: Sequence[Sentence]) -> dict[str, dict[str, int]]:
@@ -241,7 +242,9 @@ class Schema(_Section):
         """The labels that a reply can have, `cannot say` (None) apart."""
         if self.kind == "facts":
             return (1, 2, 3, 4, 5)
-        return (1, 0) if self.kind == "spans" else tuple(choice.value for choice in self.choices)
+        if self.kind == "spans":
+            return (1, 0)
+        return tuple(choice.value for choice in self.choices)
 
     def in_words(self, label: Any) -> str:
         """What a label says.
@@ -252,7 +255,9 @@ class Schema(_Section):
         if label is None:
             return "Cannot say"
         if self.kind == "spans":
-            return "Nothing is hallucinated" if label == 1 else "Something is hallucinated"
+            if label == 1:
+                return "Nothing is hallucinated"
+            return "Something is hallucinated"
         if self.kind == "facts":
             return f"Grade {label}"
         return next((choice.text for choice in self.choices if choice.value == label), str(label))
@@ -347,7 +352,9 @@ def read_reply(
         values |= _choice_values(schema, choice, text.strip())
     elif choice != "save":
         raise UsageError(f"{choice!r} is no way to save", remedy="Reload the page.")
-    return {**values, "note": note.strip()} if note.strip() else values
+    if note.strip():
+        return {**values, "note": note.strip()}
+    return values
 
 
 def _span_values(schema: Schema, detail: str, answer: str) -> dict[str, Any]:
@@ -400,7 +407,10 @@ def _choice_values(schema: Schema, choice: str, text: str) -> dict[str, Any]:
     if not selected.asks:
         return {"label": selected.value}
     if not text:
-        required = "the right answer" if selected.asks == "target" else "the corrected text"
+        if selected.asks == "target":
+            required = "the right answer"
+        else:
+            required = "the corrected text"
         raise UsageError(f"{selected.text!r} needs {required}", remedy="Write it into the field.")
     return {"label": selected.value, selected.asks: text}
 

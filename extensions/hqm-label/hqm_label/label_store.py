@@ -103,7 +103,8 @@ class LabelStore(StoreFile):
     """
 
     def __init__(self, path: Path | str, *, readonly: bool = False) -> None:
-        self.path, self.readonly = Path(path), readonly
+        self.path = Path(path)
+        self.readonly = readonly
         if readonly and not self.path.is_file():
             raise StoreError(
                 "there are no labels yet",
@@ -235,7 +236,9 @@ class LabelStore(StoreFile):
             row = self._db.execute(query, (rater, by, uid)).fetchone()
         if row is not None:
             self.take_back(row[0], rater, by=by)
-        return None if row is None else str(row[0])
+        if row is None:
+            return None
+        return str(row[0])
 
     def take_back(self, uid: str, rater: str, *, by: By = "rater") -> None:
         """Undo every label of a rater on one uid."""

@@ -180,7 +180,9 @@ def _print_status(status: StudyStatus) -> None:
 def _in_url(host: str) -> str:
     if host == "localhost":
         return "127.0.0.1"
-    return f"[{host}]" if ":" in host else host
+    if ":" in host:
+        return f"[{host}]"
+    return host
 
 
 @contextmanager
@@ -278,12 +280,13 @@ def _comparison_tables(comparison: PeopleComparison) -> list[Any]:
         return tuple(tables.Text(text) for text in texts)
 
     r = comparison.correlation
-    correlated = (
-        ""
-        if r is None
-        else f" Pearson's r over {r.n} respondents: {tables.number(r.value)}"
-        f" [{tables.number(r.low)}, {tables.number(r.high)}]."
-    )
+    if r is None:
+        correlated = ""
+    else:
+        correlated = (
+            f" Pearson's r over {r.n} respondents: {tables.number(r.value)}"
+            f" [{tables.number(r.low)}, {tables.number(r.high)}]."
+        )
     respondents = tables.Table.for_page(
         "People beside the benchmark",
         ("respondent", "answers", "people", "95% interval", "benchmark"),
@@ -482,7 +485,10 @@ def import_(
             )
         )
     else:
-        undecided = f", {imported.undecided:,} of them undecided" if imported.undecided else ""
+        if imported.undecided:
+            undecided = f", {imported.undecided:,} of them undecided"
+        else:
+            undecided = ""
         print_line(
             f"{imported.labels:,} labels by {', '.join(imported.raters)}{undecided}; look at them"
             f" with `hqm label status {plan}`"

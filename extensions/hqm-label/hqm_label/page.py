@@ -271,22 +271,19 @@ class Endpoints:
         """A rater's page: how to decide before the first label, then what comes next."""
         rater, base = self._rater(request)
         own_labels = self.study.labels_of(rater)
-        context = (
-            self._next_context(rater, base, own_labels)
-            if own_labels
-            else self._introduction_context(rater, base)
-        )
+        if own_labels:
+            context = self._next_context(rater, base, own_labels)
+        else:
+            context = self._introduction_context(rater, base)
         return self._full_page(context)
 
     async def begin(self, request: Request) -> Response:
         """The first answer."""
         rater, base = self._rater(request)
         context = self._next_context(rater, base, self.study.labels_of(rater))
-        return (
-            self._fragment(context)
-            if request.headers.get("hx-request")
-            else self._full_page(context)
-        )
+        if request.headers.get("hx-request"):
+            return self._fragment(context)
+        return self._full_page(context)
 
     async def label(self, request: Request) -> Response:
         """Store a label, and show what comes next.
@@ -324,11 +321,9 @@ class Endpoints:
             "progress": self.study.progress(rater, own_labels),
             "labelled_pages": labelled_pages,
         }
-        return (
-            self._fragment(context)
-            if request.headers.get("hx-request")
-            else self._full_page(context)
-        )
+        if request.headers.get("hx-request"):
+            return self._fragment(context)
+        return self._full_page(context)
 
     async def undo(self, request: Request) -> Response:
         """Take back the latest label, or that of the answer named, and show its answer again."""
@@ -371,11 +366,9 @@ class Endpoints:
             "status": status,
             **self._frame_context("The study"),
         }
-        return (
-            self._fragment(context)
-            if request.headers.get("hx-request")
-            else self._full_page(context)
-        )
+        if request.headers.get("hx-request"):
+            return self._fragment(context)
+        return self._full_page(context)
 
     async def decide(self, request: Request) -> Response:
         """A disagreement to settle."""
@@ -485,12 +478,14 @@ class Endpoints:
         self, page: RaterPage, next_uid: str, current: Label | None = None
     ) -> dict[str, Any]:
         picture = self.study.picture(page.uid) is not None
-        detail = (
-            [sentence.to_dict() for sentence in page.sentences]
-            if self.study.schema.kind == "facts"
-            else []
-        )
-        next_picture = next_uid if next_uid and self.study.pages[next_uid].image else ""
+        if self.study.schema.kind == "facts":
+            detail = [sentence.to_dict() for sentence in page.sentences]
+        else:
+            detail = []
+        if next_uid and self.study.pages[next_uid].image:
+            next_picture = next_uid
+        else:
+            next_picture = ""
         return {
             "view": "item.html",
             "page": page,
@@ -521,7 +516,9 @@ class Endpoints:
 
 
 def _milliseconds(text: str) -> int | None:
-    return min(int(text), _MAX_MILLISECONDS) if text.isdecimal() and len(text) < 16 else None
+    if text.isdecimal() and len(text) < 16:
+        return min(int(text), _MAX_MILLISECONDS)
+    return None
 
 
 def picture_bytes(path: Path) -> tuple[bytes, str]:

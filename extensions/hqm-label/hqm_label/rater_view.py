@@ -163,9 +163,10 @@ class RaterPage:
         Of a very long answer a piece has several words, so that a browser can draw them.
         """
         words_per_piece = -(-len(re.findall(r"\S+", self.answer)) // _MAX_PIECES) or 1
-        pattern = (
-            rf"\s+|\S+(?:\s+\S+){{0,{words_per_piece - 1}}}" if words_per_piece > 1 else r"\s+|\S+"
-        )
+        if words_per_piece > 1:
+            pattern = rf"\s+|\S+(?:\s+\S+){{0,{words_per_piece - 1}}}"
+        else:
+            pattern = r"\s+|\S+"
         return tuple(
             (match.start(), match.end(), match[0]) for match in re.finditer(pattern, self.answer)
         )
@@ -227,7 +228,10 @@ def rater_pages(
             responses = answers.responses(benchmark, form, respondents[row.respondent], row.run)
             responses_by_key[key] = dict(zip(form.by_id, responses, strict=True))
 
-        stored_facts = StoredFacts(plan, benchmark, asks) if schema.kind == "facts" else None
+        if schema.kind == "facts":
+            stored_facts = StoredFacts(plan, benchmark, asks)
+        else:
+            stored_facts = None
         pages = {}
         for row in plan.rows:
             response = _planned_response(row, responses_by_key, plan)
@@ -274,7 +278,10 @@ def _item_pages(plan: LabelPlan, benchmark: Benchmark) -> dict[str, RaterPage]:
     forms = reviewed_forms(plan, benchmark)
     pages = {}
     for row in plan.rows:
-        item = forms[row.form].by_id.get(row.item) if row.form in forms else None
+        if row.form in forms:
+            item = forms[row.form].by_id.get(row.item)
+        else:
+            item = None
         if item is None or (row.answer_digest and item_digest(item) != row.answer_digest):
             raise DataError(
                 f"the item {row.item!r} of the form {row.form!r} is not the one that the plan"
@@ -282,7 +289,10 @@ def _item_pages(plan: LabelPlan, benchmark: Benchmark) -> dict[str, RaterPage]:
                 location=plan.benchmark,
                 remedy="Review the benchmark that the plan was made from.",
             )
-        original = benchmark.original.by_id.get(item.id) if row.form != ORIGINAL else None
+        if row.form != ORIGINAL:
+            original = benchmark.original.by_id.get(item.id)
+        else:
+            original = None
         pages[row.uid] = RaterPage(
             uid=row.uid,
             question=item.prompt,
@@ -348,7 +358,9 @@ def _key_text(item: Item) -> str:
     words = dict(_options(item)).get(str(target))
     if words:
         return f"{target}: {words}"
-    return ", ".join(map(str, target)) if isinstance(target, list) else str(target or "")
+    if isinstance(target, list):
+        return ", ".join(map(str, target))
+    return str(target or "")
 
 
 def _wrong_keys(item: Item) -> tuple[tuple[str, str], ...]:

@@ -67,9 +67,11 @@ class Progress:
         if minutes < 1:
             return "less than a minute left"
         if minutes < 100:
-            number, unit = round(minutes), "minute"
+            number = round(minutes)
+            unit = "minute"
         else:
-            number, unit = round(minutes / 60), "hour"
+            number = round(minutes / 60)
+            unit = "hour"
         return f"about {number} {unit}{'s' * (number != 1)} left"
 
 
@@ -145,7 +147,10 @@ class Study:
         latest = [
             label.milliseconds for label in own_labels.values() if label.milliseconds is not None
         ][-_PACE_LABELS:]
-        seconds_left = median(latest) / 1000 * (len(order) - n_labelled) if latest else None
+        if latest:
+            seconds_left = median(latest) / 1000 * (len(order) - n_labelled)
+        else:
+            seconds_left = None
         return Progress(labelled=n_labelled, count=len(order), seconds_left=seconds_left)
 
     def labels_by_answer(self) -> dict[str, list[Label]]:
@@ -224,7 +229,9 @@ class RaterStatus:
 
     @property
     def gold_accuracy(self) -> float | None:
-        return self.gold_right / self.gold_done if self.gold_done else None
+        if self.gold_done:
+            return self.gold_right / self.gold_done
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -362,7 +369,10 @@ def _agreements(
     study: Study, labels_by_answer: Mapping[str, Sequence[Label]]
 ) -> Iterator[Agreement]:
     table = ratings(study, labels_by_answer)
-    n_overlapping = int((np.isfinite(table).sum(axis=0) >= 2).sum()) if table.size else 0
+    if table.size:
+        n_overlapping = int((np.isfinite(table).sum(axis=0) >= 2).sum())
+    else:
+        n_overlapping = 0
     names = ("raw agreement", "Fleiss' kappa", "Krippendorff's alpha", "Gwet's AC1")
     if not n_overlapping:
         for name in names:
@@ -409,7 +419,9 @@ def _pooled_share(study: Study, labels: Sequence[Label], settled: Label | None) 
     if settled is not None:
         return study.schema.share(settled.label)
     shares = [share for label in labels if (share := study.schema.share(label.label)) is not None]
-    return fmean(shares) if shares else None
+    if shares:
+        return fmean(shares)
+    return None
 
 
 def _interval_width(
@@ -498,7 +510,10 @@ def compare_people(study: Study) -> PeopleComparison | None:
     rater_draws = rater_replicates(shares, pool, rng, replicates=_REPLICATES)
     adjudicated = study.adjudicated()
     for column, row in enumerate(rows):
-        share = study.schema.share(adjudicated[row.uid].label) if row.uid in adjudicated else None
+        if row.uid in adjudicated:
+            share = study.schema.share(adjudicated[row.uid].label)
+        else:
+            share = None
         if share is not None:
             pooled[column] = share
             rater_draws[:, column] = share

@@ -251,11 +251,10 @@ def _read_rows(records: list[dict[str, Any]], path: Path) -> Iterator[PlanRow]:
             if value is not None and not (
                 number and minimum <= value and (name == "gold" or value <= 1)
             ):
-                remedy = (
-                    f"Write a number from {LEAST_PROBABILITY:g} to 1."
-                    if name == "probability"
-                    else "Write a number."
-                )
+                if name == "probability":
+                    remedy = f"Write a number from {LEAST_PROBABILITY:g} to 1."
+                else:
+                    remedy = "Write a number."
                 raise DataError(f"the {name} is {value!r}", location=location, remedy=remedy)
         yield PlanRow(**{**record, "raters": tuple(map(str, record.get("raters") or ()))})
 
@@ -270,7 +269,9 @@ def _is_path(benchmark: str) -> bool:
 
 
 def _json_value(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return list(value)
+    return value
 
 
 # --- the order in which a rater sees the answers ---
@@ -333,11 +334,10 @@ def _interleave(
             available[last] = 0
         largest = int(np.argmax(available))
         # of a picture with more than half of what is left, one must come now
-        picture = (
-            largest
-            if 2 * available[largest] > remaining
-            else int(rng.choice(len(names), p=available / available.sum()))
-        )
+        if 2 * available[largest] > remaining:
+            picture = largest
+        else:
+            picture = int(rng.choice(len(names), p=available / available.sum()))
         order.append(waiting[names[picture]].popleft())
         counts[picture] -= 1
         last = picture
@@ -495,11 +495,10 @@ def draw_rows(
         sampled = _draw_items(candidates, labels, rng)
     else:
         p = selection_probabilities(candidates, plan.design, labels, plan.tau)
-        order = (
-            _order_by_pictures(candidates, rng)
-            if plan.design == "uniform"
-            else rng.permutation(len(candidates))
-        )
+        if plan.design == "uniform":
+            order = _order_by_pictures(candidates, rng)
+        else:
+            order = rng.permutation(len(candidates))
         indices = systematic_sample(p[order], rng)
         sampled = [(candidates[i], float(p[i])) for i in order[indices]]
     rng.shuffle(sampled)
@@ -650,7 +649,8 @@ def forecast(
     n_needed = None
     if width is not None and width_at(len(scored)) <= width:
         # the width falls with the number of labels, so that the number is found by bisection
-        low, high = 1, len(scored)
+        low = 1
+        high = len(scored)
         while low < high:
             middle = (low + high) // 2
             if width_at(middle) <= width:

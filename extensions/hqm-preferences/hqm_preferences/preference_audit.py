@@ -95,11 +95,10 @@ class PreferenceAudit:
         wins = self.preferences.wins()
         ratings = dict(zip(self.fit.models, self.fit.ratings, strict=True))
         differences = self.fit.differences
-        ranks = (
-            dict(zip(self.fit.models, differences.rank_intervals, strict=True))
-            if differences is not None
-            else {}
-        )
+        if differences is not None:
+            ranks = dict(zip(self.fit.models, differences.rank_intervals, strict=True))
+        else:
+            ranks = {}
         rows = []
         for index, name in enumerate(self.models):
             rating = ratings.get(index)
@@ -391,4 +390,6 @@ def _judge_rows(
 
 
 def _mean(hits: BoolArray) -> float | None:
-    return float(hits.mean()) if len(hits) else None
+    if len(hits):
+        return float(hits.mean())
+    return None

@@ -92,9 +92,10 @@ class PreferenceLog:
 
 def holds_preferences(path: Path, columns: str | None = None) -> bool:
     """Whether a file, or each file of a folder, has rows with two models and a winner."""
-    field_columns = (
-        set() if columns is None else {pair.split("=")[0] for pair in columns.split(",")}
-    )
+    if columns is None:
+        field_columns = set()
+    else:
+        field_columns = {pair.split("=")[0] for pair in columns.split(",")}
     if field_columns & {"model_a", "model_b", "winner"}:
         return True
     files = files_in(path)
@@ -161,7 +162,10 @@ def _columns_of(
     records: Sequence[Mapping[str, Any]], field_columns: Mapping[str, str], path: Path
 ) -> dict[str, str]:
     """Return field -> column of a file's rows."""
-    headings = {heading_words(str(name)): str(name) for name in records[0]} if records else {}
+    if records:
+        headings = {heading_words(str(name)): str(name) for name in records[0]}
+    else:
+        headings = {}
     columns: dict[str, str] = {}
     for name, synonyms in FIELDS.items():
         column = field_columns.get(name) or next(
@@ -238,7 +242,8 @@ def _preference(
             remedy="Write model_a, model_b, tie, or tie (bothbad).",
         )
     if game == 1 or _is_swapped(record, columns, models, location):
-        models, outcome = models[::-1], 1.0 - outcome
+        models = models[::-1]
+        outcome = 1.0 - outcome
     return Preference(
         first=models[0],
         second=models[1],
@@ -257,7 +262,9 @@ def _text(record: Mapping[str, Any], columns: Mapping[str, str], name: str) -> s
         return " ".join(map(str, value))
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return first_text(record, [columns[name]]).strip() if name in columns else ""
+    if name in columns:
+        return first_text(record, [columns[name]]).strip()
+    return ""
 
 
 def _is_swapped(

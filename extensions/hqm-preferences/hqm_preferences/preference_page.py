@@ -124,9 +124,9 @@ def _with_interval(estimate: Estimate) -> str:
     """Return a share with its interval, as sentences have it."""
     interval = estimate.interval("fixed_models")
     text = percent(estimate.value)
-    return (
-        text if interval is None else f"{text} [{percent(interval.low)}, {percent(interval.high)}]"
-    )
+    if interval is None:
+        return text
+    return f"{text} [{percent(interval.low)}, {percent(interval.high)}]"
 
 
 def _order_finding(estimates: Mapping[str, Estimate]) -> str:

@@ -339,7 +339,10 @@ def _mean_above_half(outcome: Array, clusters: IntArray) -> tuple[float, float, 
     n = len(sizes)
     if n < 2:
         return mean, 1.0, 1.0
-    statistic = (mean - 0.5) / error if error > 0 else math.copysign(math.inf, mean - 0.5)
+    if error > 0:
+        statistic = (mean - 0.5) / error
+    else:
+        statistic = math.copysign(math.inf, mean - 0.5)
     if mean == 0.5:
         statistic = 0.0
     minimum = 0.5**n

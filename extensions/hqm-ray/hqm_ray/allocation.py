@@ -117,7 +117,9 @@ class Node:
         share = min(1.0, gpus)
         fitting = [n for n, free in enumerate(self.gpus) if free >= share - 1e-9]
         fitting.sort(key=lambda n: self.gpus[n])
-        return None if len(fitting) < count else tuple(fitting[:count])
+        if len(fitting) < count:
+            return None
+        return tuple(fitting[:count])
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,9 @@ def allocate(model: Model, nodes: Sequence[Node]) -> Allocation | None:
         if gpu_indices is not None and node.cpus >= model.cpus:
             allocation = Allocation(node.name, model.cpus, share, gpu_indices)
             fitting.append((len(gpu_indices), node.memory, -node.cpus, allocation))
-    return min(fitting, key=itemgetter(0, 1, 2))[3] if fitting else None
+    if fitting:
+        return min(fitting, key=itemgetter(0, 1, 2))[3]
+    return None
 
 
 def misfit_error(model: Model, nodes: Sequence[Node]) -> RespondentError:

@@ -93,11 +93,15 @@ class Actor:
             if key not in self._files and not (path.is_file() and digest_file(path) == key)
         }
         self._requests = [self._with_local_picture(request, pictures) for request in self._requests]
-        return ("lacks", list(self._lacks)) if self._lacks else ("batch", [])
+        if self._lacks:
+            return ("lacks", list(self._lacks))
+        return ("batch", [])
 
     def _with_local_picture(self, request: Request, pictures: Mapping[Path, str]) -> Request:
         key = pictures.get(request.image) if request.image is not None else None
-        return replace(request, image=self._files[key]) if key in self._files else request
+        if key in self._files:
+            return replace(request, image=self._files[key])
+        return request
 
     def receive(self, contents: Mapping[Path, bytes]) -> Message:
         """Store the pictures that this node lacks."""
@@ -365,11 +369,10 @@ class _Cluster:
         """Start an actor with an allocation; without a node, wherever Ray finds one."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        strategy = (
-            NodeAffinitySchedulingStrategy(allocation.node, soft=False)
-            if allocation.node
-            else "DEFAULT"
-        )
+        if allocation.node:
+            strategy = NodeAffinitySchedulingStrategy(allocation.node, soft=False)
+        else:
+            strategy = "DEFAULT"
         remote = self.ray.remote(
             num_cpus=allocation.cpus,
             num_gpus=allocation.gpus,

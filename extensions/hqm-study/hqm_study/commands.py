@@ -125,7 +125,10 @@ def _print_shortened(shortened: Shortened) -> None:
     from hqm_study.item_choice import METHODS
 
     shortening = shortened.shortening
-    forms_text = "" if len(shortened.forms) == 1 else " in each of two forms without a common item"
+    if len(shortened.forms) == 1:
+        forms_text = ""
+    else:
+        forms_text = " in each of two forms without a common item"
     errors = ", ".join(
         f"{name} {error:.4f}"
         for name, error in sorted(shortening.errors.items(), key=lambda pair: pair[1])
@@ -160,9 +163,10 @@ def _print_shortened(shortened: Shortened) -> None:
         for name, estimates in shortened.calibrations[0].parallel.items()
     }
     folder = shlex.quote(str(shortened.folder))
-    form_options = (
-        f" --form b={folder}/forms/b.jsonl --forms original,b" if len(shortened.forms) > 1 else ""
-    )
+    if len(shortened.forms) > 1:
+        form_options = f" --form b={folder}/forms/b.jsonl --forms original,b"
+    else:
+        form_options = ""
     print_lines(
         *(
             f"reliability of the two forms in {name}, on the same families:"

@@ -85,7 +85,10 @@ class Wealth:
             2 * math.log(2 / self.alpha) * (1 / self._targets - 1 / self.population)
         )
         # without replacement the remaining pictures carry all that is not known yet
-        growth = 1.0 if math.isinf(n_remaining) else self.population / n_remaining
+        if math.isinf(n_remaining):
+            growth = 1.0
+        else:
+            growth = self.population / n_remaining
         optimal_bets = np.multiply.outer(growth / deviation, target_widths)[..., None, :]
         self._log_wealth_above += _log_gain(optimal_bets, excess, room_below)
         self._log_wealth_below += _log_gain(optimal_bets, -excess, room_above)
@@ -180,7 +183,9 @@ class ConfidenceSequence:
         None if it never was.
         """
         narrow = np.flatnonzero(self.half_width <= half_width)
-        return int(narrow[0]) + 1 if narrow.size else None
+        if narrow.size:
+            return int(narrow[0]) + 1
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +216,8 @@ class RunningInterval:
     ) -> None:
         grid = np.linspace(0, 1, _GRID_SIZE)
         self._wealth = Wealth(grid, largest=largest, population=population, alpha=1 - level)
-        self._limit, self._step = -math.log(1 - level), grid[1]
+        self._limit = -math.log(1 - level)
+        self._step = grid[1]
         self.low, self.high = 0.0, 1.0
         self._total = self._items = 0.0
 
@@ -238,7 +244,9 @@ class RunningInterval:
 
     @property
     def estimate(self) -> float:
-        return self._total / self._items if self._items else math.nan
+        if self._items:
+            return self._total / self._items
+        return math.nan
 
     @property
     def half_width(self) -> float:
@@ -259,15 +267,14 @@ class RunningPairs:
     ) -> None:
         pairs = np.array(list(itertools.combinations(range(respondents), 2)), dtype=np.int64)
         self._first, self._second = pairs[:, 0], pairs[:, 1]
-        self.smallest, self._alpha = smallest, 1 - level
+        self.smallest = smallest
+        self._alpha = 1 - level
         supposed_differences = np.tile([0.0, smallest, -smallest], (len(pairs), 1))
         self._wealth = Wealth(
             supposed_differences, -1.0, 1.0, largest, population, (1 - level) / max(1, len(pairs))
         )
-        self._separation_wealth, self._equivalence_wealth = (
-            np.zeros(len(pairs)),
-            np.zeros((len(pairs), 2)),
-        )
+        self._separation_wealth = np.zeros(len(pairs))
+        self._equivalence_wealth = np.zeros((len(pairs), 2))
         self._totals, self._items = np.zeros(len(pairs)), np.zeros(len(pairs))
         self.decisions = [
             PairDecision(
@@ -282,7 +289,8 @@ class RunningPairs:
         """
         x = np.asarray(scores, dtype=np.float64)
         difference = x[self._first] - x[self._second]
-        totals, items = np.nansum(difference, axis=1), np.isfinite(difference).sum(axis=1)
+        totals = np.nansum(difference, axis=1)
+        items = np.isfinite(difference).sum(axis=1)
         self._totals, self._items = self._totals + totals, self._items + items
         wealth = self._wealth
         wealth.draw(totals, items)
@@ -505,7 +513,10 @@ def _split_by_picture(
             remedy="Divide by the greatest score that an item can have.",
         )
     count = scores.shape[-1]
-    names = list(range(count)) if pictures is None else list(np.asarray(pictures).tolist())
+    if pictures is None:
+        names = list(range(count))
+    else:
+        names = list(np.asarray(pictures).tolist())
     if len(names) != count or not count:
         raise DesignError(
             f"there are {count} items and {len(names)} pictures",

@@ -52,11 +52,14 @@ class Target:
 
     @property
     def name(self) -> str:
-        return f"{self.figure}[{self.kind}]" if self.kind else self.figure
+        if self.kind:
+            return f"{self.figure}[{self.kind}]"
+        return self.figure
 
     def is_reached_by(self, values: ArrayLike) -> BoolArray:
         """Which values reach the target, within rounding."""
-        tolerance, figures = 1e-9 * max(1.0, abs(self.value)), np.asarray(values)
+        tolerance = 1e-9 * max(1.0, abs(self.value))
+        figures = np.asarray(values)
         if self.precision.higher:
             return np.asarray(figures >= self.value - tolerance)
         return np.asarray(figures <= self.value + tolerance)
@@ -203,7 +206,9 @@ class Space:
 
     def choices(self) -> dict[str, Array]:
         """Axis -> the numbers to look at."""
-        limits, components, audited = self.prices.limits, self.components, self.audited
+        limits = self.prices.limits
+        components = self.components
+        audited = self.audited
         levels = {axis: np.array([audited[axis]]) for axis in AXES}
         is_single_item = components.per_picture == 1
         if "pictures" in self.free or (is_single_item and "items" in self.free):
@@ -322,7 +327,9 @@ class Space:
         shares = self._type_pictures(target.kind, studies.size)
         pictures = shares + studies.extra.get(target.kind, np.zeros_like(shares))
         error = self._type_error(target.kind, studies.size, pictures)
-        return error * Z if target.figure == "half_width" else error
+        if target.figure == "half_width":
+            return error * Z
+        return error
 
     def _extra_pictures(self, size: StudySize) -> dict[str, Array]:
         """Type -> how many pictures of it are missing; every part of its error shrinks with their
@@ -423,7 +430,9 @@ def _add_level(levels: Array, audited: float, maximum: float) -> Array:
 def _single_size(size: StudySize, index: int) -> StudySize:
     def value_at_index(values: ArrayLike) -> float:
         array = np.asarray(values, dtype=np.float64)
-        return float(array[index]) if array.ndim else float(array)
+        if array.ndim:
+            return float(array[index])
+        return float(array)
 
     return StudySize(**{name: value_at_index(getattr(size, name)) for name in (*AXES, "labels")})
 
@@ -603,7 +612,9 @@ def amount(cost: float, unit: str) -> str:
     >>> amount(12000, "answers"), amount(3.5, "EUR")
     ('12,000 answers', '3.50 EUR')
     """
-    return f"{cost:,.0f} {unit}" if unit == "answers" or cost >= 1000 else f"{cost:,.2f} {unit}"
+    if unit == "answers" or cost >= 1000:
+        return f"{cost:,.0f} {unit}"
+    return f"{cost:,.2f} {unit}"
 
 
 def _format_forecast(forecast: Forecast) -> str:

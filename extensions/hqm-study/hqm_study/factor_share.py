@@ -144,7 +144,8 @@ def one_factor(
     complete = np.isfinite(x).all(axis=1)
     if days is not None:
         complete &= np.isfinite(days)
-    x, n_models = x[complete], int(complete.sum())
+    x = x[complete]
+    n_models = int(complete.sum())
     if x.shape[1] < MIN_BENCHMARKS or n_models < MIN_MODELS:
         raise DesignError(
             f"{x.shape[1]} benchmarks and {n_models} models with a score on each"

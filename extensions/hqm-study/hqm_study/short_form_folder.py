@@ -149,7 +149,9 @@ def _stratum(item: Item) -> str:
     """What a form keeps the share of within a type: the part, and the right answer of a yes/no
     question.
     """
-    return f"{item.part}|{item.target}" if item.task == "yes_no" else item.part
+    if item.task == "yes_no":
+        return f"{item.part}|{item.target}"
+    return item.part
 
 
 def metric_measure(matrix: ScoreMatrix, metric: Metric) -> Measure:
@@ -174,7 +176,8 @@ def _calibration(
     order: IntArray,
     source: Source,
 ) -> Calibration:
-    form, held_out_scores = shortening.forms[k], shortening.held_out_scores
+    form = shortening.forms[k]
+    held_out_scores = shortening.held_out_scores
     return Calibration(
         of=benchmark.name,
         version=benchmark.card.version,
@@ -272,7 +275,10 @@ def _write_form(
     )
     text = json.dumps(calibration.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
     # the prompts of judges, and an adapter that lies beside the benchmark's own card
-    prompt_names = benchmark.prompt_names if benchmark.roles and benchmark.prompts == "hqm" else ()
+    if benchmark.roles and benchmark.prompts == "hqm":
+        prompt_names = benchmark.prompt_names
+    else:
+        prompt_names = ()
     write_texts(
         target,
         {
@@ -339,7 +345,9 @@ def _copy_pictures(benchmark: Benchmark, items: Sequence[Item], folder: Path) ->
 
 
 def _picture_url(benchmark: Benchmark) -> str:
-    return benchmark.card.data.images if is_url(benchmark.card.data.images) else ""
+    if is_url(benchmark.card.data.images):
+        return benchmark.card.data.images
+    return ""
 
 
 def _adapter_module(benchmark: Benchmark) -> str | None:
@@ -349,7 +357,9 @@ def _adapter_module(benchmark: Benchmark) -> str | None:
     package, _, module = type(benchmark).__module__.rpartition(".")
     if type(benchmark) is Benchmark:
         return ""
-    return module if package == "hqm.adapters" else None
+    if package == "hqm.adapters":
+        return module
+    return None
 
 
 def _card_text(
@@ -425,7 +435,9 @@ def _check_items(benchmark: Benchmark, items: Sequence[Item], folder: Path) -> N
 
 def _form_letter(calibration: Calibration) -> str:
     """The letter of a form after its name; empty where there is one form only."""
-    return f" {calibration.form.upper()}" if calibration.parallel else ""
+    if calibration.parallel:
+        return f" {calibration.form.upper()}"
+    return ""
 
 
 def _format_number(value: float | None, digits: int) -> str:

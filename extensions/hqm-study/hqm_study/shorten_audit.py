@@ -102,11 +102,9 @@ def shorten(
             forms=forms,
             seed=seed,
         )
-        return (
-            shortened
-            if out is None
-            else write_short_forms(evidence.benchmark, shortened, Path(out))
-        )
+        if out is None:
+            return shortened
+        return write_short_forms(evidence.benchmark, shortened, Path(out))
     if audit is None:
         raise UsageError(
             "no audit is named", remedy="Name the audit.json whose answers choose the items."
@@ -138,11 +136,10 @@ def from_audit(
     """Choose the items of a short form from an audit's answers, and write it to a folder."""
     with reopened(file, options, name=name) as answers:
         benchmark, audited, matrix = answers.benchmark, answers.audited, answers.matrix
-        families = (
-            read_families(options.answering.families)
-            if options.answering.families
-            else dict(audited.families)
-        )
+        if options.answering.families:
+            families = read_families(options.answering.families)
+        else:
+            families = dict(audited.families)
         check_families(families, matrix.respondents)
         source = Source(
             digest_file(file),
@@ -175,7 +172,8 @@ def from_audit(
 
 def _check_scores(audited: ReopenedAudit, short: Benchmark, matrix: ScoreMatrix) -> None:
     """Refuse a short form that scores the audit's answers differently from the full benchmark."""
-    cell, benchmark = Cell.parse(audited.audited.reference), audited.benchmark
+    cell = Cell.parse(audited.audited.reference)
+    benchmark = audited.benchmark
     if cell.judge != "rule":
         return
     ids = [item.id for item in short.original.items]
@@ -196,7 +194,8 @@ def _check_scores(audited: ReopenedAudit, short: Benchmark, matrix: ScoreMatrix)
                 location=benchmark.name,
                 remedy=_SINGLE_SCORING_REMEDY,
             ) from None
-    rescored, audited_matrix = builder.build(), matrix.take(matrix.respondents, ids)
+    rescored = builder.build()
+    audited_matrix = matrix.take(matrix.respondents, ids)
     is_equal = (
         bool(audited_matrix.respondents)
         and np.array_equal(rescored.values, audited_matrix.values, equal_nan=True)

@@ -107,7 +107,10 @@ def table(
     from hqm_tables.page import render
     from hqm_tables.table_audit import audit_table, read_table
 
-    pair = tuple(name.strip() for name in columns.split(",")) if columns else None
+    if columns:
+        pair = tuple(name.strip() for name in columns.split(","))
+    else:
+        pair = None
     if pair is not None and (len(pair) != 2 or pair[0] == pair[1]):
         raise UsageError(
             f"--columns {columns!r} does not name two columns",
@@ -159,7 +162,10 @@ def _print_audit(audit: TableAudit) -> None:
 def _contradiction(contradiction: Contradiction) -> str:
     violation = contradiction.violation
     cell = ", ".join(filter(None, (violation.row, violation.column)))
-    unless = f"; possible only if {contradiction.unless}" if contradiction.unless else ""
+    if contradiction.unless:
+        unless = f"; possible only if {contradiction.unless}"
+    else:
+        unless = ""
     return f"{violation.kind}: {cell} = {violation.printed}: {violation.reason}{unless}"
 
 
@@ -203,7 +209,9 @@ def by_column(
             f"--{name} says one value for all columns, and others",
             remedy=f"Write --{name} once for all columns, or --{name} COLUMN=VALUE for each.",
         )
-    return common_values[0] if common_values else values or None
+    if common_values:
+        return common_values[0]
+    return values or None
 
 
 def _is_file(text: str) -> bool:

@@ -168,11 +168,10 @@ def _family(family: str, estimates: Sequence[Estimate]) -> Table:
 
 
 def _estimate_remarks(estimate: Estimate) -> str:
-    remarks = (
-        [f"{estimate.status.replace('_', ' ')}: {estimate.reason}"]
-        if estimate.status != "ok"
-        else []
-    )
+    if estimate.status != "ok":
+        remarks = [f"{estimate.status.replace('_', ' ')}: {estimate.reason}"]
+    else:
+        remarks = []
     remarks += list(estimate.flags)
     for key, words in _DETAIL.items():
         value = estimate.detail.get(key)

@@ -166,9 +166,10 @@ def audit_table(
             " its own"
         )
     check_families(families, pivot.respondents)
-    by_respondent = (
-        families_of(pivot.respondents, families) if pivot.has_names else list(pivot.respondents)
-    )
+    if pivot.has_names:
+        by_respondent = families_of(pivot.respondents, families)
+    else:
+        by_respondent = list(pivot.respondents)
     make = EstimateMaker(pivot)
     if columns is not None:
         column_names: tuple[str, ...] = columns
@@ -177,7 +178,8 @@ def audit_table(
         x = np.mean(np.stack([pivot.oriented_scores(name) for name in columns]), axis=0)
     else:
         subscales = subscales_of(pivot)
-        column_names, notes = subscales.columns, [*notes, *subscales.notes]
+        column_names = subscales.columns
+        notes = [*notes, *subscales.notes]
         estimates = tuple(subscale_estimates(make, subscales, by_respondent, seed))
         x = subscales.total
     if not pivot.is_binary and not any(column.items for column in pivot.column_specs):
@@ -213,11 +215,10 @@ def describe_columns(
             n_items = items.get(column.name)
         else:  # one number for all is that of the parts, not of their mean
             n_items = None if is_summary(column) else items
-        better = (
-            direction.get(column.name, column.better)
-            if isinstance(direction, Mapping)
-            else direction or column.better
-        )
+        if isinstance(direction, Mapping):
+            better = direction.get(column.name, column.better)
+        else:
+            better = direction or column.better
         column_specs.append(replace(column, items=n_items, better=better))
     return replace(table, column_specs=tuple(column_specs))
 
@@ -225,7 +226,9 @@ def describe_columns(
 def _common_items(column_specs: Sequence[Column]) -> int | None:
     """Return the number of items if it is the same for every column."""
     sizes = {column.items for column in column_specs if not is_summary(column)}
-    return sizes.pop() if len(sizes) == 1 else None
+    if len(sizes) == 1:
+        return sizes.pop()
+    return None
 
 
 def _flags(n: int, dependence: FamilyDependence) -> tuple[Mapping[str, Any], ...]:
@@ -332,11 +335,10 @@ def _effective_size(dependence: FamilyDependence) -> tuple[float, str]:
     if dependence.families == 1:
         return 1.0, _ONE_FAMILY
     if math.isfinite(dependence.n_eff):
-        reason = (
-            f"only {dependence.n_eff:.1f} of the respondents are independent"
-            if dependence.n_eff < 3
-            else ""
-        )
+        if dependence.n_eff < 3:
+            reason = f"only {dependence.n_eff:.1f} of the respondents are independent"
+        else:
+            reason = ""
         return dependence.n_eff, reason
     return float(dependence.n), ""
 
@@ -391,7 +393,8 @@ def two_column_estimates(
         [family for family, is_scored in zip(families, scored.tolist(), strict=True) if is_scored],
     )
     n_eff, no_interval_reason = _effective_size(dependence)
-    metric, names = "score", (first.name, second.name)
+    metric = "score"
+    names = (first.name, second.name)
     items = first.items if first.items == second.items else None
     flags = ("REVERSED",) if reversed_ else ()
     n_left_out = len(scored) - int(scored.sum())
@@ -487,11 +490,10 @@ def _equivalence_test(
         reason = "some respondents are relatives, which the test takes for independent"
         return Coefficient.absent("not_applicable", reason), {"margin": margin.value}
     result = equivalence(a, b, margin.value)
-    p = (
-        Coefficient(result.p, n=len(a))
-        if result.status == "ok"
-        else Coefficient.absent(result.status, result.reason)
-    )
+    if result.status == "ok":
+        p = Coefficient(result.p, n=len(a))
+    else:
+        p = Coefficient.absent(result.status, result.reason)
     return p, {
         "margin": margin.value,
         "margin_from": "declared",
@@ -515,14 +517,17 @@ def _influence(x: Array, y: Array) -> dict[str, Any]:
 def _direction_words(column_specs: Sequence[Column]) -> str:
     """Say which direction is good, and which of it is an assumption."""
     directions = {column.better or "higher, supposed" for column in column_specs}
-    return directions.pop() if len(directions) == 1 else "by column"
+    if len(directions) == 1:
+        return directions.pop()
+    return "by column"
 
 
 def subscale_estimates(
     make: EstimateMaker, subscales: Subscales, families: Sequence[str], seed: int
 ) -> Iterable[Estimate]:
     """Estimate what columns show as subscales, or as items, of one test."""
-    table, scores = make.table, subscales.scores
+    table = make.table
+    scores = subscales.scores
     complete = np.asarray(np.isfinite(scores).all(axis=1))
     label = f"{len(subscales.columns)} columns"
     if len(subscales.columns) < 2:
@@ -550,8 +555,10 @@ def subscale_estimates(
 def _consistency_estimates(
     make: EstimateMaker, subscales: Subscales, x: Array, families: Sequence[str], seed: int
 ) -> Iterable[Estimate]:
-    label, k = f"{len(subscales.columns)} columns", len(subscales.columns)
-    total, n_left_out = x.mean(axis=1), len(subscales.scores) - len(x)
+    label = f"{len(subscales.columns)} columns"
+    k = len(subscales.columns)
+    total = x.mean(axis=1)
+    n_left_out = len(subscales.scores) - len(x)
     dependence = family_dependence(total, families)
     n_eff, no_interval_reason = _effective_size(dependence)
     shared: dict[str, Any] = {"respondents_left_out": n_left_out} if n_left_out else {}
@@ -587,11 +594,10 @@ def _consistency_estimates(
         **shared,
     )
     halves = split_half(x, stream(seed, "table.halves"))
-    mean_of_halves = (
-        Coefficient(halves.mean, n=halves.n)
-        if halves.status == "ok"
-        else Coefficient.absent(halves.status, halves.reason, halves.n)
-    )
+    if halves.status == "ok":
+        mean_of_halves = Coefficient(halves.mean, n=halves.n)
+    else:
+        mean_of_halves = Coefficient.absent(halves.status, halves.reason, halves.n)
     yield make(
         "consistency.split_half",
         label,
@@ -602,13 +608,15 @@ def _consistency_estimates(
         **shared,
     )
     pairs = [(i, j) for i in range(k) for j in range(i)]
-    values = [pearson(x[:, i], x[:, j]).value for i, j in pairs] if k <= _MAX_PAIRED else []
+    if k <= _MAX_PAIRED:
+        values = [pearson(x[:, i], x[:, j]).value for i, j in pairs]
+    else:
+        values = []
     finite_values = [v for v in values if math.isfinite(v)]
-    mean_r = (
-        Coefficient(float(np.mean(finite_values)), n=len(total))
-        if finite_values
-        else Coefficient.absent("insufficient", "there are no two columns that vary")
-    )
+    if finite_values:
+        mean_r = Coefficient(float(np.mean(finite_values)), n=len(total))
+    else:
+        mean_r = Coefficient.absent("insufficient", "there are no two columns that vary")
     matrix = {
         f"{subscales.columns[i]} ~ {subscales.columns[j]}": finite(v)
         for (i, j), v in zip(pairs, values, strict=False)
@@ -620,11 +628,10 @@ def _discrimination(make: EstimateMaker, subscales: Subscales, label: str) -> Es
     """Estimate item statistics of a table whose columns are single items."""
     study = item_analysis(subscales.scores)
     item_rest = study.item_rest[np.isfinite(study.item_rest)]
-    value = (
-        Coefficient(float(np.median(item_rest)), n=len(subscales.scores))
-        if item_rest.size
-        else Coefficient.absent("degenerate", "no item varies")
-    )
+    if item_rest.size:
+        value = Coefficient(float(np.median(item_rest)), n=len(subscales.scores))
+    else:
+        value = Coefficient.absent("degenerate", "no item varies")
     item_map = {
         "ids": list(subscales.columns),
         "difficulty": [finite(value) for value in study.difficulty.tolist()],

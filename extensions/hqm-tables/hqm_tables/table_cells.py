@@ -94,7 +94,8 @@ def parse_cell(cell: str, location: str, comma: bool = False) -> PrintedCell:
     uncertainty = ""
     match = _PLUS_MINUS.fullmatch(text)
     if match is not None:
-        text, uncertainty = strip_marks(match[1]), match[2].strip()
+        text = strip_marks(match[1])
+        uncertainty = match[2].strip()
     percent = text.endswith("%") or uncertainty.endswith("%")
     number = _THIN.sub("", text.rstrip("%").strip())
     if comma and COMMA_NUMBER.fullmatch(number):
@@ -170,11 +171,14 @@ def read_sheet(path: Path) -> Sheet:
     """
     text = read_text(path)
     if r"\begin{tabular" in text or r"\begin{longtable" in text or re.search(r"&[^\n]*\\\\", text):
-        rows, typeset = _parse_latex(text, str(path)), True
+        rows = _parse_latex(text, str(path))
+        typeset = True
     elif _is_markdown(text):
-        rows, typeset = _parse_markdown(text), True
+        rows = _parse_markdown(text)
+        typeset = True
     else:
-        rows, typeset = _parse_csv(text, str(path)), False
+        rows = _parse_csv(text, str(path))
+        typeset = False
     if typeset:
         # what pandas writes there for no number
         rows = [
@@ -215,7 +219,10 @@ def _parse_markdown(text: str) -> Rows:
         if "|" not in stripped or (_RULE.fullmatch(stripped) and "-" in stripped):
             continue
         stripped = stripped.removeprefix("|")
-        stripped = stripped.removesuffix("|") if not stripped.endswith(r"\|") else stripped
+        if not stripped.endswith(r"\|"):
+            stripped = stripped.removesuffix("|")
+        else:
+            stripped = stripped
         rows.append(
             (
                 number,
@@ -282,7 +289,8 @@ def _parse_latex(text: str, location: str) -> Rows:
     body = _SWITCHED_OFF.sub(lambda match: "\n" * match[0].count("\n"), body)
     if tables:
         remaining = _drop_arguments(body)
-        start, body = start + len(body) - len(remaining), remaining
+        start = start + len(body) - len(remaining)
+        body = remaining
     rows: Rows = []
     line = text.count("\n", 0, start) + 1
     for row in re.split(r"\\\\(?:\[[^\]]*\])?", body):
@@ -299,7 +307,8 @@ def _drop_arguments(body: str) -> str:
     body = body.lstrip()
     while body.startswith(("{", "[")):
         close = {"{": "}", "[": "]"}[body[0]]
-        depth, end = 0, len(body)
+        depth = 0
+        end = len(body)
         for i, character in enumerate(body):
             depth += (character == body[0]) - (character == close)
             if depth == 0:

@@ -120,11 +120,12 @@ class Checked:
         checks_text = "; ".join(f"{name}: {count}" for name, count in self.checks.items())
         checked_note = f" Checked: {checks_text}." if checks_text else ""
         explained = [contradiction for contradiction in self.contradictions if contradiction.unless]
-        condition_note = (
-            f" Possible only under the condition named with each: {_count_by_kind(explained)}."
-            if explained
-            else ""
-        )
+        if explained:
+            condition_note = (
+                f" Possible only under the condition named with each: {_count_by_kind(explained)}."
+            )
+        else:
+            condition_note = ""
         if self.refuted:
             counts = _count_by_kind(self.refuted)
             return f"The table contradicts itself: {counts}.{condition_note}{checked_note}"
@@ -181,11 +182,10 @@ def _identities(
     spans = [_rounding_spans(table, i, indices) for i in range(len(table.respondents))]
     contradictions: list[Contradiction] = []
     for i, row in enumerate(spans):
-        expected = (
-            f1_from(row["precision"], row["recall"])
-            if {"precision", "recall", "f1"} <= row.keys()
-            else None
-        )
+        if {"precision", "recall", "f1"} <= row.keys():
+            expected = f1_from(row["precision"], row["recall"])
+        else:
+            expected = None
         if expected is not None:
             tally.add("F1 from P and R", 1)
             contradictions += _compare_metric(
@@ -215,7 +215,8 @@ def _identities(
 def _rounding_spans(table: Published, i: int, indices: Mapping[str, int]) -> dict[str, Span]:
     row = {}
     for metric, j in indices.items():
-        column, value = table.column_specs[j], float(table.values[i, j])
+        column = table.column_specs[j]
+        value = float(table.values[i, j])
         if math.isfinite(value) and column.scale and 0 <= value <= column.scale:
             row[metric] = rounding_interval(value, column.decimals, column.scale)
     return row
@@ -293,7 +294,10 @@ def _same_question_rows(table: Published) -> list[list[int]]:
 def _question_set(table: Published, group: str, i: int) -> str:
     """Name the questions that a row was asked."""
     label = table.repeated_label
-    labels = [] if label is None else [text for j, text in enumerate(table.labels[i]) if j != label]
+    if label is None:
+        labels = []
+    else:
+        labels = [text for j, text in enumerate(table.labels[i]) if j != label]
     return " / ".join([*labels, *([group] if group else [])])
 
 
@@ -317,7 +321,10 @@ def _solve_base_rate(
         return None
     span, agreeing = common
     # without the yes ratio nobody can tell which answer precision and recall are about
-    answer = reading if any("yes" in rows[i] for i in members) else "the one that P and R are about"
+    if any("yes" in rows[i] for i in members):
+        answer = reading
+    else:
+        answer = "the one that P and R are about"
     tally.notes.append(
         f"{question_set}{': ' if question_set else ''}the right answer is {answer} to"
         f" {_span_text(span)} of the"
@@ -349,7 +356,8 @@ def _compare_metric(
     )
     if metric == "yes" and reading == "no":
         printed, expected = (Span(1 - s.high, 1 - s.low) for s in (printed, expected))
-    value, limits = float(table.values[i, j]), (expected.low * scale, expected.high * scale)
+    value = float(table.values[i, j])
+    limits = (expected.low * scale, expected.high * scale)
     middle = (limits[0] + limits[1]) / 2
     digits = column.decimals + 1
     deviation = value - middle
@@ -398,7 +406,9 @@ def _span_text(span: Span | None) -> str:
     if span is None:
         return "unknown"
     low, high = f"{span.low:.3f}", f"{span.high:.3f}"
-    return low if low == high else f"{low} to {high}"
+    if low == high:
+        return low
+    return f"{low} to {high}"
 
 
 # ----------------------------------------------------------------------
@@ -446,7 +456,10 @@ def _check_rounding(table: Published, tally: Tally) -> Iterator[Contradiction]:
         if column.scale is None or not rows:
             continue
         # a ratio such as F1 is no whole number of items
-        items = column.items if metric_of(column.name)[0] in ("", "accuracy", "yes") else None
+        if metric_of(column.name)[0] in ("", "accuracy", "yes"):
+            items = column.items
+        else:
+            items = None
         checked = check_table(
             [table.respondents[i] for i in rows],
             [column.name],

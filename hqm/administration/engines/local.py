@@ -100,7 +100,9 @@ def local_gpus(respondents: Sequence[Respondent]) -> tuple[str, ...]:
     ):
         return ()
     gpus = visible_gpus()
-    return gpus if len(gpus) > 1 else ()
+    if len(gpus) > 1:
+        return gpus
+    return ()
 
 
 def get_ready(respondents: Sequence[Respondent], *, workers: int = 0) -> None:
@@ -208,9 +210,10 @@ def shard_size(n_requests: int, count: int, *, even: bool) -> int:
     >>> shard_size(600, 2, even=True)
     75
     """
-    size = (
-        max(64, n_requests // (4 * count)) if even else max(_MIN_REQUESTS, -(-n_requests // count))
-    )
+    if even:
+        size = max(64, n_requests // (4 * count))
+    else:
+        size = max(_MIN_REQUESTS, -(-n_requests // count))
     return min(SHARD, size)
 
 

@@ -70,7 +70,12 @@ def _row(record: Mapping[str, Any], location: str) -> Row:
     )
     graded = number(evaluation.get("score"))
     right = number(evaluation.get("is_correct"))
-    score = None if metadata.get("scored") == "false" else right if graded is None else graded
+    if metadata.get("scored") == "false":
+        score = None
+    elif graded is None:
+        score = right
+    else:
+        score = graded
     epoch = metadata.get("epoch")
     return Row(
         place=location,
@@ -106,25 +111,36 @@ def _score_name(record: Mapping[str, Any]) -> str:
 
 
 def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    if isinstance(value, Mapping):
+        return value
+    return {}
 
 
 def _answer(record: Mapping[str, Any], metadata: Mapping[str, Any]) -> Response:
-    output, error = _object(record.get("output")), record.get("error")
-    text = texts(output.get("raw"))[0] if output else _last_turn(record.get("messages"))
+    output = _object(record.get("output"))
+    error = record.get("error")
+    if output:
+        text = texts(output.get("raw"))[0]
+    else:
+        text = _last_turn(record.get("messages"))
     detail = tokens_in(record.get("token_usage"))
     state = str(metadata.get("state") or "")
     if state in get_args(State):
-        reason = str(metadata.get("reason") or "") if metadata.get("scored") == "false" else ""
+        if metadata.get("scored") == "false":
+            reason = str(metadata.get("reason") or "")
+        else:
+            reason = ""
         return Response(text, _ENDED.get(state, cast(State, state)), reason, detail)
     if metadata.get("stop_reason") in ("max_tokens", "model_length"):
         return Response(text, "truncated", "", detail)
-    return (
-        Response(text, "error", str(error), detail) if error else Response(text, "ok", "", detail)
-    )
+    if error:
+        return Response(text, "error", str(error), detail)
+    return Response(text, "ok", "", detail)
 
 
 def _last_turn(messages: Any) -> str:
     """What the assistant said last, of a conversation."""
     turns = [m for m in messages or () if isinstance(m, Mapping) and m.get("role") == "assistant"]
-    return texts(turns[-1].get("content"))[0] if turns else ""
+    if turns:
+        return texts(turns[-1].get("content"))[0]
+    return ""

@@ -90,7 +90,10 @@ def _document(file: Any, archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: 
             location=str(path),
             remedy="Take the pictures out of the log (`inspect eval --no-log-images`).",
         )
-    raw = _zstandard(file, info, path) if info.compress_type == _ZSTANDARD else archive.read(info)
+    if info.compress_type == _ZSTANDARD:
+        raw = _zstandard(file, info, path)
+    else:
+        raw = archive.read(info)
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
@@ -166,7 +169,10 @@ def _totals(results: Mapping[str, Any]) -> dict[str, float]:
     for printed in results.get("scores") or ():
         metrics = printed.get("metrics") or {}
         printed_metrics = [metrics[name] for name in ("accuracy", "mean") if name in metrics]
-        value = number(printed_metrics[0].get("value")) if printed_metrics else None
+        if printed_metrics:
+            value = number(printed_metrics[0].get("value"))
+        else:
+            value = None
         if value is not None:
             totals.setdefault(str(printed.get("name") or printed.get("scorer")), value)
     return totals
@@ -226,7 +232,10 @@ def _question_and_picture(sample: Mapping[str, Any]) -> tuple[str, str]:
         return str(messages or ""), ""
     texts, pictures = [], []
     for message in messages:
-        content = message.get("content") if isinstance(message, Mapping) else None
+        if isinstance(message, Mapping):
+            content = message.get("content")
+        else:
+            content = None
         if not isinstance(message, Mapping) or message.get("role") not in (None, "user"):
             continue
         texts.append(_text(content, sample))

@@ -78,7 +78,10 @@ def read_log(file: LogFile) -> Log:
     ]
     settings = dict(results.get("configs", {}).get(task, {}).get("generation_kwargs", {}) or {})
     version = str(results.get("lmms_eval_version") or "").partition("@")[0]
-    tool = f"lmms-eval {version}" if version not in ("", "unknown") else "lmms-eval"
+    if version not in ("", "unknown"):
+        tool = f"lmms-eval {version}"
+    else:
+        tool = "lmms-eval"
     higher_is_better = results.get("higher_is_better", {}).get(task, {})
     return Log(
         path=str(path),
@@ -122,7 +125,10 @@ def _of_filters(rows: Iterable[Row]) -> tuple[Row, ...]:
 def _read_old(path: Path, document: Mapping[str, Any]) -> Log:
     """The one JSON that lmms-eval 0.3 wrote for a task."""
     arguments = document.get("args")
-    model = str(arguments.get("model_args") or "") if isinstance(arguments, Mapping) else ""
+    if isinstance(arguments, Mapping):
+        model = str(arguments.get("model_args") or "")
+    else:
+        model = ""
     respondent = _pretrained(model) or path.parent.name or path.stem
     rows = [
         row
@@ -157,7 +163,10 @@ def _results(path: Path) -> tuple[Mapping[str, Any], list[str]]:
 
 def _model(results: Mapping[str, Any]) -> str:
     config = results.get("config")
-    arguments = config.get("model_args") if isinstance(config, Mapping) else None
+    if isinstance(config, Mapping):
+        arguments = config.get("model_args")
+    else:
+        arguments = None
     return str(results.get("model_name") or "") or _pretrained(str(arguments or ""))
 
 
@@ -165,13 +174,18 @@ def _pretrained(arguments: str) -> str:
     model_match = re.search(
         r"(?:pretrained|model|model_version)['\"]?\s*[=:]\s*['\"]?([^,'\"}]+)", arguments
     )
-    return model_match[1].strip() if model_match else ""
+    if model_match:
+        return model_match[1].strip()
+    return ""
 
 
 def _rows(record: Mapping[str, Any], location: str, respondent: str, task: str) -> Iterator[Row]:
     doc = record.get("doc")
     question_fields = {**(doc if isinstance(doc, Mapping) else {}), **_of_metrics(record)}
-    replies = record["resps"] if "resps" in record else record.get("filtered_resps")
+    if "resps" in record:
+        replies = record["resps"]
+    else:
+        replies = record.get("filtered_resps")
     if _are_likelihoods(replies):
         raise AnswerError(
             "its answers are likelihoods of options, and no texts",
@@ -186,11 +200,10 @@ def _rows(record: Mapping[str, Any], location: str, respondent: str, task: str) 
         counted = isinstance(tokens, list) and run < len(tokens)
         detail = tokens_in(tokens[run]) if counted else {}
         # this tool's adapters write an empty text where the model failed
-        answer = (
-            Response(text, "ok", "", detail)
-            if text
-            else Response("", "error", "the tool recorded no answer", detail)
-        )
+        if text:
+            answer = Response(text, "ok", "", detail)
+        else:
+            answer = Response("", "error", "the tool recorded no answer", detail)
         yield Row(
             place=location,
             respondent=respondent,
@@ -240,11 +253,10 @@ def _scores(record: Mapping[str, Any]) -> tuple[dict[str, float], str]:
     Scores of a filter of lm-eval carry its name, as in the tool's own results.
     """
     filter_name = record.get("filter")
-    suffix = (
-        f",{filter_name}"
-        if isinstance(filter_name, str) and filter_name not in ("", "none")
-        else ""
-    )
+    if isinstance(filter_name, str) and filter_name not in ("", "none"):
+        suffix = f",{filter_name}"
+    else:
+        suffix = ""
     scores: dict[str, float] = {}
     read = ""
     for name, value in record.items():
@@ -257,11 +269,10 @@ def _scores(record: Mapping[str, Any]) -> tuple[dict[str, float], str]:
 
 
 def _ids(question_fields: Mapping[str, Any]) -> tuple[str, ...]:
-    composed = (
-        "_".join(str(question_fields[name]) for name in _KEY_FIELDS)
-        if all(name in question_fields for name in _KEY_FIELDS)
-        else ""
-    )
+    if all(name in question_fields for name in _KEY_FIELDS):
+        composed = "_".join(str(question_fields[name]) for name in _KEY_FIELDS)
+    else:
+        composed = ""
     single_ids = [
         str(question_fields[name])
         for name in ("question_id", "id", "index", "image_id")
@@ -276,7 +287,11 @@ def _prompt(record: Mapping[str, Any]) -> str:
     arguments = record.get("arguments")
     if isinstance(arguments, Mapping):  # lm-eval: {"gen_args_0": {"arg_0": prompt, ...}}
         first = next(iter(arguments.values()), None)
-        return str(first.get("arg_0", "")) if isinstance(first, Mapping) else ""
+        if isinstance(first, Mapping):
+            return str(first.get("arg_0", ""))
+        return ""
     while isinstance(arguments, list) and arguments:
         arguments = arguments[0]
-    return arguments if isinstance(arguments, str) else ""
+    if isinstance(arguments, str):
+        return arguments
+    return ""

@@ -31,7 +31,10 @@ def read_log(file: LogFile) -> Log:
     name_match = _NAME.match(file.path.stem)
     respondent = name_match["model"] if name_match else file.path.stem
     answers_path = file.path.with_name(f"{respondent}.json")
-    answers = read_json(answers_path) if name_match and answers_path.is_file() else {}
+    if name_match and answers_path.is_file():
+        answers = read_json(answers_path)
+    else:
+        answers = {}
     rows = []
     for question, grades in file.document.items():
         location = f"{file.path}: {question}"

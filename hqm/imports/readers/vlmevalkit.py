@@ -59,7 +59,10 @@ def _respondent_and_dataset(path: Path, dataset: str) -> tuple[str, str]:
     What the evaluation writes behind the name (`_auxmatch`, `_<judge>_result`) is left out.
     """
     stem = _JUDGE.sub("", _SCORED.sub("", path.stem))
-    folder = path.parent.parent.name if _FOLDER.match(path.parent.name) else path.parent.name
+    if _FOLDER.match(path.parent.name):
+        folder = path.parent.parent.name
+    else:
+        folder = path.parent.name
     if folder and stem.startswith(f"{folder}_"):
         return folder, dataset or stem.removeprefix(f"{folder}_")
     if dataset and stem.endswith(f"_{dataset}"):

@@ -48,16 +48,22 @@ class ItemAgreement(Outcome):
 
     @property
     def mean(self) -> float:
-        return float(np.nanmean(self.agreement)) if self.status == "ok" else math.nan
+        if self.status == "ok":
+            return float(np.nanmean(self.agreement))
+        return math.nan
 
     @property
     def worst(self) -> float:
-        return float(np.nanmin(self.agreement)) if self.status == "ok" else math.nan
+        if self.status == "ok":
+            return float(np.nanmin(self.agreement))
+        return math.nan
 
     @property
     def mean_kappa(self) -> float:
         finite_kappas = [k for k in self.kappa if not math.isnan(k)]
-        return float(np.mean(finite_kappas)) if finite_kappas else math.nan
+        if finite_kappas:
+            return float(np.mean(finite_kappas))
+        return math.nan
 
 
 def item_agreement(x: ArrayLike, y: ArrayLike) -> ItemAgreement:
@@ -270,7 +276,10 @@ def icc(
         )
     if is_constant(x.mean(axis=1)):
         is_single_score = is_constant(x.ravel())
-        reason = "all scores are the same" if is_single_score else "the respondents do not differ"
+        if is_single_score:
+            reason = "all scores are the same"
+        else:
+            reason = "the respondents do not differ"
         return _absent("degenerate", reason, n, k)
     msr, msc, mse = mean_squares(x)
     relatives = Relatives(tuple(families), n_effective).subset(complete)
@@ -490,10 +499,13 @@ def concordance(
 def _concordance_value(pair: Array) -> float:
     centred = pair - pair.mean(axis=1, keepdims=True)
     denominator = float((centred**2).mean(axis=1).sum() + (pair[0].mean() - pair[1].mean()) ** 2)
-    value = (
-        2 * float((centred[0] * centred[1]).mean()) / denominator if denominator > 0 else math.nan
-    )
-    return 1.0 if value >= 1 - 1e-15 else value
+    if denominator > 0:
+        value = 2 * float((centred[0] * centred[1]).mean()) / denominator
+    else:
+        value = math.nan
+    if value >= 1 - 1e-15:
+        return 1.0
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -686,7 +698,8 @@ def bland_altman(
             absent, math.nan, absent, absent, absent, status="insufficient", reason=reason
         )
     size = effective_size(n, n_effective)
-    difference, mean = b - a, (a + b) / 2
+    difference = b - a
+    mean = (a + b) / 2
     slope = _difference_slope(mean, difference, size, level)
     bias = float(difference.mean())
     # differences of scores carry the rounding of the scores
@@ -696,7 +709,8 @@ def bland_altman(
         centre = Coefficient(bias, n=n, level=level)
         return BlandAltman(centre, 0.0, absent, absent, slope, status="degenerate", reason=reason)
     s = float(difference.std(ddof=1))
-    low, high = bias - multiplier * s, bias + multiplier * s
+    low = bias - multiplier * s
+    high = bias + multiplier * s
     if size < 2:
         # of one family nothing is known of other families
         centre, lower, upper = (Coefficient(end, n=n, level=level) for end in (bias, low, high))
@@ -723,7 +737,8 @@ def _difference_slope(mean: Array, difference: Array, size: float, level: float)
             "degenerate", "the mean scores of the respondents do not differ", n
         )
     # least squares of the differences on the means; relatives count as the fewer they are
-    u, v = mean - mean.mean(), difference - difference.mean()
+    u = mean - mean.mean()
+    v = difference - difference.mean()
     sum_squares = float(np.dot(u, u))
     value = float(np.dot(u, v)) / sum_squares
     if size <= 2:

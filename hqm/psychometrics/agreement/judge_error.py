@@ -61,7 +61,9 @@ class JudgeAgreement(Outcome):
 
 
 def _ratio(numerator: float, denominator: float) -> float:
-    return numerator / denominator if denominator > 0 else math.nan
+    if denominator > 0:
+        return numerator / denominator
+    return math.nan
 
 
 def table_agreement(
@@ -125,7 +127,10 @@ def table_agreement(
     undefined_names = [name for name, value in shares.items() if math.isnan(value)]
     kappa, positive, negative, sensitivity, specificity = shares.values()
     status: Status = "degenerate" if math.isnan(kappa) else "ok"
-    reason = f"a single label leaves no {', no '.join(undefined_names)}" if undefined_names else ""
+    if undefined_names:
+        reason = f"a single label leaves no {', no '.join(undefined_names)}"
+    else:
+        reason = ""
     ac1 = (po - e) / (1 - e)
     return JudgeAgreement(
         a,
@@ -254,11 +259,10 @@ def judge_errors(
             labelled & ~automatic_yes & ~human_yes,
         ]
     )
-    w = (
-        labelled.astype(np.float64)
-        if weights is None
-        else np.where(labelled, equal_shape_arrays(a, weights, "respondents, items")[1], 0.0)
-    )
+    if weights is None:
+        w = labelled.astype(np.float64)
+    else:
+        w = np.where(labelled, equal_shape_arrays(a, weights, "respondents, items")[1], 0.0)
     if weights is None:
         cell_counts = cell_masks.sum(axis=2)
         pooled_counts = cell_counts.sum(axis=1)
@@ -705,7 +709,10 @@ def stage_agreement(
     decided = np.isfinite(x) & np.isfinite(y)
     if not np.isin(np.concatenate([x[decided], y[decided]]), (0, 1)).all():
         raise ValueError("decisions are 0, 1 or NaN")
-    w = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if weights is None:
+        w = np.ones(len(x))
+    else:
+        w = np.asarray(weights, dtype=np.float64)
     labels = np.arange(len(x)) if clusters is None else np.asarray(clusters)
     if w.shape != x.shape or labels.shape != x.shape:
         raise ValueError(f"weights and clusters must have the shape {x.shape}")

@@ -178,11 +178,10 @@ def fleiss_kappa(ratings: ArrayLike, *, level: float = 0.95) -> Coefficient:
     """
     counts, _ = _counts(ratings)
     n_ratings = counts.sum(axis=1).astype(np.int64)
-    sizes = (
-        np.bincount(n_ratings[n_ratings >= 2])
-        if (n_ratings >= 2).any()
-        else np.zeros(0, dtype=np.int64)
-    )
+    if (n_ratings >= 2).any():
+        sizes = np.bincount(n_ratings[n_ratings >= 2])
+    else:
+        sizes = np.zeros(0, dtype=np.int64)
     if not len(sizes):
         return Coefficient.absent("insufficient", "no unit has two ratings")
     # of numbers that are equally common, the larger one says more about a unit
@@ -772,9 +771,10 @@ def rater_replicates(
         return rows
     if bool(np.isin(x[rated], (0, 1)).all()):
         truth = dawid_skene(x).truth
-        from_posterior = (
-            np.isfinite(pooled) if pool == "dawid-skene" else np.isfinite(pooled) & ~labelled_twice
-        )
+        if pool == "dawid-skene":
+            from_posterior = np.isfinite(pooled)
+        else:
+            from_posterior = np.isfinite(pooled) & ~labelled_twice
         rows[:, from_posterior] = (
             rng.random((replicates, int(from_posterior.sum()))) < truth[from_posterior]
         )

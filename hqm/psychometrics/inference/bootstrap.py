@@ -78,7 +78,8 @@ def resampled_sums(
     n_clusters = len(tallies)
     chunk_size = max(1, min(replicates, CHUNK // n_clusters))
     starts = range(0, replicates, chunk_size)
-    total, root = tallies.sum(axis=0), _square_root(tallies)
+    total = tallies.sum(axis=0)
+    root = _square_root(tallies)
     for start, child_rng in zip(starts, rng.spawn(len(starts)), strict=True):
         size = min(chunk_size, replicates - start)
         if limit:
@@ -102,7 +103,8 @@ def leave_one_out_sums(tallies: Array) -> Array:
     >>> leave_one_out_sums(np.array([[1.0], [2.0], [3.0]])).ravel().tolist()
     [7.5, 6.0, 4.5]
     """
-    n_clusters, total = len(tallies), tallies.sum(axis=0)
+    n_clusters = len(tallies)
+    total = tallies.sum(axis=0)
     return np.asarray(n_clusters / (n_clusters - 1) * (total - tallies))
 
 

@@ -283,7 +283,9 @@ def forward_predictor(items: LabelledItems, level: IntArray) -> Callable[[IntArr
     of its kind.
     """
     kind_level = np.unique(items.kind * (int(level.max()) + 1) + level, return_inverse=True)[1]
-    levels, count, kinds = int(kind_level.max()) + 1, len(items.labels), items.table()
+    levels = int(kind_level.max()) + 1
+    count = len(items.labels)
+    kinds = items.table()
     kind_of = np.zeros(levels, dtype=np.int64)
     kind_of[kind_level] = items.kind
     fallback = 1e-6 * kinds[kind_of] / kinds.max()
@@ -306,7 +308,8 @@ def naive_bayes_predictor(items: LabelledItems, level: IntArray) -> Callable[[In
     Naive Bayes: label = argmax_k log n(kind, k) + log p(level | k); a level that the earlier blocks
     lack says nothing.
     """
-    levels, count = int(level.max()) + 1, len(items.labels)
+    levels = int(level.max()) + 1
+    count = len(items.labels)
     prior = np.log(items.table() + 0.5)[items.kind]
 
     def predict(block: IntArray) -> Array:

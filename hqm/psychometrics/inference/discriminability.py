@@ -103,7 +103,9 @@ def holm_tests(pairs: int, n_distinct: int) -> float:
     >>> holm_tests(45, 0), holm_tests(45, 45)
     (45.0, 1.0)
     """
-    return 1 + (pairs - 1) * (1 - n_distinct / pairs) if pairs else 1.0
+    if pairs:
+        return 1 + (pairs - 1) * (1 - n_distinct / pairs)
+    return 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +169,10 @@ def saturation(
     """
     x = float_array(scores, "respondents, items")
     scored = np.isfinite(x)
-    x, scored = x[scored.any(axis=1)], scored[scored.any(axis=1)]
-    x, scored = x[:, scored.any(axis=0)], scored[:, scored.any(axis=0)]
+    x = x[scored.any(axis=1)]
+    scored = scored[scored.any(axis=1)]
+    x = x[:, scored.any(axis=0)]
+    scored = scored[:, scored.any(axis=0)]
     m, n = x.shape
     if m < 2 or n < 2:
         return Saturation.absent(
@@ -185,11 +189,14 @@ def saturation(
     )
     margin = 2 * np.sqrt(variance / count) + 1e-12
     item = filled.sum(axis=0) / scored.sum(axis=0)
-    ceiling, floor = float((1 - mean <= margin).mean()), float((mean <= margin).mean())
-    easy, hard = float((item >= 0.95 - 1e-12).mean()), float((item <= 0.05 + 1e-12).mean())
+    ceiling = float((1 - mean <= margin).mean())
+    floor = float((mean <= margin).mean())
+    easy = float((item >= 0.95 - 1e-12).mean())
+    hard = float((item <= 0.05 + 1e-12).mean())
     flags: tuple[str, ...] = ("CEILING",) if ceiling > 0.15 or easy > 0.5 else ()
     flags += ("FLOOR",) if floor > 0.15 or hard > 0.5 else ()
-    solved_by_all, solved_by_none = float((item >= 1 - 1e-12).mean()), float((item <= 1e-12).mean())
+    solved_by_all = float((item >= 1 - 1e-12).mean())
+    solved_by_none = float((item <= 1e-12).mean())
     return Saturation(
         1 - float(mean.max()), ceiling, floor, solved_by_all, solved_by_none, easy, hard, flags
     )
@@ -363,7 +370,8 @@ def conditional_errors(
     """
     x = float_array(scores, "respondents, items")
     scored = np.isfinite(x)
-    x, scored = x[:, scored.any(axis=0)], scored[:, scored.any(axis=0)]
+    x = x[:, scored.any(axis=0)]
+    scored = scored[:, scored.any(axis=0)]
     m, n = x.shape
     if m < 3 or n < 10:
         return ConditionalErrors.absent(
@@ -388,7 +396,8 @@ def conditional_errors(
     # items that as many answered right are equally difficult: there are few difficulties
     difficulty, items = np.unique(rasch_residuals(x).difficulty, return_counts=True)
     p = expit(np.linspace(difficulty.min() - 15, difficulty.max() + 15, 3001)[:, None] - difficulty)
-    expected, errors = p @ items / n, np.sqrt((p * (1 - p)) @ items) / n
+    expected = p @ items / n
+    errors = np.sqrt((p * (1 - p)) @ items) / n
     grid = np.asarray(points, dtype=np.float64)
     top = float(expected[1 - expected <= _DETECTABLE_ERRORS * errors][0])
     bottom = float(expected[expected <= _DETECTABLE_ERRORS * errors][-1])

@@ -103,7 +103,8 @@ def rank_sum_p(selected: BoolArray, values: npt.ArrayLike) -> Array:
     if x.shape[1] == 0:
         return np.zeros(0)
     ranks = np.where(finite, average_ranks(np.where(finite, x, np.inf), axis=0), 0.0)
-    n, k = finite.sum(axis=0), (selected & finite).sum(axis=0)
+    n = finite.sum(axis=0)
+    k = (selected & finite).sum(axis=0)
     total = np.ceil(np.where(selected, ranks, 0.0).sum(axis=0) - 1e-9).astype(np.int64)
     p = np.full(x.shape[1], np.nan)
     for size in np.unique(n):

@@ -79,7 +79,8 @@ def too_few_families(families: Sequence[str]) -> str:
     >>> too_few_families(["a", "a", "b", "c"]), too_few_families(["a", "b", "c"])
     ('4 respondents are of 3 families: an interval over other respondents needs 5', '')
     """
-    n_respondents, n_families = len(families), len(set(families))
+    n_respondents = len(families)
+    n_families = len(set(families))
     if n_families == n_respondents or n_families >= MIN_FAMILIES:
         return ""
     if n_families == 1:
@@ -179,13 +180,15 @@ def family_dependence(
     >>> round(result.icc.value, 3), round(result.n_eff, 2)
     (0.999, 3.0)
     """
-    x, labels = np.asarray(scores, dtype=np.float64), np.asarray(families)
+    x = np.asarray(scores, dtype=np.float64)
+    labels = np.asarray(families)
     if x.ndim != 1 or labels.shape != x.shape:
         raise ValueError(
             f"one family label a score is needed, got shapes {x.shape} and {labels.shape}"
         )
     finite = np.isfinite(x)
-    x, labels = x[finite], labels[finite]
+    x = x[finite]
+    labels = labels[finite]
     names, member = np.unique(labels, return_inverse=True)
     m, f = len(x), len(names)
 
@@ -205,7 +208,8 @@ def family_dependence(
     mean_family_size = float((size**2).sum()) / m
     n0 = (m - mean_family_size) / (f - 1)
     ssb, ssw = (float(square[0]) for square in _sums_of_squares(x[None], member, size))
-    msb, msw = ssb / (f - 1), ssw / (m - f)
+    msb = ssb / (f - 1)
+    msw = ssw / (m - f)
     value = (msb - msw) / (msb + (n0 - 1) * msw)
     low = high = 1.0
     if msw > 1e-14 * msb:
@@ -266,9 +270,10 @@ class Relatives:
         """
         if len(self.families) not in (0, count):
             raise ValueError(f"one family label a respondent is needed, got {len(self.families)}")
-        labels = (
-            np.asarray(self.families) if self.families else np.arange(count) % MAX_JACKKNIFE_UNITS
-        )
+        if self.families:
+            labels = np.asarray(self.families)
+        else:
+            labels = np.arange(count) % MAX_JACKKNIFE_UNITS
         return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
 
     @classmethod
@@ -408,7 +413,8 @@ def add_jackknife_bound(
     """`add_lower_bound` from the (units,) leave-one-out coefficients and score variances."""
     # the bound stands with its upper end open: nothing is said about how much higher it may be
     unbounded = replace(coefficient, low=math.nan, high=math.nan)
-    count, size = coefficient.n, relatives.size(coefficient.n)
+    count = coefficient.n
+    size = relatives.size(coefficient.n)
     if coefficient.status != "ok" or too_few_respondents(count, relatives.families) or size < 2:
         return unbounded
     if coefficient.value >= 1 or not (np.isfinite(replicates).all() and (replicates < 1).all()):
@@ -430,7 +436,10 @@ def add_jackknife_bound(
     df = (len(replicates) if relatives.families else min(size, len(replicates))) - 1
     log_half_width = float(stdtrit(df, coefficient.level)) * math.sqrt(squared_error)
     low = 1 - (1 - coefficient.value) * math.exp(min(log_half_width, 700.0))
-    units = "families" if relatives.families and len(replicates) < count else "respondents"
+    if relatives.families and len(replicates) < count:
+        units = "families"
+    else:
+        units = "respondents"
     method = f"{units} left out, log(1 - r), one-sided"
     if size < count:
         method += f", n_eff {size:.4g}"
@@ -636,9 +645,15 @@ def leave_one_out(
         )
     change = np.where(finite, np.abs(replicates - value), -1.0)
     strongest = int(np.argmax(change))
-    farthest = _farthest(np.atleast_2d(x)) if x.size else FarRespondents((), 1.0)
+    if x.size:
+        farthest = _farthest(np.atleast_2d(x))
+    else:
+        farthest = FarRespondents((), 1.0)
     far = farthest.respondents
-    without_far = float(statistic(np.delete(respondents, far))) if far else math.nan
+    if far:
+        without_far = float(statistic(np.delete(respondents, far)))
+    else:
+        without_far = math.nan
     # a comparison with NaN is false: a coefficient that is undefined without them rests on them
     rests_on_far = bool(far) and not abs(without_far - value) <= MAX_CHANGE
     return Influence(
@@ -728,7 +743,8 @@ def range_restriction(scores: ArrayLike, *, higher_is_better: bool = True) -> Ra
             math.nan, math.nan, math.nan, len(x), n_top, status="insufficient", reason=reason
         )
     best = x[-n_top:] if higher_is_better else x[:n_top]
-    sd, sd_top = float(x.std(ddof=1)), float(best.std(ddof=1))
+    sd = float(x.std(ddof=1))
+    sd_top = float(best.std(ddof=1))
     if is_constant(best):
         reason = "the top has one score"
         return RangeRestriction(

@@ -140,7 +140,8 @@ class PairwiseDifferences(Outcome):
     def neighbour_pairs(self) -> tuple[NeighbourPair, ...]:
         """Return each respondent with the next in rank, from the first rank on."""
         sign = 1.0 if self.higher_is_better else -1.0
-        order, p = self.order, np.array(self.p, dtype=np.float64)
+        order = self.order
+        p = np.array(self.p, dtype=np.float64)
         is_alike = p > 1 - self.level
         pairs = []
         for k, (a, b) in enumerate(pairwise(order)):
@@ -238,7 +239,8 @@ def paired_differences(
     x = float_array(scores, "respondents, items")
     label = cluster_labels(clusters, x.shape[1])
     answered = np.isfinite(x).any(axis=0)
-    x, label = x[:, answered], label[answered]
+    x = x[:, answered]
+    label = label[answered]
     scored = np.isfinite(x)
     n_labels = len(np.unique(label))
     if len(x) < 2 or n_labels < 2:
@@ -513,7 +515,9 @@ class RankContrast:
         """What the tests show: a difference, else equality within the margin, else neither."""
         if self.adjusted <= 1 - self.level:
             return "differ"
-        return "equal" if self.equal_adjusted <= 1 - self.level else "not_known"
+        if self.equal_adjusted <= 1 - self.level:
+            return "equal"
+        return "not_known"
 
 
 def adjust_by_rank(p: Sequence[float]) -> Array:
@@ -615,7 +619,10 @@ def _equality_p(pair: NeighbourPair, margin: float, width: float | None) -> floa
     """Return the p-value of two one-sided tests, for as many pairs as there could be."""
     if pair.clusters < 2:
         return math.nan
-    floor = 0.0 if width is None else margin * max(0.0, width - margin) / pair.clusters
+    if width is None:
+        floor = 0.0
+    else:
+        floor = margin * max(0.0, width - margin) / pair.clusters
     error = math.sqrt(max(pair.se**2, floor))
     if not error > 0:
         return math.nan

@@ -244,11 +244,10 @@ def jackknife_interval(
 def _wilson_interval(
     proportion: float, standard_error: float, n_clusters: int, z: float
 ) -> tuple[float, float]:
-    n = (
-        proportion * (1 - proportion) / standard_error**2
-        if standard_error > 0 and 0 < proportion < 1
-        else float(n_clusters)
-    )
+    if standard_error > 0 and 0 < proportion < 1:
+        n = proportion * (1 - proportion) / standard_error**2
+    else:
+        n = float(n_clusters)
     centre = (proportion + z * z / (2 * n)) / (1 + z * z / n)
     half_width = (
         z * math.sqrt(proportion * (1 - proportion) / n + z * z / (4 * n * n)) / (1 + z * z / n)

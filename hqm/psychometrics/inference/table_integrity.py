@@ -141,7 +141,9 @@ def grim(mean: Number, n: int, *, decimals: int | None = None, scale: Number = 1
 
 def _digits(value: Decimal) -> int:
     exponent = value.as_tuple().exponent
-    return max(0, -exponent) if isinstance(exponent, int) else 0
+    if isinstance(exponent, int):
+        return max(0, -exponent)
+    return 0
 
 
 def check_table(
@@ -288,7 +290,9 @@ def _monotone_range(formula: Callable[..., float], spans: Sequence[Span]) -> Spa
     """Return the range of a formula monotone in each argument; None where it does not exist."""
     ends = itertools.product(*((span.low, span.high) for span in spans))
     values = [value for corner in ends if math.isfinite(value := formula(*corner))]
-    return Span(min(values), max(values)) if len(values) == 2 ** len(spans) else None
+    if len(values) == 2 ** len(spans):
+        return Span(min(values), max(values))
+    return None
 
 
 def f1_from(precision: Span, recall: Span) -> Span | None:
@@ -340,7 +344,9 @@ def base_from_accuracy(accuracy: Span, precision: Span, recall: Span) -> Span | 
 
     def base(a: float, p: float, r: float) -> float:
         denominator = 1 + r / p - 2 * r if p > 0 else 0.0
-        return (1 - a) / denominator if denominator > 1e-9 else math.nan
+        if denominator > 1e-9:
+            return (1 - a) / denominator
+        return math.nan
 
     return _monotone_range(base, (accuracy, precision, recall))
 

@@ -257,8 +257,12 @@ def _check_length(name: str, column: Sequence[Hashable] | None, count: int) -> N
 def _type_state(n: int, n_missing: int, is_claimed: bool) -> State:
     """The state of a type with `n` items that needs `n_missing` more."""
     if n:
-        return "labelled, not measurable" if n_missing else "measurable"
-    return "claimed, no evidence" if is_claimed else "absent"
+        if n_missing:
+            return "labelled, not measurable"
+        return "measurable"
+    if is_claimed:
+        return "claimed, no evidence"
+    return "absent"
 
 
 def _count_distinct(column: Sequence[Hashable] | None, members: Sequence[int]) -> int:
@@ -281,7 +285,9 @@ def normalised_wording(text: str) -> str:
 def _type_set(label: str | Collection[str] | None) -> frozenset[str]:
     if label is None:
         return frozenset()
-    return frozenset([label]) if isinstance(label, str) else frozenset(label)
+    if isinstance(label, str):
+        return frozenset([label])
+    return frozenset(label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,9 +315,10 @@ def cluster_standard_error(
     q = np.asarray(contributions, dtype=np.float64)
     total = float(q.sum())
     value = total if squared is None else squared
-    relative_error = (
-        float(q.std(ddof=1)) * math.sqrt(len(q)) / total if len(q) > 1 and total > 0 else 0.0
-    )
+    if len(q) > 1 and total > 0:
+        relative_error = float(q.std(ddof=1)) * math.sqrt(len(q)) / total
+    else:
+        relative_error = 0.0
     return StandardError(
         math.sqrt(value), math.sqrt(value * math.exp(normal_quantile(0.9) * relative_error)), method
     )
@@ -344,12 +351,16 @@ def _type_error(
         )
 
     n = image_sums(scored.astype(np.float64))
-    n_scored, clusters = n.sum(axis=1), (n > 0).sum(axis=1)
+    n_scored = n.sum(axis=1)
+    clusters = (n > 0).sum(axis=1)
     usable = clusters >= MIN_CLUSTERS
     if not usable.any():
         return largest_error
-    tally, n = image_sums(np.where(scored, type_scores, 0.0))[usable], n[usable]
-    n_scored, clusters, total = n_scored[usable], clusters[usable], tally.sum(axis=1)
+    tally = image_sums(np.where(scored, type_scores, 0.0))[usable]
+    n = n[usable]
+    n_scored = n_scored[usable]
+    clusters = clusters[usable]
+    total = tally.sum(axis=1)
 
     # a mean is a ratio of sums over pictures; each picture's deviation from it is squared
     weight = clusters / (clusters - 1) / n_scored**2
@@ -382,7 +393,10 @@ def _indices(rows: Sequence[TypeCoverage], count: int) -> tuple[Coefficient, Coe
         return absent, absent
     p = np.array([row.items / n for row in rows])
     entropy = float(-(p[p > 0] * np.log(p[p > 0])).sum())
-    evenness = Coefficient(entropy / math.log(len(p)), n=n) if len(p) > 1 else None
+    if len(p) > 1:
+        evenness = Coefficient(entropy / math.log(len(p)), n=n)
+    else:
+        evenness = None
     return (
         evenness or Coefficient.absent("degenerate", "one type cannot be uneven", n),
         Coefficient(math.exp(entropy), n=n),
@@ -459,7 +473,8 @@ def prmse(covariance: ArrayLike, reliability: ArrayLike) -> tuple[tuple[float, f
         raise ValueError(
             f"a square covariance and one reliability each are needed, got {c.shape}, {rel.shape}"
         )
-    variance, total = np.diag(c), float(c.sum())
+    variance = np.diag(c)
+    total = float(c.sum())
     true_variance = variance * rel
     true_covariance = c.sum(axis=1) - variance * (1 - rel)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -523,7 +538,10 @@ def subscore_value(
             f" {len(labels)}"
         )
     names = list(dict.fromkeys(labels))
-    usable = np.isfinite(x).all(axis=0) if len(x) else np.zeros(x.shape[1], dtype=bool)
+    if len(x):
+        usable = np.isfinite(x).all(axis=0)
+    else:
+        usable = np.zeros(x.shape[1], dtype=bool)
     members = []
     for name in names:
         has_type = np.array([label == name for label in labels], dtype=bool)
@@ -584,7 +602,8 @@ def subscore_value(
         low = high = math.nan
         if np.isfinite(gain_replicates).all():
             half_width = z * jackknife_standard_error(gain_replicates)
-            low, high = value - half_width, value + half_width
+            low = value - half_width
+            high = value + half_width
         gain = Coefficient(value, low, high, n, level, "jackknife over respondents")
         subscores.append(
             Subscore(str(name), len(members[i]), by_sub, by_total, gain, value > 0, low > 0)

@@ -82,7 +82,10 @@ def surface_levels(question_texts: Questions | None, ids: Sequence[Hashable] | N
     if ids is not None:
         digit_runs = [re.findall(r"\d+", str(name)) for name in ids]
         number = np.array([int(d[-1][:15]) if d else -1 for d in digit_runs])
-        tenths = np.unique(np.quantile(number, np.linspace(0.1, 0.9, 9))) if digit_runs else number
+        if digit_runs:
+            tenths = np.unique(np.quantile(number, np.linspace(0.1, 0.9, 9)))
+        else:
+            tenths = number
         cues["letters of the id"] = _numbered([re.sub(r"\d+", "", str(name)) for name in ids])
         cues["tenth of the number"] = _numbered(np.searchsorted(tenths, number, "right").tolist())
         cues["odd or even number"] = _numbered([int(d[-1]) % 2 if d else None for d in digit_runs])
@@ -181,7 +184,9 @@ def number_in(text: str) -> float | None:
     if folded in _NUMBERS:
         return _NUMBERS[folded]
     match = _NUMBER.match(folded.lstrip("$€£ "))
-    return float(match.group().replace(",", "")) if match else None
+    if match:
+        return float(match.group().replace(",", ""))
+    return None
 
 
 def ranks(values: Sequence[float]) -> list[tuple[int, int]]:

@@ -272,7 +272,10 @@ def _levels(
         ]
     levels: Levels = {}
     for cue_names, rows in ((OPTION_CUES, option_rows), (ANSWER_CUES, answer_rows)):
-        columns = list(zip(*rows, strict=True)) if rows else [()] * len(cue_names)
+        if rows:
+            columns = list(zip(*rows, strict=True))
+        else:
+            columns = [()] * len(cue_names)
         for name, column in zip(cue_names, columns, strict=True):
             number, distinct = factorize(column)
             silent = np.array([level is None for level in column], dtype=bool)

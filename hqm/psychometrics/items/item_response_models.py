@@ -44,17 +44,22 @@ def fit(scores: Array, counts: Array) -> Parameters:
     x = np.where(scored, scores, 0.0)
     weight = scored.astype(np.float64)
     rate = counts @ x / (counts @ weight)
-    a, d = 1.0, np.log(rate / (1 - rate))
+    a = 1.0
+    d = np.log(rate / (1 - rate))
     theta = np.linspace(-6, 6, max(61, math.ceil(11 * math.sqrt(x.shape[1]))))
     log_prior = -0.5 * theta**2 - np.log(np.exp(-0.5 * theta**2).sum())
     full = bool(scored.all())
-    max_change, iterations = math.inf, 0
+    max_change = math.inf
+    iterations = 0
     while iterations < MAX_ITERATIONS and max_change >= TOLERANCE:
         iterations += 1
         # E step: expected answers and passes at each point of the grid (Bock and Aitkin 1981)
         post, _ = _posterior(x, weight, a, d, theta, log_prior, full)
         mass = post * counts[:, None]
-        expected_answers = mass.sum(axis=0)[:, None] if full else mass.T @ weight
+        if full:
+            expected_answers = mass.sum(axis=0)[:, None]
+        else:
+            expected_answers = mass.T @ weight
         new_a, new_d = _maximise(a, d, theta, expected_answers, mass.T @ x)
         mean = float((mass * theta).sum() / counts.sum())
         spread = math.sqrt(float((mass * (theta - mean) ** 2).sum() / counts.sum()))
@@ -105,14 +110,18 @@ def _maximise(
         p = _pass(theta, a, d)
         residual = expected_answers * p
         np.subtract(expected_passes, residual, out=residual)
-        g_a, g_d = float((theta @ residual).sum()), residual.sum(axis=0)
+        g_a = float((theta @ residual).sum())
+        g_d = residual.sum(axis=0)
         w = np.multiply(expected_answers, p, out=residual)
         w *= np.subtract(1, p, out=p)
-        i_aa, i_ad, i_dd = float(((theta * theta) @ w).sum()), theta @ w, w.sum(axis=0)
+        i_aa = float(((theta * theta) @ w).sum())
+        i_ad = theta @ w
+        i_dd = w.sum(axis=0)
         schur = i_aa - float((i_ad**2 / i_dd).sum())
         step_a = float(np.clip((g_a - float((i_ad * g_d / i_dd).sum())) / schur, -0.5, 0.5))
         step_d = np.clip((g_d - i_ad * step_a) / i_dd, -1, 1)
-        a, d = max(a + step_a, 1e-4), d + step_d
+        a = max(a + step_a, 1e-4)
+        d = d + step_d
     return a, d
 
 
@@ -208,7 +217,8 @@ def item_response(scores: ArrayLike, *, n_eff: float | None = None) -> ItemRespo
     scored = np.isfinite(x)
     if not np.isin(x[scored], (0, 1)).all():
         return absent("not_applicable", "the item scores are not 0 or 1")
-    n_passed, n_scored = np.where(scored, x, 0).sum(axis=0), scored.sum(axis=0)
+    n_passed = np.where(scored, x, 0).sum(axis=0)
+    n_scored = scored.sum(axis=0)
     varying = np.flatnonzero((n_passed > 0) & (n_passed < n_scored))
     if len(varying) < 3:
         return absent("degenerate", f"a scale needs 3 items that vary, there are {len(varying)}")
@@ -322,11 +332,9 @@ def rasch(scores: ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None)
     bounded = np.isfinite(b)
     centre = float(b[bounded].mean())
     scored = np.isfinite(x) & bounded
-    filled, weight, difficulty_of = (
-        np.where(scored, x, 0.0),
-        scored.astype(np.float64),
-        np.where(bounded, b - centre, 0.0),
-    )
+    filled = np.where(scored, x, 0.0)
+    weight = scored.astype(np.float64)
+    difficulty_of = np.where(bounded, b - centre, 0.0)
     theta, information = _weighted_likelihood(filled, weight, difficulty_of)
     answered = scored.any(axis=1)
     p = 1 / (1 + np.exp(-(theta[:, None] - difficulty_of)))
@@ -335,7 +343,8 @@ def rasch(scores: ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None)
     n = np.maximum(weight.sum(axis=0), 1)
     ratio = np.divide(squared, w, out=np.zeros_like(w), where=w > 0)
     total = np.maximum(w.sum(axis=0), 1e-100)
-    outfit, infit = ratio.sum(axis=0) / n, squared.sum(axis=0) / total
+    outfit = ratio.sum(axis=0) / n
+    infit = squared.sum(axis=0) / total
     # Wright and Masters (1982), ch. 5: variances of the mean squares, from the fourth moments
     fourth = w * (1 - 3 * p * (1 - p))
     outfit_variance = (
@@ -351,9 +360,10 @@ def rasch(scores: ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None)
     error = 1 / np.sqrt(np.where(answered, information, np.nan))
     theta = np.where(answered, theta, np.nan)
     ability_variance = float(np.nanvar(theta, ddof=1))
-    separation = (
-        1 - float(np.nanmean(error**2)) / ability_variance if ability_variance > 0 else math.nan
-    )
+    if ability_variance > 0:
+        separation = 1 - float(np.nanmean(error**2)) / ability_variance
+    else:
+        separation = math.nan
     return Rasch(
         tuple(difficulty),
         tuple(infit),

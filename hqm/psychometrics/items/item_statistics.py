@@ -77,7 +77,8 @@ def correlate_with_rest(x: Array, rest_scores: Array) -> tuple[Array, IntArray]:
         return np.where(paired, filled - filled.sum(axis=0) / size, 0.0)
 
     a, b = centred(x), centred(rest_scores)
-    va, vb = (a * a).sum(axis=0), (b * b).sum(axis=0)
+    va = (a * a).sum(axis=0)
+    vb = (b * b).sum(axis=0)
     defined = (va > 1e-12) & (vb > 1e-15) & (n >= 3)
     r = np.full(x.shape[1], np.nan)
     r[defined] = np.clip((a * b).sum(axis=0)[defined] / np.sqrt(va[defined] * vb[defined]), -1, 1)
@@ -149,9 +150,13 @@ def item_analysis(
             q=empty,
             n=empty.astype(np.int64),
         )
-    rest_scores, scored = mean_of_other_items(x), np.isfinite(x)
+    rest_scores = mean_of_other_items(x)
+    scored = np.isfinite(x)
     r, n = correlate_with_rest(x, rest_scores)
-    size = float(respondents) if n_eff is None else min(float(respondents), n_eff)
+    if n_eff is None:
+        size = float(respondents)
+    else:
+        size = min(float(respondents), n_eff)
     q = benjamini_hochberg(_two_sided(r, n * size / respondents))
     rank_test_agrees = _reversed_q(x, rest_scores, r, n_eff) < alpha
     # a row for each item, side by side in memory: the same sums as item by item, in one call
@@ -261,7 +266,8 @@ def label_error_candidates(
             "insufficient",
             f"wrong keys need 5 respondents and 3 items, there are {respondents} and {count}",
         )
-    rest_scores, names = mean_of_other_items(x), np.array([hash(group) for group in groups or ()])
+    rest_scores = mean_of_other_items(x)
+    names = np.array([hash(group) for group in groups or ()])
     for name, size in zip(*np.unique(names, return_counts=True), strict=True):
         if size >= _MIN_GROUP_ITEMS:
             rest_scores[:, names == name] = mean_of_other_items(x[:, names == name])
@@ -271,7 +277,8 @@ def label_error_candidates(
     candidates = []
     for i in np.flatnonzero(q < alpha):
         scored = np.isfinite(x[:, i])
-        item_scores, rest_of_item = x[scored, i], rest_scores[scored, i]
+        item_scores = x[scored, i]
+        rest_of_item = rest_scores[scored, i]
         if (
             has_binary_scores
             or _permutation_p(item_scores, rest_of_item, permutations, rng) < alpha

@@ -271,13 +271,12 @@ def _gain(
     """
     difference = hits[selected] - base[selected]
     value, standard_error = clustered_gain(difference - granted[selected], cluster[selected])
-    t = (
-        value / standard_error
-        if standard_error > 0
-        else math.copysign(1e6, value)
-        if value
-        else 0.0
-    )
+    if standard_error > 0:
+        t = value / standard_error
+    elif value:
+        t = math.copysign(1e6, value)
+    else:
+        t = 0.0
     return (
         float(hits[selected].mean()),
         float(base[selected].mean()),
@@ -496,12 +495,18 @@ def leakage_cues(
 
     if reason := sample_size_problem(items):
         return empty_leakage("insufficient", reason)
-    chance = candidates.chance.min() if candidates is not None and not candidates.is_shared else 1.0
+    if candidates is not None and not candidates.is_shared:
+        chance = candidates.chance.min()
+    else:
+        chance = 1.0
     if len(constant) == len(items.kinds) and chance == 1:
         return empty_leakage(
             "not_informative", "every type has one label only: the type alone gives it"
         )
-    question_texts = Questions.parse(questions) if questions is not None else None
+    if questions is not None:
+        question_texts = Questions.parse(questions)
+    else:
+        question_texts = None
     surface = surface_levels(question_texts, ids)
     trials: list[Trial] = []
     for number, view in enumerate(views(items, parts)):
@@ -514,7 +519,10 @@ def leakage_cues(
     clearest = {s.cue: s for s in sorted(strata, key=_clearness, reverse=True) if s.status == "ok"}
     cues = [Cue(name, stratum, levels_by_cue[name]) for name, stratum in clearest.items()]
     cues.sort(key=lambda cue: _clearness(cue.strongest))
-    phrases = _giveaways(question_texts, items, table) if question_texts is not None else ()
+    if question_texts is not None:
+        phrases = _giveaways(question_texts, items, table)
+    else:
+        phrases = ()
     return Leakage(tuple(cues), phrases, constant, strata)
 
 
@@ -622,7 +630,10 @@ def _cross_with_answers(levels: Levels, candidates: Candidates) -> Levels:
 
 def _split_view(view: View) -> tuple[View, View]:
     """Return the view of all types together, and that of each type alone."""
-    joint = [s for s in view.strata if not s[0] and not s[1]] if len(view.items.kinds) > 1 else []
+    if len(view.items.kinds) > 1:
+        joint = [s for s in view.strata if not s[0] and not s[1]]
+    else:
+        joint = []
     return View(view.items, tuple(joint)), View(view.items, view.strata[len(joint) :])
 
 
@@ -648,7 +659,8 @@ def _giveaways(
     # a phrase of few items cannot reach the purity beyond chance
     n_items = np.bincount(phrase[entry], minlength=len(names))
     is_frequent = n_items[phrase[entry]] >= MIN_ITEMS
-    entry, item_index = entry[is_frequent], item_index[is_frequent]
+    entry = entry[is_frequent]
+    item_index = item_index[is_frequent]
     code = phrase[entry]
     kind = items.kind[varying][item_index]
     label = items.label[varying][item_index]

@@ -131,7 +131,10 @@ def reversed_items(
             f"a reading list needs 5 respondents and 20 items, there are {respondents} and {count}",
             items=(),
         )
-    size = float(respondents) if n_eff is None else min(float(respondents), n_eff)
+    if n_eff is None:
+        size = float(respondents)
+    else:
+        size = min(float(respondents), n_eff)
     study, odds, chance, discriminations = _purified(x, _group_numbers(groups, count), size)
     if not np.isfinite(study.r).any():
         return ReadingList.absent("degenerate", "no item varies", items=())
@@ -140,7 +143,10 @@ def reversed_items(
     planted = max(1, round(share * count))
     power, power_named = _planted_power(study, odds, chance, discriminations, planted, alpha, rng)
     n_named = count_named(chance[order], alpha)
-    doubt = _doubt_reason(size, evidence) if chance.sum() >= 1 or n_named else ""
+    if chance.sum() >= 1 or n_named:
+        doubt = _doubt_reason(size, evidence)
+    else:
+        doubt = ""
     if size < MIN_RESPONDENTS:
         doubt = doubt or _doubt_reason(size, evidence)
         power_named = 0.0
@@ -175,7 +181,10 @@ def _doubt_reason(size: float, evidence: float) -> str:
 def _row(x: Array, item: int, r: Array, chance: Array, ablest: IntArray) -> ItemToRead:
     """Return an item of the list, with the respondents below its mean, the ablest first."""
     scores = x[:, item]
-    mean = float(scores[np.isfinite(scores)].mean()) if np.isfinite(scores).any() else math.nan
+    if np.isfinite(scores).any():
+        mean = float(scores[np.isfinite(scores)].mean())
+    else:
+        mean = math.nan
     fails = tuple(int(m) for m in ablest if scores[m] < mean)
     return ItemToRead(item, float(r[item]), fails, float(chance[item]))
 

@@ -456,7 +456,10 @@ def _comparisons(
     part_names = [str(name) for name in dict.fromkeys(sections.tolist())]
     untyped = kinds == ""
     for part_name in ["", *part_names] if len(part_names) > 1 else [""]:
-        part_members = (sections == part_name) if part_name else np.ones(len(kinds), dtype=bool)
+        if part_name:
+            part_members = sections == part_name
+        else:
+            part_members = np.ones(len(kinds), dtype=bool)
         for name in names:
             members = (kinds == name) & part_members
             if name and len(np.unique(items.label[members])) < 2:

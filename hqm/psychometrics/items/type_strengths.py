@@ -91,7 +91,9 @@ def out_of_range_reason(scores: Array) -> str:
     """Return why a Rasch model does not fit these scores; empty where it may."""
     finite_scores = scores[np.isfinite(scores)]
     out_of_range = finite_scores.size and (finite_scores.min() < 0 or finite_scores.max() > 1)
-    return "scores lie outside 0 to 1" if out_of_range else ""
+    if out_of_range:
+        return "scores lie outside 0 to 1"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -524,7 +526,9 @@ def _purified(
         if not tested or (flagged == ~is_anchor).all() or flagged.all():
             break
         is_anchor = ~flagged
-    return rows if tested else [replace(row, p=math.nan) for row in rows]
+    if tested:
+        return rows
+    return [replace(row, p=math.nan) for row in rows]
 
 
 def _favour(

@@ -390,7 +390,10 @@ def reading_list(
     faults = float(chance.sum())
     n_named = count_named(chance[order], alpha)
     common_failure = _common_failure_z(x, hits, blocks, model, order, faults)
-    doubt = _doubt_reason(odds, kinds, faults, common_failure) if faults >= 1 or n_named else ""
+    if faults >= 1 or n_named:
+        doubt = _doubt_reason(odds, kinds, faults, common_failure)
+    else:
+        doubt = ""
     stands_out = (
         likelihood_ratio(odds) >= CRITICAL_EVIDENCE and common_failure <= _MAX_COMMON_FAILURE_Z
     )
@@ -760,7 +763,10 @@ def contradicted_items(
     other_shares = (k.sum() - k) / np.maximum(n.sum() - n, 1)
     usual = np.clip(2 * other_shares, USUAL_CONTRADICTION, 0.5)
     share = float(usual[n > 0].mean()) if tested else math.nan
-    min_labels = math.ceil(math.log(alpha / tested) / math.log(share)) if tested else 0
+    if tested:
+        min_labels = math.ceil(math.log(alpha / tested) / math.log(share))
+    else:
+        min_labels = 0
     p = np.where(n > 0, binomial_above(k - 1, n, usual), np.nan)
     adjusted = np.minimum(1.0, p * tested)
     is_listed = (adjusted < alpha) & (2 * k >= n)

@@ -83,10 +83,8 @@ def weighted_reliability(
     ...     4)  # Shrout and Fleiss 1979
     0.2898
     """
-    w, x = (
-        np.atleast_2d(np.asarray(weights, dtype=np.float64)),
-        np.asarray(scores, dtype=np.float64),
-    )
+    w = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+    x = np.asarray(scores, dtype=np.float64)
     if x.ndim != 2 or w.shape[1] != x.shape[1]:
         raise ValueError(f"scores must have shape (administrations, {w.shape[1]}), got {x.shape}")
     n = w.sum(axis=1)
@@ -96,7 +94,10 @@ def weighted_reliability(
     sum_squares = square - n * mean**2
     respondent_squares = w @ x.sum(axis=0) ** 2 - n * mean.sum(axis=0) ** 2
     constant = (sum_squares <= 1e-12 * np.maximum(square, 1e-300)).any(axis=0)
-    mean_noise = None if noise is None else w @ np.asarray(noise, dtype=np.float64) / n
+    if noise is None:
+        mean_noise = None
+    else:
+        mean_noise = w @ np.asarray(noise, dtype=np.float64) / n
     reliability = _reliability_from_moments(
         statistic, n, mean, sum_squares, respondent_squares, mean_noise
     )
@@ -205,7 +206,8 @@ def reliability_difference(
         noise_table = np.array([np.asarray(v, dtype=np.float64) for v in noise])
         complete = complete & np.isfinite(noise_table).all(axis=0)
         noises = tuple(noise_table[:, complete])
-    a, b = a[:, complete], b[:, complete]
+    a = a[:, complete]
+    b = b[:, complete]
     n = a.shape[1]
     undefined = partial(_undefined_difference, n, level)
     if n < 3:
@@ -289,7 +291,10 @@ def _resampling_units(
         return 1, None, 0.0, "all respondents are of one family"
     if n_families >= MIN_UNITS:
         return n_families, families, 1.0, "families"
-    size = n_effective if n_effective is not None and math.isfinite(n_effective) else n_families
+    if n_effective is not None and math.isfinite(n_effective):
+        size = n_effective
+    else:
+        size = n_families
     if size < MIN_UNITS:
         reason = (
             f"a test over respondents needs {MIN_UNITS} independent ones, there are {n} of"
@@ -309,7 +314,8 @@ def fisher_z_test(
     >>> round(result.p, 3), result.low < 0 < result.high
     (0.065, True)
     """
-    z_difference, mean_z = math.atanh(x) - math.atanh(y), (math.atanh(x) + math.atanh(y)) / 2
+    z_difference = math.atanh(x) - math.atanh(y)
+    mean_z = (math.atanh(x) + math.atanh(y)) / 2
     half_width = float(stdtrit(df, 0.5 + level / 2)) * error
     # the middle held still, so that the interval leaves out 0 exactly where the test rejects
     low, high = (
@@ -399,7 +405,10 @@ def reliability_of_sets(
     mean = x.mean(axis=1)
     centred = x - mean[:, None]
     respondent_squares = (centred.sum(axis=0) ** 2).sum(axis=0)
-    mean_noise = None if noise is None else np.asarray(noise, dtype=np.float64).mean(axis=0)
+    if noise is None:
+        mean_noise = None
+    else:
+        mean_noise = np.asarray(noise, dtype=np.float64).mean(axis=0)
     return _reliability_from_moments(
         statistic, x.shape[1], mean, (centred**2).sum(axis=1), respondent_squares, mean_noise
     )
@@ -708,7 +717,9 @@ def _bootstrap_error(
         z.append(_fisher_z(spearman_brown_array(reliability_of_sets(scores, statistic), factor)))
     z_differences = z[0] - z[1]
     z_differences = z_differences[np.isfinite(z_differences)]
-    return float(z_differences.std(ddof=1)) if len(z_differences) >= draws // 2 else math.nan
+    if len(z_differences) >= draws // 2:
+        return float(z_differences.std(ddof=1))
+    return math.nan
 
 
 def _shrink_scores(scores: Array, influence: Array) -> Array:
@@ -724,7 +735,10 @@ def _shrink_scores(scores: Array, influence: Array) -> Array:
     shrunk_scores = grand
     for effect, noise_effect in zip(effects, noise_effects, strict=True):
         square = float((effect**2).sum())
-        shrinkage = max(0.0, 1 - float((noise_effect**2).sum()) / square) if square > 0 else 0.0
+        if square > 0:
+            shrinkage = max(0.0, 1 - float((noise_effect**2).sum()) / square)
+        else:
+            shrinkage = 0.0
         shrunk_scores = shrunk_scores + math.sqrt(shrinkage) * effect
     return np.asarray(shrunk_scores[:, :, 0])
 

@@ -33,7 +33,9 @@ def complete_scores(
     """The scores without the respondents, or without the items, that lack one."""
     x = float_array(scores, "respondents, items")
     finite = np.isfinite(x)
-    return x[finite.all(axis=1)] if drop == "respondents" else x[:, finite.all(axis=0)]
+    if drop == "respondents":
+        return x[finite.all(axis=1)]
+    return x[:, finite.all(axis=0)]
 
 
 def consistency_refusal(
@@ -168,15 +170,14 @@ def cronbach_alpha(
     ...     [5, 3, 4]]).coefficient.value, 4)
     0.8628
     """
-    x, labels = (
-        float_array(scores, "respondents, items"),
-        cluster_labels(clusters, np.shape(scores)[-1]),
-    )
+    x = float_array(scores, "respondents, items")
+    labels = cluster_labels(clusters, np.shape(scores)[-1])
     relatives = Relatives(tuple(families), n_effective)
     if drop == "answers":
         scored = np.isfinite(x)
         relatives = relatives.subset(scored.any(axis=1))
-        x, labels = x[scored.any(axis=1)][:, scored.any(axis=0)], labels[scored.any(axis=0)]
+        x = x[scored.any(axis=1)][:, scored.any(axis=0)]
+        labels = labels[scored.any(axis=0)]
     else:
         if drop == "respondents":
             relatives = relatives.subset(np.isfinite(x).all(axis=1))
@@ -264,7 +265,9 @@ class RelativeError:
 
 
 def _one_minus_ratio(error: float, variance: float) -> float:
-    return 1 - error / variance if variance > 0 else math.nan
+    if variance > 0:
+        return 1 - error / variance
+    return math.nan
 
 
 def relative_error(scores: Array, labels: Labels, strata: Labels | None = None) -> RelativeError:
@@ -275,7 +278,10 @@ def relative_error(scores: Array, labels: Labels, strata: Labels | None = None) 
     - `strata`: (items,): kinds of items; what a respondent does on a kind is then no residual.
     """
     scored = np.isfinite(scores)
-    kinds = [slice(None)] if strata is None else [strata == kind for kind in np.unique(strata)]
+    if strata is None:
+        kinds = [slice(None)]
+    else:
+        kinds = [strata == kind for kind in np.unique(strata)]
     residual = filled = np.where(scored, scores, 0.0)
     # one pass is exact where nothing is missing
     for _ in range(1 if scored.all() else 4):
@@ -337,7 +343,8 @@ def kr21(scores: ArrayLike) -> Coefficient:
     if not np.isin(x, (0, 1)).all():
         return Coefficient.absent("not_applicable", "the item scores are not 0 or 1", m)
     total = x.sum(axis=1)
-    mean, variance = float(total.mean()), float(total.var(ddof=1))
+    mean = float(total.mean())
+    variance = float(total.var(ddof=1))
     value = k / (k - 1) * (1 - mean * (k - mean) / (k * variance))
     return Coefficient(value, n=m, method="KR-21", flags=consistency_flags(x, value))
 
@@ -388,11 +395,11 @@ def lambda2(scores: ArrayLike, *, families: Sequence[str] = ()) -> Coefficient:
         variances = (centred**2).sum(axis=0) / (n - 1)
         squares = float((((centred @ centred.T) / (n - 1)) ** 2).sum() - (variances**2).sum())
         total = float((centred.sum(axis=1) ** 2).sum() / (n - 1))
-        covariance_sum, covariance_root = (
-            total - float(variances.sum()),
-            math.sqrt(k / (k - 1) * max(squares, 0.0)),
-        )
-        return (covariance_sum + covariance_root) / total if total > 0 else math.nan
+        covariance_sum = total - float(variances.sum())
+        covariance_root = math.sqrt(k / (k - 1) * max(squares, 0.0))
+        if total > 0:
+            return (covariance_sum + covariance_root) / total
+        return math.nan
 
     return bounded_coefficient(complete_scores(scores), value, "lambda 2", families)
 
@@ -494,12 +501,14 @@ def stratified_alpha(
     >>> round(stratified_alpha(scores, ["a", "a", "b", "b"]).value, 4)
     0.7333
     """
-    x, kinds = float_array(scores, "respondents, items"), np.asarray(strata)
+    x = float_array(scores, "respondents, items")
+    kinds = np.asarray(strata)
     if kinds.shape != (x.shape[1],):
         raise ValueError(f"one stratum an item is needed, got {kinds.shape} for {x.shape[1]} items")
     scored = np.isfinite(x)
     labels = cluster_labels(clusters, x.shape[1])[scored.any(axis=0)]
-    x, kinds = x[scored.any(axis=1)][:, scored.any(axis=0)], kinds[scored.any(axis=0)]
+    x = x[scored.any(axis=1)][:, scored.any(axis=0)]
+    kinds = kinds[scored.any(axis=0)]
     m = x.shape[0]
     single_strata = [
         str(kind) for kind in np.unique(kinds) if len(np.unique(labels[kinds == kind])) < 2
@@ -636,7 +645,8 @@ def split_half(scores: ArrayLike, rng: np.random.Generator, *, draws: int = 1000
     x = x - x.mean(axis=0)
     first_half = mask @ x.T
     second_half = x.sum(axis=1)[None, :] - first_half
-    vx, vy = (first_half**2).sum(axis=1), (second_half**2).sum(axis=1)
+    vx = (first_half**2).sum(axis=1)
+    vy = (second_half**2).sum(axis=1)
     scale = 1e-12 * float((x**2).sum())
     ok = (vx > scale) & (vy > scale)
     r = (first_half * second_half).sum(axis=1)[ok] / np.sqrt(vx[ok] * vy[ok])
@@ -695,7 +705,9 @@ def spearman_brown(reliability: float, factor: float) -> float:
     0.75
     """
     denominator = 1 + (factor - 1) * reliability
-    return factor * reliability / denominator if denominator > 0 else math.nan
+    if denominator > 0:
+        return factor * reliability / denominator
+    return math.nan
 
 
 def standardized_reliability(
@@ -734,7 +746,10 @@ def standardized_reliability(
     >>> round(standardized_reliability(0.9962, 4000, 96).value, 3)
     0.863
     """
-    start = reliability if isinstance(reliability, Coefficient) else Coefficient(float(reliability))
+    if isinstance(reliability, Coefficient):
+        start = reliability
+    else:
+        start = Coefficient(float(reliability))
     if start.status not in ("ok", "not_informative"):
         return start
     if n_items < 1 or n_standard < 1:

@@ -285,7 +285,8 @@ def form_reliability(
         reason = "the scores of a form vary by no more than the seeds' noise"
         absent = Coefficient.absent("degenerate", reason, n)
         return FormReliability(observed, absent)
-    raw, attenuation = float(value[0]), math.sqrt(float(rel_a[0] * rel_b[0]))
+    raw = float(value[0])
+    attenuation = math.sqrt(float(rel_a[0] * rel_b[0]))
     fixed = None
     if replicates is not None and n >= MIN_UNITS:
         correlation_replicates = _disattenuated(
@@ -388,16 +389,14 @@ def mean_shift(
     variance = mean_variance(difference, difference_replicates, n_effective=n_effective)
 
     def half_width_of(squared_error: float, df: float) -> float:
-        return (
-            float(stdtrit(df, 0.5 + level / 2)) * math.sqrt(squared_error) if df > 0 else math.nan
-        )
+        if df > 0:
+            return float(stdtrit(df, 0.5 + level / 2)) * math.sqrt(squared_error)
+        return math.nan
 
     fixed, method = None, "paired t"
     if math.isfinite(variance.items):
-        half_width, method = (
-            half_width_of(variance.items, variance.df_items),
-            "t, respondents and items",
-        )
+        half_width = half_width_of(variance.items, variance.df_items)
+        method = "t, respondents and items"
         fixed = ConfidenceInterval(
             value - half_width, value + half_width, "cluster jackknife", level
         )
@@ -459,7 +458,10 @@ def respondent_shifts(
                 )
             )
             continue
-        squared_error = float(jackknife_variance(replicates_of_shift)) if n_clusters > 1 else 0.0
+        if n_clusters > 1:
+            squared_error = float(jackknife_variance(replicates_of_shift))
+        else:
+            squared_error = 0.0
         half_width = math.nan
         if squared_error > 0:
             t = float(stdtrit(n_clusters - 1, 0.5 + level / 2))
@@ -514,7 +516,8 @@ def bias_test(scores: ArrayLike, *, n_effective: float | None = None) -> Signifi
             "the respondents are of one family: nothing is known of other families",
             n=study.n,
         )
-    df, df2 = study.k - 1, (size - 1) * (study.k - 1)
+    df = study.k - 1
+    df2 = (size - 1) * (study.k - 1)
     if study.ms_error == 0.0 and study.ms_columns == 0.0:
         return SignificanceTest.absent(
             "not_informative", "the administrations are identical", n=study.n
@@ -551,7 +554,9 @@ class Equivalence(Outcome):
     @property
     def p(self) -> float:
         """The larger of the two probabilities; NaN without a test."""
-        return max(self.p_lower, self.p_upper) if self.status == "ok" else math.nan
+        if self.status == "ok":
+            return max(self.p_lower, self.p_upper)
+        return math.nan
 
 
 def equivalence(
@@ -608,32 +613,25 @@ def equivalence(
     """
     a, b = paired(x, y)
     n = len(a)
-    shift, size = (
-        mean_shift(a, b, level=1 - 2 * alpha, n_effective=n_effective),
-        effective_size(n, n_effective),
-    )
+    shift = mean_shift(a, b, level=1 - 2 * alpha, n_effective=n_effective)
+    size = effective_size(n, n_effective)
     status: Status = "ok"
     reason = ""
     if not margin > 0 or not math.isfinite(margin):
-        status, reason = (
-            "not_applicable",
-            f"an equivalence margin must be a positive number, got {margin:.4g}",
-        )
+        status = "not_applicable"
+        reason = f"an equivalence margin must be a positive number, got {margin:.4g}"
     elif n < 3 or size < 2:
         count = f"{n}" if size == n else f"{n}, who count as {size:.1f}"
-        status, reason = (
-            "insufficient",
-            f"an equivalence test needs 3 respondents, there are {count}",
-        )
+        status = "insufficient"
+        reason = f"an equivalence test needs 3 respondents, there are {count}"
     elif float(np.ptp(b - a)) <= 1e-12 * max(1.0, float(np.abs(a).max())):
-        status, reason = (
-            "degenerate",
-            "all respondents differ by the same amount, so the difference has no error",
-        )
+        status = "degenerate"
+        reason = "all respondents differ by the same amount, so the difference has no error"
     if status != "ok":
         return Equivalence(shift, margin, alpha, status=status, reason=reason)
     error = float((b - a).std(ddof=1)) / math.sqrt(size)
-    lower, upper = (shift.value + margin) / error, (shift.value - margin) / error
+    lower = (shift.value + margin) / error
+    upper = (shift.value - margin) / error
     return Equivalence(
         shift, margin, alpha, float(stdtr(size - 1, -lower)), float(stdtr(size - 1, upper))
     )
@@ -840,13 +838,15 @@ def older_advantages(
     >>> [each.value for each in made.by_respondent]
     [1.0, 0.0]
     """
-    x, is_older = float_array(scores, "respondents, items"), np.asarray(older, dtype=bool)
+    x = float_array(scores, "respondents, items")
+    is_older = np.asarray(older, dtype=bool)
     labels = np.unique(cluster_labels(clusters, x.shape[1]), return_inverse=True)[1]
     set_scores, set_replicates = [], []
     for selected in (is_older, ~is_older):
         scored = np.isfinite(x) & selected
         sums, sizes = cluster_sums(np.where(scored, x, 0.0)[None], scored, labels)
-        total, count = sums[0].sum(axis=1, keepdims=True), sizes.sum(axis=1, keepdims=True)
+        total = sums[0].sum(axis=1, keepdims=True)
+        count = sizes.sum(axis=1, keepdims=True)
         with np.errstate(invalid="ignore", divide="ignore"):
             set_scores.append((total / count)[:, 0])
             set_replicates.append((total - sums[0]) / (count - sizes))

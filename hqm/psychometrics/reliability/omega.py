@@ -147,7 +147,10 @@ def omega_of_types(
         )
     type_names = np.unique(type_labels)
     has_scores = [np.isfinite(x[:, type_labels == name]).any(axis=1) for name in type_names]
-    included = np.logical_and.reduce(has_scores) if has_scores else np.zeros(len(x), dtype=bool)
+    if has_scores:
+        included = np.logical_and.reduce(has_scores)
+    else:
+        included = np.zeros(len(x), dtype=bool)
     x, cluster_index = (
         x[included],
         np.unique(cluster_labels(clusters, x.shape[1]), return_inverse=True)[1],

@@ -83,7 +83,8 @@ def decision_consistency(scores: ArrayLike, reliability: float, cut: float) -> D
     if len(x) < MIN_RESPONDENTS:
         reason = f"{len(x)} respondents have no distribution of scores: five are needed"
         return DecisionConsistency.absent("insufficient", reason)
-    mean, variance = float(x.mean()), float(x.var(ddof=1))
+    mean = float(x.mean())
+    variance = float(x.var(ddof=1))
     if not 0 < reliability < 1 or variance <= 0:
         reason = "the scores have no reliability between 0 and 1"
         return DecisionConsistency.absent("degenerate", reason)
@@ -97,7 +98,10 @@ def decision_consistency(scores: ArrayLike, reliability: float, cut: float) -> D
     # Gauss-Jacobi nodes of a beta distribution with these shapes
     nodes, weights = roots_jacobi(_N_NODES, shapes[1] - 1, shapes[0] - 1)
     true_scores = ends[0] + (ends[1] - ends[0]) * (nodes + 1) / 2
-    fail = bdtr(math.ceil(cut * n - 1e-9) - 1, n, true_scores) if cut > 0 else 0.0 * nodes
+    if cut > 0:
+        fail = bdtr(math.ceil(cut * n - 1e-9) - 1, n, true_scores)
+    else:
+        fail = 0.0 * nodes
     weights = weights / weights.sum()
     consistency = float(weights @ (fail**2 + (1 - fail) ** 2))
     share = float(weights @ fail)
@@ -113,7 +117,8 @@ def _true_moments(x: Array, n: int) -> Array:
     factorials (Lord 1965).
     """
     moments = np.empty(4)
-    numerator, denominator = np.ones_like(x), 1.0
+    numerator = np.ones_like(x)
+    denominator = 1.0
     for k in range(4):
         numerator = numerator * (x - k)
         denominator *= n - k
@@ -136,7 +141,8 @@ def _beta(moments: Array, n_respondents: int) -> tuple[tuple[float, float], tupl
             half = r / 2 * math.sqrt(root)
             a, b = (r / 2 + half, r / 2 - half) if skewness < 0 else (r / 2 - half, r / 2 + half)
             step = math.sqrt(variance * (r + 1) / (a * b))
-            low, high = m1 - a * step, m1 + b * step
+            low = m1 - a * step
+            high = m1 + b * step
             if low >= 0 and high <= 1:
                 return (float(a), float(b)), (float(low), float(high))
     total = m1 * (1 - m1) / variance - 1

@@ -626,7 +626,10 @@ def noise_floor(rates: ArrayLike, n_items: int, *, strata: ArrayLike | None = No
     0.9977
     """
     p = np.asarray(rates, dtype=np.float64)
-    type_rates = p[:, None] if strata is None else np.asarray(strata, dtype=np.float64)
+    if strata is None:
+        type_rates = p[:, None]
+    else:
+        type_rates = np.asarray(strata, dtype=np.float64)
     if type_rates.ndim != 2 or len(type_rates) != len(p):
         raise ValueError(f"strata must have shape ({len(p)}, types), got {type_rates.shape}")
     finite = np.isfinite(p) & np.isfinite(type_rates).all(axis=1)

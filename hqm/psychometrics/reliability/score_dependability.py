@@ -228,7 +228,10 @@ def g_and_phi(
     margins = Design(x, names, nested, effects) if is_estimable else None
     study = g_study(x, names, nested=nested, effects=effects, level=level, design=margins)
     counts = _answered_counts(x, labels, study)
-    design = d_study(study, {**counts, facet: 1}) if study.status == "ok" else d_study(study)
+    if study.status == "ok":
+        design = d_study(study, {**counts, facet: 1})
+    else:
+        design = d_study(study)
     if design.status != "ok":
         undefined = Coefficient.absent(design.status, design.reason, x.shape[0])
         return Dependability(undefined, undefined, study, design)
@@ -641,7 +644,10 @@ def wordings_needed(
         if float(np.quantile(phi_draws, 0.05)) >= goal:
             n_wordings = count
             break
-    reason = "" if n_wordings else f"no number of wordings up to {MAX_WORDINGS} reaches {goal:g}"
+    if n_wordings:
+        reason = ""
+    else:
+        reason = f"no number of wordings up to {MAX_WORDINGS} reaches {goal:g}"
     return WordingsNeeded(
         n_wordings, max(wording_variance, 0.0), max(wording_variance_upper, 0.0), reason=reason
     )

@@ -113,9 +113,10 @@ def ppi_scores(
     """
     a, h = equal_shape_arrays(automatic, human, "respondents, items")
     label = cluster_labels(clusters, a.shape[1])
-    added_variance = (
-        np.zeros(len(a)) if rater_variance is None else np.asarray(rater_variance, dtype=np.float64)
-    )
+    if rater_variance is None:
+        added_variance = np.zeros(len(a))
+    else:
+        added_variance = np.asarray(rater_variance, dtype=np.float64)
     if probabilities is None:
         rows = [
             _ppi(a[i], h[i], label, min_labels, weight, level, float(added_variance[i]))
@@ -183,7 +184,8 @@ def _ppi(
         reason = f"a corrected score needs 2 human labels, there are {size}"
         absent = Coefficient.absent("insufficient", reason, size)
         return absent, raw, math.nan, math.nan, size
-    y, x = h[labelled], a[labelled]
+    y = h[labelled]
+    x = a[labelled]
     automatic_variance = float(a[scored].var(ddof=1))
     lam = 0.0
     if n > 1 and automatic_variance > 0 and size >= min_labels:
@@ -233,7 +235,8 @@ def _corrected_score(
         flags.append("NO_VARIANCE")
     if added_variance > 0:
         method = f"{method}, raters' errors"
-    low, high = value - half_width, value + half_width
+    low = value - half_width
+    high = value + half_width
     return Coefficient(value, low, high, size, level, method, se=se, flags=tuple(flags))
 
 
@@ -257,13 +260,18 @@ def _weighted_ppi(
         reason = f"a corrected score needs 2 human labels with their probability, there are {size}"
         absent = Coefficient.absent("insufficient", reason, size)
         return absent, raw, math.nan, math.nan, size
-    y, x, label_probability = h[labelled], a[labelled], p[labelled]
+    y = h[labelled]
+    x = a[labelled]
+    label_probability = p[labelled]
     w = 1 / label_probability
     mean_y, mean_x = float(np.average(y, weights=w)), float(np.average(x, weights=w))
     lam = 0.0
     if size >= min_labels:
         # what the design's variance counts: an answer that was certain to be drawn adds none
-        design_weights = w**2 * (1 - label_probability) if (label_probability < 1).any() else w
+        if (label_probability < 1).any():
+            design_weights = w**2 * (1 - label_probability)
+        else:
+            design_weights = w
         automatic_variance = float((design_weights * (x - mean_x) ** 2).sum())
         optimal_weight = 0.0
         if automatic_variance > 0:
@@ -278,7 +286,10 @@ def _weighted_ppi(
     _, member = np.unique(label[labelled], return_inverse=True)
     sums = np.bincount(member, weights=contributions)
     clusters = len(sums)
-    variance = clusters / (clusters - 1) * float((sums**2).sum()) if clusters > 1 else math.nan
+    if clusters > 1:
+        variance = clusters / (clusters - 1) * float((sums**2).sum())
+    else:
+        variance = math.nan
     # the answers themselves are a sample of those that could have been asked for, as much alike
     # within a picture as their scores
     item_variance = _mean_variance(a[scored], np.arange(total))
@@ -442,14 +453,15 @@ def rogan_gladen_scores(
     if judged.status != "ok":
         return tuple(Coefficient.absent(judged.status, judged.reason) for _ in range(m))
     if judged.homogeneous is not True:
-        reason = (
-            "the judge's sensitivity and specificity could not be compared between respondents"
-            if judged.homogeneous is None
-            else (
+        if judged.homogeneous is None:
+            reason = (
+                "the judge's sensitivity and specificity could not be compared between respondents"
+            )
+        else:
+            reason = (
                 "the judge errs differently for different respondents: a pooled correction would"
                 " mislead, use PPI"
             )
-        )
         return tuple(Coefficient.absent("not_applicable", reason) for _ in range(m))
     table = judged.pooled
     positives, negatives = (

@@ -40,7 +40,8 @@ def inverse_tanh_interval(value: float, error: float, level: float) -> tuple[flo
     """tanh(atanh(value) -+ z error); both ends are the value itself at -1 and 1."""
     if abs(value) >= 1.0:
         return value, value
-    centre, half = math.atanh(value), normal_quantile(level) * error
+    centre = math.atanh(value)
+    half = normal_quantile(level) * error
     return math.tanh(centre - half), math.tanh(centre + half)
 
 
@@ -52,7 +53,10 @@ def correlation_refusal(a: Array, b: Array) -> Coefficient | None:
         )
     constant = sum(map(is_constant, (a, b)))
     if constant:
-        constant_scores = "both administrations" if constant == 2 else "one administration"
+        if constant == 2:
+            constant_scores = "both administrations"
+        else:
+            constant_scores = "one administration"
         return Coefficient.absent(
             "degenerate", f"all respondents have the same score in {constant_scores}", len(a)
         )
@@ -60,7 +64,8 @@ def correlation_refusal(a: Array, b: Array) -> Coefficient | None:
 
 
 def _product_moment(a: Array, b: Array) -> float:
-    a, b = a - a.mean(), b - b.mean()
+    a = a - a.mean()
+    b = b - b.mean()
     return float(
         np.clip(np.dot(a, b) / math.sqrt(float(np.dot(a, a)) * float(np.dot(b, b))), -1.0, 1.0)
     )
@@ -79,14 +84,18 @@ def _correlation(
     refusal = correlation_refusal(a, b)
     if refusal is not None:
         return refusal
-    value, relatives = correlate(a, b), Relatives.from_pairs(x, y, families, n_effective)
+    value = correlate(a, b)
+    relatives = Relatives.from_pairs(x, y, families, n_effective)
     coefficient = Coefficient(value, n=len(a), level=level)
     # the sum of both standardised scores, of which the bound needs the variance
     standardised_sum = a / a.std() + math.copysign(1.0, value) * b / b.std()
 
     def statistic(rows: Indices) -> float:
-        x, y = a[rows], b[rows]
-        return math.nan if is_constant(x) or is_constant(y) else correlate(x, y)
+        x = a[rows]
+        y = b[rows]
+        if is_constant(x) or is_constant(y):
+            return math.nan
+        return correlate(x, y)
 
     if correlate is not _product_moment:
         return add_lower_bound(coefficient, statistic, relatives=relatives)
@@ -333,11 +342,9 @@ def _partial(table: Array) -> float:
         return math.nan
     r = np.asarray(np.corrcoef(table))
     residual_variance = (1 - r[0, 2] ** 2) * (1 - r[1, 2] ** 2)
-    return (
-        float((r[0, 1] - r[0, 2] * r[1, 2]) / math.sqrt(residual_variance))
-        if residual_variance > _MIN_VARIANCE_SHARE
-        else math.nan
-    )
+    if residual_variance > _MIN_VARIANCE_SHARE:
+        return float((r[0, 1] - r[0, 2] * r[1, 2]) / math.sqrt(residual_variance))
+    return math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -726,7 +733,8 @@ def htmt_from_correlations(
     >>> round(htmt_from_correlations(r, ["a", "a", "b", "b"], "a", "b"), 6)
     0.593366
     """
-    r, labels = np.asarray(correlation, dtype=np.float64), np.asarray(groups)
+    r = np.asarray(correlation, dtype=np.float64)
+    labels = np.asarray(groups)
     if r.shape != (len(labels), len(labels)):
         raise ValueError(f"one group a measure is needed, got {len(labels)} for shape {r.shape}")
     first, second = np.flatnonzero(labels == trait), np.flatnonzero(labels == other_trait)

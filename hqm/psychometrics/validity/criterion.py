@@ -228,7 +228,8 @@ def _validity_of_moments(
                 ),
             )
         )
-    variance_a, s_h = float(x.var(ddof=1)), float(y.var(ddof=1))
+    variance_a = float(x.var(ddof=1))
+    s_h = float(y.var(ddof=1))
     rel_a, rel_h = (
         1 - v / s if s > 1e-15 else math.nan
         for s, v in ((variance_a, moments.v_a), (s_h, moments.v_h))
@@ -237,9 +238,10 @@ def _validity_of_moments(
     flags = tuple(influence.flags) + corrected.flags
     if math.isfinite(rel_h) and rel_h < 0.95:
         flags = ("ATTENUATION", *flags)
-    ceiling = (
-        math.sqrt(max(0.0, rel_a) * max(0.0, rel_h)) if math.isfinite(rel_a + rel_h) else math.nan
-    )
+    if math.isfinite(rel_a + rel_h):
+        ceiling = math.sqrt(max(0.0, rel_a) * max(0.0, rel_h))
+    else:
+        ceiling = math.nan
     labelled_only = replace(pearson(same_items, y, level=level, **sample), n_items=size)
     return CriterionValidity(
         full,
@@ -279,8 +281,13 @@ def _unequal_labels_validity(
         ).reshape(len(values), count)
 
     estimable = (by_cluster(w) > 0).sum(axis=1) >= 2
-    a, h, w, relatives = a[estimable], h[estimable], w[estimable], relatives.subset(estimable)
-    m, n, cells = a.shape[0], a.shape[1], int((w > 0).sum())
+    a = a[estimable]
+    h = h[estimable]
+    w = w[estimable]
+    relatives = relatives.subset(estimable)
+    m = a.shape[0]
+    n = a.shape[1]
+    cells = int((w > 0).sum())
     size = round(cells / m) if m else 0
     if m < 3:
         return _insufficient_validity(
@@ -301,7 +308,8 @@ def _unequal_labels_validity(
     v_h = float((unbiased * (errors**2).sum(axis=1)).mean())
     shared = float((unbiased * (automatic.residuals / n * errors).sum(axis=1)).mean())
     x = (automatic.sums.sum(axis=1, keepdims=True) - automatic.sums) / (n - automatic.sizes)
-    sums, weights = by_cluster(w * human), by_cluster(w)
+    sums = by_cluster(w * human)
+    weights = by_cluster(w)
     y = (sums.sum(axis=1, keepdims=True) - sums) / (weights.sum(axis=1, keepdims=True) - weights)
     moments = _Moments(
         np.hstack([x, a.mean(axis=1, keepdims=True)]), np.hstack([y, means]), v_a, v_h, shared
@@ -316,7 +324,9 @@ def _unequal_labels_validity(
 
 
 def _correlation(x: Array, y: Array) -> float:
-    return math.nan if is_constant(x) or is_constant(y) else float(np.corrcoef(x, y)[0, 1])
+    if is_constant(x) or is_constant(y):
+        return math.nan
+    return float(np.corrcoef(x, y)[0, 1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -350,7 +360,8 @@ def _corrected_correlations(x: Array, y: Array, v_a: float, v_h: float, shared: 
     """(sets,): correlations of (respondents, sets) scores, corrected for attenuation and for the
     error that both have in common.
     """
-    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
+    x = x - x.mean(axis=0)
+    y = y - y.mean(axis=0)
     s_a, s_h, s_ah = ((u * v).sum(axis=0) / (len(x) - 1) for u, v in ((x, x), (y, y), (x, y)))
     # Spearman (1904): true variances are the observed ones less those of sampling error
     product = np.where((s_a > v_a) & (s_h > v_h), (s_a - v_a) * (s_h - v_h), np.nan)
@@ -359,14 +370,17 @@ def _corrected_correlations(x: Array, y: Array, v_a: float, v_h: float, shared: 
 
 def _moments(a: Array, judged: Array, labels: Labels, labelled: BoolArray) -> _Moments:
     number = np.unique(labels, return_inverse=True)[1]
-    automatic, human = relative_error(a, number), relative_error(judged, number[labelled])
+    automatic = relative_error(a, number)
+    human = relative_error(judged, number[labelled])
     labelled_clusters = np.unique(number[labelled])
-    n, size = a.shape[1], judged.shape[1]
+    n = a.shape[1]
+    size = judged.shape[1]
     v_a = automatic.factor * float((automatic.residuals**2).sum(axis=1).mean()) / n**2
     v_h = human.factor * float((human.residuals**2).sum(axis=1).mean()) / size**2
     # a labelled picture's other items share its error; the products have as many degrees of freedom
     # as labelled pictures
-    n_labelled_clusters, n_clusters = len(labelled_clusters), automatic.sums.shape[1]
+    n_labelled_clusters = len(labelled_clusters)
+    n_clusters = automatic.sums.shape[1]
     unbiased = math.sqrt(
         n_labelled_clusters / (n_labelled_clusters - 1) * (n_clusters - 1) / n_clusters
     )
@@ -390,7 +404,8 @@ def _disattenuated(moments: _Moments, full: Coefficient, level: float) -> Coeffi
     if full.status != "ok":
         return full
     values = moments.disattenuated()
-    value, m = float(values[-1]), full.n
+    value = float(values[-1])
+    m = full.n
     if not math.isfinite(value):
         return Coefficient.absent(
             "degenerate",
@@ -438,7 +453,9 @@ def labels_needed(target: float, residual: float, true: float) -> float:
     """
     if not 0 < target < 1:
         raise ValueError(f"the target lies between 0 and 1, got {target}")
-    return target / (1 - target) * residual / true if true > 0 else math.inf
+    if true > 0:
+        return target / (1 - target) * residual / true
+    return math.inf
 
 
 _MAX_GROUPS = 100
@@ -501,10 +518,16 @@ def answer_correlations(
     (0.9, 0.9, 0.8)
     """
     a, h = equal_shape_arrays(automatic, human, "answers")
-    w = np.ones(len(a)) if weights is None else equal_shape_arrays(a, weights, "answers")[1]
+    if weights is None:
+        w = np.ones(len(a))
+    else:
+        w = equal_shape_arrays(a, weights, "answers")[1]
     labels = cluster_labels(clusters, len(a))
     labelled: BoolArray = np.isfinite(a) & np.isfinite(h) & np.isfinite(w)
-    a, h, w, labels = a[labelled], h[labelled], w[labelled], labels[labelled]
+    a = a[labelled]
+    h = h[labelled]
+    w = w[labelled]
+    labels = labels[labelled]
     n = len(a)
     if n < 3 or n > _MAX_ANSWERS:
         reason = (
@@ -617,7 +640,8 @@ def metrics_beside_people(
     complete = np.isfinite(np.stack([h, *columns.values()])).all(axis=0)
     labels = cluster_labels(clusters, len(h))[complete]
     shared = {name: values[complete] for name, values in columns.items()}
-    h, w = h[complete], np.ones(int(complete.sum()))
+    h = h[complete]
+    w = np.ones(int(complete.sum()))
     correlations = {name: answer_correlations(values, h, labels) for name, values in shared.items()}
     pictures = len(np.unique(labels))
     undefined = next((c.pearson for c in correlations.values() if c.pearson.status != "ok"), None)
@@ -650,7 +674,8 @@ def _compare_correlations(
     second_estimate: tuple[float, Array],
 ) -> MetricDifference:
     """The difference of two correlations with its test on Fisher's scale."""
-    value, n_groups = first_estimate[0] - second_estimate[0], len(first_estimate[1])
+    value = first_estimate[0] - second_estimate[0]
+    n_groups = len(first_estimate[1])
     correlations = np.clip(np.array([first_estimate[0], second_estimate[0]]), -1 + 1e-12, 1 - 1e-12)
     z_replicates = [
         np.arctanh(np.clip(estimate[1], -1 + 1e-12, 1 - 1e-12))
@@ -696,7 +721,8 @@ def _kendall(a: Array, h: Array, w: Array, group: IntArray, groups: int) -> tupl
     rows = 4_000_000 // len(a)
     for start in range(0, len(a), rows):
         block = slice(start, start + rows)
-        x, y = np.sign(a[block, None] - a), np.sign(h[block, None] - h)
+        x = np.sign(a[block, None] - a)
+        y = np.sign(h[block, None] - h)
         for k, product in enumerate((x * y, x * x, y * y)):
             blocks[k] += group_weights[block].T @ (product @ group_weights)
     # a group is left out with its row and its column, whose common block is subtracted once

@@ -74,9 +74,10 @@ def active_probabilities(errors: ArrayLike, labels: float, tau: float = MAX_TAU)
         )
     u = np.sqrt(np.where(finite, q * (1 - q), 0.0))
     u = np.where(finite, u, u[finite].mean() if finite.any() else 1.0)
-    sampling_shares = (
-        tau * u / u.sum() + (1 - tau) / len(u) if u.sum() > 0 else np.full(len(u), 1 / len(u))
-    )
+    if u.sum() > 0:
+        sampling_shares = tau * u / u.sum() + (1 - tau) / len(u)
+    else:
+        sampling_shares = np.full(len(u), 1 / len(u))
     certain = np.zeros(len(u), dtype=bool)
     while True:
         remaining = labels - int(certain.sum())
@@ -189,11 +190,10 @@ def expected_width(
     mean_a = np.average(a, weights=weight)
     mean_h = np.average(truth, weights=weight)
     score_variance = float(np.sum(weight * (a - mean_a) ** 2))
-    slope = (
-        float(np.sum(weight * (a - mean_a) * (truth - mean_h))) / score_variance
-        if score_variance > 0
-        else 0.0
-    )
+    if score_variance > 0:
+        slope = float(np.sum(weight * (a - mean_a) * (truth - mean_h))) / score_variance
+    else:
+        slope = 0.0
     residual = truth - min(1.0, max(0.0, slope)) * a
     second_moments = truth * (1 - truth) + (residual - residual.mean()) ** 2
     sampling_variance = float(((1 - p) / p * second_moments).sum()) / n_answers**2
@@ -352,9 +352,10 @@ def labels_at_random(
     n_clusters = len(cluster_sums)
     total_weight = float((n_labelled * (n_scored - n_labelled) / n_scored).sum())
     difference = float(contributions.sum()) / total_weight
-    variance = (
-        n_clusters / (n_clusters - 1) * float((cluster_sums**2).sum()) if n_clusters > 1 else 0.0
-    )
+    if n_clusters > 1:
+        variance = n_clusters / (n_clusters - 1) * float((cluster_sums**2).sum())
+    else:
+        variance = 0.0
     if n_clusters < 10 or not variance > 0:
         return LabelRandomness(
             difference=difference,

@@ -578,7 +578,10 @@ def position_bias(counts: ArrayLike, expected: ArrayLike | None = None) -> Posit
     """
     n = float_array(counts, "positions", "counts")
     equal_shares = np.ones(len(n)) / len(n)
-    p = equal_shares if expected is None else np.asarray(expected, dtype=np.float64)
+    if expected is None:
+        p = equal_shares
+    else:
+        p = np.asarray(expected, dtype=np.float64)
     if p.shape != n.shape:
         raise ValueError(f"expected must have shape {n.shape}, got {p.shape}")
     if len(n) < 2:

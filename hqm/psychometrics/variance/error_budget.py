@@ -81,7 +81,8 @@ def item_band(replicates: ArrayLike) -> ErrorBand:
     - `replicates`: (respondents, pictures): the scores with each picture left out.
     """
     score_replicates = float_array(replicates, "respondents, pictures", "without")
-    pictures, complete = score_replicates.shape[1], np.isfinite(score_replicates).all(axis=1)
+    pictures = score_replicates.shape[1]
+    complete = np.isfinite(score_replicates).all(axis=1)
     if pictures < 2 or not complete.any():
         return _absent(
             np.full(len(score_replicates), np.nan),
@@ -136,9 +137,11 @@ def wording_band(scores: ArrayLike, *, n_effective: float | None = None) -> Erro
     if respondents < MIN_MOVES or n < 2:
         return _absent(moves, _TOO_FEW_RESPONDENTS)
     _, ms_w, ms_e = mean_squares(x.T)
-    df_w, df_e = wordings - 1, (wordings - 1) * (n - 1)
+    df_w = wordings - 1
+    df_e = (wordings - 1) * (n - 1)
     factor = _student_quantile(df_e)
-    a, b = 2 * ms_w / respondents, 2 * ms_e * (1 - 1 / n)
+    a = 2 * ms_w / respondents
+    b = 2 * ms_e * (1 - 1 / n)
     half = factor * math.sqrt(2 * ms_e * (1 + 1 / n))
     # a wording that nobody asked moves no less than those that were asked
     any_wording = half
@@ -158,7 +161,8 @@ def metric_band(scores: ArrayLike, second_scores: ArrayLike) -> ErrorBand:
     """
     x, y = float_array(scores, "respondents"), float_array(second_scores, "respondents")
     complete = np.isfinite(x) & np.isfinite(y)
-    n, moves = int(complete.sum()), np.full(len(x), np.nan)
+    n = int(complete.sum())
+    moves = np.full(len(x), np.nan)
     if n < MIN_MOVES:
         return _absent(moves, _TOO_FEW_RESPONDENTS)
     if is_constant(x[complete]) or is_constant(y[complete]):

@@ -298,7 +298,9 @@ def _degrees_of_freedom(
         if not axis.group:
             return axis.size - 1
         groups = len(axis.starts)
-        return groups - 1 if depth == 1 else axis.size - groups
+        if depth == 1:
+            return groups - 1
+        return axis.size - groups
 
     df = [math.prod(map(axis_df, axes, depth)) for depth in depths]
     df[-1] = observations - 1 - sum(df[:-1])
@@ -343,8 +345,10 @@ def difference_interval(
         return max(0.0, square)
 
     # Ting et al. (1990): G_q and H_r of the added and subtracted terms, and G_qr of their pairs
-    positive, negative = coefficients > 0, coefficients < 0
-    plus, minus = coefficients[positive], -coefficients[negative]
+    positive = coefficients > 0
+    negative = coefficients < 0
+    plus = coefficients[positive]
+    minus = -coefficients[negative]
     value = float(coefficients.sum())
     low = value - math.sqrt(
         squared_distance(plus, term_df[positive], minus, term_df[negative], (1 - tail, tail))

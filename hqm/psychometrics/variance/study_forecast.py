@@ -219,11 +219,10 @@ def effective_respondents(components: StudyComponents) -> float:
         or components.families == components.respondents
     ):
         return float(components.respondents)
-    alike = (
-        components.value("family") / components.respondent_variance
-        if components.respondent_variance > 0
-        else 1.0
-    )
+    if components.respondent_variance > 0:
+        alike = components.value("family") / components.respondent_variance
+    else:
+        alike = 1.0
     return components.respondents / (1 + (components.respondents / components.families - 1) * alike)
 
 
@@ -463,7 +462,9 @@ def forecast_interval(
         figure = float(forecast(changed, name, size))
         # reliabilities are skewed near 1, so their complement is used
         figure = 1 - figure if precision.higher else figure
-        return math.log(figure) if figure > 0 else math.nan
+        if figure > 0:
+            return math.log(figure)
+        return math.nan
 
     log_figure = logarithm(components)
     if not math.isfinite(log_figure):
@@ -472,7 +473,9 @@ def forecast_interval(
     if not math.isfinite(half_width):
         return math.nan, math.nan
     ends = (math.exp(log_figure - half_width), math.exp(min(log_figure + half_width, 700.0)))
-    return (1 - ends[1], 1 - ends[0]) if precision.higher else ends
+    if precision.higher:
+        return (1 - ends[1], 1 - ends[0])
+    return ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -498,7 +501,9 @@ class Contest:
     @property
     def p(self) -> float:
         """The p-value of no difference; NaN where there is none."""
-        return 2 * float(ndtr(-abs(self.difference / self.error))) if self.error > 0 else math.nan
+        if self.error > 0:
+            return 2 * float(ndtr(-abs(self.difference / self.error)))
+        return math.nan
 
     @property
     def choice(self) -> int:
@@ -506,7 +511,9 @@ class Contest:
         p = self.adjusted if math.isfinite(self.adjusted) else self.p
         if not p < 0.05:
             return 0
-        return 1 if self.difference > 0 else 2
+        if self.difference > 0:
+            return 1
+        return 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -597,11 +604,10 @@ def compare_studies(
     g = tuple(1 / (1 + math.exp(-ratio)) for ratio in log_ratios)
     difference = log_ratios[0] - log_ratios[1]
     variance = standard_errors[0] ** 2 + standard_errors[1] ** 2
-    fixed = (
-        Contest(difference, math.sqrt(variance))
-        if math.isfinite(variance)
-        else Contest(reason="the audit has no covariance of its components")
-    )
+    if math.isfinite(variance):
+        fixed = Contest(difference, math.sqrt(variance))
+    else:
+        fixed = Contest(reason="the audit has no covariance of its components")
     count = min(n_effective, effective_respondents(first), effective_respondents(second))
     if count < MIN_CLUSTERS:
         reason = (
@@ -622,11 +628,9 @@ def _log_separation(components: StudyComponents, size: StudySize) -> float:
     """log(U / Q)."""
     error_variances = error_components(components, size)
     relative_error = float(_sum_errors(error_variances, _is_relative_picture_effect))
-    return (
-        math.log(components.respondent_variance / relative_error)
-        if relative_error > 0 and components.respondent_variance > 0
-        else math.nan
-    )
+    if relative_error > 0 and components.respondent_variance > 0:
+        return math.log(components.respondent_variance / relative_error)
+    return math.nan
 
 
 def _delta_method_error(

@@ -186,11 +186,9 @@ def _design(x: Array, pictures: IntArray, families: IntArray, sizes: dict[str, i
 
 
 def _label_index(labels: ArrayLike | None, count: int) -> Labels:
-    return (
-        np.arange(count)
-        if labels is None
-        else np.unique(np.asarray(labels), return_inverse=True)[1]
-    )
+    if labels is None:
+        return np.arange(count)
+    return np.unique(np.asarray(labels), return_inverse=True)[1]
 
 
 def _drop_unscored(
@@ -218,7 +216,10 @@ def _size_problem(sizes: dict[str, int]) -> str:
 
 def _effects(sizes: dict[str, int]) -> list[list[str]]:
     """Return the effects to estimate beside the residual; families have a main effect only."""
-    item_effects = [["picture"], ["item"]] if sizes["pictures"] < sizes["items"] else [["item"]]
+    if sizes["pictures"] < sizes["items"]:
+        item_effects = [["picture"], ["item"]]
+    else:
+        item_effects = [["item"]]
     form_effects = [[], *([["form"]] if sizes["forms"] > 1 else [])]
     effects = [
         [*respondent_facet, *item_facet, *form_facet]
@@ -226,9 +227,10 @@ def _effects(sizes: dict[str, int]) -> list[list[str]]:
         for item_facet in ([], *item_effects)
         for form_facet in form_effects
     ]
-    residual_facets = (
-        {"respondent", "item", "form"} if sizes["forms"] > 1 else {"respondent", "item"}
-    )
+    if sizes["forms"] > 1:
+        residual_facets = {"respondent", "item", "form"}
+    else:
+        residual_facets = {"respondent", "item"}
     effects = [
         effect
         for effect in effects
@@ -246,7 +248,9 @@ def _most_negative(effects: list[Effect], values: Array) -> int | None:
         if e != _RESPONDENT
     ]
     lowest, position = min(candidates, default=(0.0, 0))
-    return position if lowest < 0 else None
+    if lowest < 0:
+        return position
+    return None
 
 
 def _jackknife_covariance(replicates: Array) -> Array:

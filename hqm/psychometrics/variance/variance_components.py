@@ -65,13 +65,17 @@ class Axis:
     @property
     def depth(self) -> int:
         """The depth of its single levels."""
-        return 2 if self.group else 1
+        if self.group:
+            return 2
+        return 1
 
     def facet_at(self, depth: int) -> tuple[str, ...]:
         """Return the facet that a depth stands for."""
         if depth == 0:
             return ()
-        return (self.group,) if self.group and depth == 1 else (self.name,)
+        if self.group and depth == 1:
+            return (self.group,)
+        return (self.name,)
 
 
 def nested_axes(
@@ -471,7 +475,10 @@ def mean_variance(
     n_independent = min(float(m), n_effective or float(m))
     respondent_variance = float(x.var(ddof=1)) / n_independent
     nan = math.nan
-    jackknife_values = None if replicates is None else np.asarray(replicates, dtype=np.float64)
+    if replicates is None:
+        jackknife_values = None
+    else:
+        jackknife_values = np.asarray(replicates, dtype=np.float64)
     if (
         jackknife_values is None
         or jackknife_values.shape[1] < MIN_CLUSTERS
@@ -626,7 +633,10 @@ def corrected_half_width(
     """
     corrected_variance = max(variance - excess_variance, variance * min_share)
     # a difference of variances is known less exactly than the larger of them
-    df = (n_clusters - 1) * (corrected_variance / variance) ** 2 if variance > 0 else n_clusters - 1
+    if variance > 0:
+        df = (n_clusters - 1) * (corrected_variance / variance) ** 2
+    else:
+        df = n_clusters - 1
     return float(stdtrit(max(df, 2), 0.5 + level / 2)) * math.sqrt(corrected_variance)
 
 

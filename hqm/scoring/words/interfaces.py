@@ -210,7 +210,8 @@ class VectorLikeness:
         for word in words:
             self._rows[word] = len(self._embeddings)
             self._embeddings.append(self._embedding(word))
-        old, new = self._embeddings[:n_old], self._embeddings[n_old:]
+        old = self._embeddings[:n_old]
+        new = self._embeddings[n_old:]
         table = np.zeros((len(self._embeddings),) * 2, dtype=bool)
         table[:n_old, :n_old] = self._table
         table[n_old:] = self._decide(new, self._embeddings)

@@ -165,7 +165,10 @@ class Brysbaert:
 
 
 def _table(folder: Path | None) -> Path:
-    files = sorted(folder.glob("*")) if folder is not None and folder.is_dir() else []
+    if folder is not None and folder.is_dir():
+        files = sorted(folder.glob("*"))
+    else:
+        files = []
     fitting = [
         file
         for file in files

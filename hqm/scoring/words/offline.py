@@ -60,7 +60,9 @@ def noun_lemma(word: str) -> str:
 
 def _lemma(word: str, tag: str) -> str:
     # lemminflect guesses a singular even of a singular that it does not know ("pepperoni")
-    return word if tag == "NN1" and not word.endswith("s") else noun_lemma(word)
+    if tag == "NN1" and not word.endswith("s"):
+        return word
+    return noun_lemma(word)
 
 
 class HantaNouns:
@@ -80,7 +82,10 @@ class HantaNouns:
         for sentence in _SENTENCE.finditer(text):
             matches = list(_WORD.finditer(text, sentence.start(), sentence.end()))
             words = [_GENITIVE.sub("", match[0]) for match in matches]
-            tags = _tagger().tag_sent(list(map(shorten_word, words)), taglevel=0) if words else []
+            if words:
+                tags = _tagger().tag_sent(list(map(shorten_word, words)), taglevel=0)
+            else:
+                tags = []
             for word, match, tag in zip(words, matches, tags, strict=True):
                 if tag in _NOUN_TAGS and word[0].isalpha():
                     nouns.append(Noun(word, _lemma(word, tag), match.start(), tag == "NP0"))

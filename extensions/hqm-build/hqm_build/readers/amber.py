@@ -91,7 +91,9 @@ class _Facts:
 
 def _object_name(word: str) -> str:
     """An object's usual name; empty where the release's name is ambiguous."""
-    return "" if word in _NO_NAMES else _NAMES.get(word, word)
+    if word in _NO_NAMES:
+        return ""
+    return _NAMES.get(word, word)
 
 
 def is_amber(path: Path) -> bool:

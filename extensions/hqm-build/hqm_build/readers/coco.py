@@ -37,7 +37,9 @@ _CITATION = "Lin et al. (2014), Microsoft COCO: Common Objects in Context (arXiv
 
 def files_of(path: Path) -> list[Path]:
     """The files of annotations in a folder, or the file itself."""
-    return sorted(path.glob("*.json")) if path.is_dir() else [path]
+    if path.is_dir():
+        return sorted(path.glob("*.json"))
+    return [path]
 
 
 def is_coco(path: Path) -> bool:
@@ -141,12 +143,16 @@ def read_coco(path: Path) -> Source:
 
 def address_of(value: Any) -> str:
     """A web address, or nothing."""
-    return value if isinstance(value, str) and is_url(value) else ""
+    if isinstance(value, str) and is_url(value):
+        return value
+    return ""
 
 
 def pixels(row: dict[str, Any], name: str, path: Path) -> int:
     """The width or height of a picture, or 0 where it is not given."""
-    return int(number(row, name, "a picture", path)) if row.get(name) is not None else 0
+    if row.get(name) is not None:
+        return int(number(row, name, "a picture", path))
+    return 0
 
 
 def _box(row: dict[str, Any], path: Path) -> Box | None:
@@ -187,7 +193,10 @@ def read_object_sets(path: Path) -> Source:
     for key, names in names_by_image.items():
         # the ids of COCO 2014 are its pictures' numbers
         has_coco_id = key.isascii() and key.isdecimal() and len(key) <= 12
-        file = f"COCO_val2014_{int(key):012}.jpg" if has_coco_id else f"{key}.jpg"
+        if has_coco_id:
+            file = f"COCO_val2014_{int(key):012}.jpg"
+        else:
+            file = f"{key}.jpg"
         graphs.append(
             SceneGraph(
                 image=Image(

@@ -20,7 +20,9 @@ _CITATION = "Hudson and Manning (2019), GQA (arXiv 1902.09506)"
 
 
 def _files(path: Path) -> list[Path]:
-    return sorted(path.glob("*sceneGraphs*.json")) if path.is_dir() else [path]
+    if path.is_dir():
+        return sorted(path.glob("*sceneGraphs*.json"))
+    return [path]
 
 
 def is_gqa(path: Path) -> bool:

@@ -40,7 +40,8 @@ def read_shapes(_: Path) -> Source:
 
 
 def _box(cell: int, scenes: Any, radius: int = 0) -> Box:
-    left, top = cell % scenes.GRID * scenes.CELL, cell // scenes.GRID * scenes.CELL
+    left = cell % scenes.GRID * scenes.CELL
+    top = cell // scenes.GRID * scenes.CELL
     if not radius:
         return Box(x=left, y=top, width=scenes.CELL, height=scenes.CELL)
     middle = scenes.CELL // 2

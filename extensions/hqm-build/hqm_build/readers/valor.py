@@ -30,7 +30,9 @@ _CITATION = "Qiu et al. (2024), VALOR-Eval (arXiv 2404.13874)"
 
 
 def _folder(path: Path) -> Path:
-    return path / "human_annotation" if (path / "human_annotation").is_dir() else path
+    if (path / "human_annotation").is_dir():
+        return path / "human_annotation"
+    return path
 
 
 def is_valor(path: Path) -> bool:

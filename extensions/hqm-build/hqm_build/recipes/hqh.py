@@ -189,9 +189,13 @@ def direction(a: Box, b: Box) -> str:
     level = min(a.y + a.height, b.y + b.height) - max(a.y, b.y) >= 0.5 * min(a.height, b.height)
     upright = min(a.x + a.width, b.x + b.width) - max(a.x, b.x) >= 0.5 * min(a.width, b.width)
     if level and (a.x + a.width <= b.x or b.x + b.width <= a.x):
-        return "to the left of" if ax < bx else "to the right of"
+        if ax < bx:
+            return "to the left of"
+        return "to the right of"
     if upright and (a.y + a.height <= b.y or b.y + b.height <= a.y):
-        return "above" if ay < by else "below"
+        if ay < by:
+            return "above"
+        return "below"
     return ""
 
 

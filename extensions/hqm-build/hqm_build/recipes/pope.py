@@ -115,7 +115,9 @@ def ranked_absent(
     else:
         ranked = [(co_occurrences.frequency(name), name) for name in names]
     ranked.sort(key=lambda pair: (-pair[0], pair[1]))
-    return ranked if part == "random" else ranked[:_TOP]
+    if part == "random":
+        return ranked
+    return ranked[:_TOP]
 
 
 _STATISTIC = {
