@@ -363,9 +363,17 @@ def _undenied_option(text: str, options: Sequence[Option]) -> tuple[str, ...]:
         if match[1] in letters and is_denied(text, *match.span()):
             denied.add(match[1])
     remaining = letters - denied
-    if len(remaining) == 1 < len(denied):
+    # "B is not C" denies one of them, whichever
+    n_denials = len(_DENIAL_WORD.findall(text))
+    if len(remaining) == 1 < len(denied) <= n_denials:
         return tuple(remaining)
     return ()
+
+
+_DENIAL_WORD = re.compile(
+    r"\b(?:not|wrong|incorrect|false|ruled out|eliminated|impossible|excluded)\b|n't\b|不",
+    re.IGNORECASE,
+)
 
 
 _IDENTIFICATION = re.compile(

@@ -148,6 +148,7 @@ _ELLIPTIC_CONTRAST = re.compile(
     r"([^.;,\n]{1,40}?)\s+(?:did|does|do|was|were|is|are|has|had|have)[.!]?\s*$",
     re.IGNORECASE,
 )
+_AUXILIARIES = tuple(f" {verb}" for verb in "did does do was were is are has had have".split())
 _MAX_CONTRAST_CHARS = 160
 # a first thought is removed before anything is read: it is corrected in the same sentence
 _FIRST_THOUGHT = CueSearch(
@@ -439,7 +440,9 @@ def _explicit_passages(spoken: str, offsets: Mapping[str, Sequence[int]]) -> Ite
             spoken[max(0, match.start() - 30) : match.start()]
         ):
             yield Passage(_rest_of_line(spoken, match.end()), match.end())
-    elliptic = _ELLIPTIC_CONTRAST.search(spoken, max(0, len(spoken) - _MAX_CONTRAST_CHARS))
+    elliptic = None
+    if spoken.rstrip(" .!\n").endswith(_AUXILIARIES):
+        elliptic = _ELLIPTIC_CONTRAST.search(spoken, max(0, len(spoken) - _MAX_CONTRAST_CHARS))
     if elliptic:
         yield Passage(without_marks(elliptic[1]), elliptic.start(1))
     for match in _CORRECTION.find(spoken, offsets["correction"]):

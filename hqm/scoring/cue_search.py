@@ -75,6 +75,8 @@ class CueSearch:
 
     def find(self, text: str, offsets: Sequence[int]) -> list[re.Match[str]]:
         """Return the matches in the order of the text, given the offsets of the first words."""
+        if not offsets and self.unspaced is None:
+            return []
         matches = []
         end = 0
         for offset in offsets:
@@ -98,6 +100,8 @@ class CueSearch:
     def remove(self, text: str, offsets: Sequence[int]) -> str:
         """Return a text without the matches."""
         matches = self.find(text, offsets)
+        if not matches:
+            return text
         ends = [0, *(match.end() for match in matches)]
         starts = [*(match.start() for match in matches), len(text)]
         return "".join(text[end:start] for end, start in zip(ends, starts, strict=True))

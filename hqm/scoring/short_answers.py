@@ -449,10 +449,14 @@ def _share_stem(word: str, key: str) -> bool:
     )
 
 
+_MAX_MARKUP_CHARS = 40
+
+
 def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
     """The match of an answer to an item whose key is a text."""
     answer = parse_answer(text)
-    if normalize(text) == normalize(target):
+    is_brief = len(text) <= 2 * len(target) + _MAX_MARKUP_CHARS
+    if is_brief and normalize(text) == normalize(target):
         return ShortMatch(True, target)
     if not names_phrase(text, (target,)):
         target = _without_question_words(target, question)
