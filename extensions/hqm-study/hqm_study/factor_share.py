@@ -148,8 +148,8 @@ def one_factor(
     n_models = int(complete.sum())
     if x.shape[1] < MIN_BENCHMARKS or n_models < MIN_MODELS:
         raise DesignError(
-            f"{x.shape[1]} benchmarks and {n_models} models with a score on each"
-            f"{' and a date' if days is not None else ''} show no factor",
+            f"too few for a factor: benchmarks {x.shape[1]}, models with a score on each"
+            f"{' and a date' if days is not None else ''} {n_models}",
             remedy=f"Give {MIN_BENCHMARKS} benchmarks and {MIN_MODELS} models or more.",
         )
     constant = [name for name, column in zip(benchmarks, x.T, strict=True) if is_constant(column)]
