@@ -6,11 +6,11 @@ import importlib
 import shlex
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -206,8 +206,11 @@ def _other_audit(
         audit_files: Callable[[Path | None, RunOptions], None] | None = find_audit(names, columns)
         if audit_files:
             return audit_files
-    if _PREFERENCES not in kinds and any(_has_two_models(Path(name)) for name in files):
-        load_extension(FILE_AUDITS, _PREFERENCES, "an audit of files")
+    may_be_preferences = columns is None or "model_a" in columns
+    if _PREFERENCES not in kinds and may_be_preferences:
+        files = [name for name in files if _has_two_models(Path(name))]
+        if files:
+            load_extension(FILE_AUDITS, _PREFERENCES, "an audit of files")
     return None
 
 
@@ -215,9 +218,11 @@ def _has_two_models(path: Path) -> bool:
     """Whether the rows of a file name two models each."""
     from hqm.files.records import first_record
 
-    with suppress(HQMError):
-        return path.is_file() and {"model_a", "model_b"} <= first_record(path)[0].keys()
-    return False
+    records: Sequence[Mapping[str, Any]] = ()
+    if path.is_file():
+        with suppress(HQMError):
+            records = first_record(path)
+    return any({"model_a", "model_b"} <= record.keys() for record in records[:1])
 
 
 def _conclude(

@@ -98,6 +98,8 @@ def holds_preferences(path: Path, columns: str | None = None) -> bool:
         field_columns = {pair.split("=")[0] for pair in columns.split(",")}
     if field_columns & {"model_a", "model_b", "winner"}:
         return True
+    if field_columns - FIELDS.keys():
+        return False  # fields of another kind of log are named: the scores of items
     files = files_in(path)
     return bool(files) and all(_is_preference_file(file) for file in files)
 

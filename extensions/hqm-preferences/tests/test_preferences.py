@@ -151,6 +151,7 @@ def test_rows_as_others_write_them(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps(row) + "\n")
     assert holds_preferences(path)
+    assert not holds_preferences(path, "model=generator_2,item=instruction,score=preference")
     (preference,) = read_preferences([path]).preferences
     assert (preference.first, preference.second, preference.outcome) == expected
     assert preference.is_bad_tie == (kind == "both are bad")
