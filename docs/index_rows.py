@@ -134,7 +134,7 @@ PUBLIC = {
         "tatsu-lab/alpaca_eval",
         "cd543a149df89434d8a54582c0151c0b945c3d20",
         "CLONE/results/[cglv]*/alpaca_eval_gpt4/annotations.json --columns benchmark=annotator,"
-        "model=generator_2,item=instruction,score=preference,answer=output_2"
+        "model=generator_2,question=instruction,score=preference,answer=output_2"
         " --set title=AlpacaEval",
     ),
     "gsm8k": Source(

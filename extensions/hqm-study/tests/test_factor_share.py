@@ -77,8 +77,7 @@ def test_dates_are_taken_out_and_unrelated_benchmarks_have_no_factor() -> None:
 @pytest.mark.parametrize(("models", "benchmarks"), [(29, 8), (40, 7)])
 def test_few_benchmarks_or_models_are_refused(models: int, benchmarks: int) -> None:
     scores, _ = draw_scores(np.random.default_rng(2), 0.8, 0.0, models, benchmarks)
-    reason = f"benchmarks {benchmarks}, models with a score on each {models}"
-    with pytest.raises(DesignError, match=reason):
+    with pytest.raises(DesignError, match=f" {benchmarks}, .* {models}"):
         one_factor(scores, [f"b{i}" for i in range(benchmarks)])
     scores, _ = draw_scores(np.random.default_rng(2), 0.8, 0.0)
     scores[:, 3] = 0.5
