@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from transformers import AttentionInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 _NAME = "hqm_rows"
 """What the function is called in transformers' table of attention functions."""
@@ -22,14 +25,14 @@ _SCORES = 8192
 
 
 def by_rows(
-    module: Any,
-    query: Any,
-    key: Any,
-    value: Any,
-    attention_mask: Any,
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor,
     scaling: float | None = None,
     **settings: Any,
-) -> tuple[Any, None]:
+) -> tuple[torch.Tensor, None]:
     """Attention as a model of transformers calls it, every row over its own keys and values.
 
     Parameters
@@ -48,7 +51,7 @@ def by_rows(
     key = key[:, :, :n_positions]
     value = value[:, :, :n_positions]
     if tokens * n_positions > _SCORES:
-        fused: tuple[Any, None] = sdpa_attention_forward(
+        fused: tuple[torch.Tensor, None] = sdpa_attention_forward(
             module, query, key, value, attention_mask, scaling=scaling, **settings
         )
         return fused
@@ -61,7 +64,7 @@ def by_rows(
 
 
 @contextmanager
-def attending_by_rows(model: Any) -> Iterator[bool]:
+def attending_by_rows(model: PreTrainedModel) -> Iterator[bool]:
     """Use `by_rows` in a model's decoder within the context, and yield whether it is used.
 
     It is not on a GPU, without fused attention, or in 16 bits, where the fused form accumulates in
@@ -98,7 +101,9 @@ def moved_to(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
     return tensor.to(device)
 
 
-def tensor_on(values: Sequence[Any], device: torch.device, dtype: Any = None) -> torch.Tensor:
+def tensor_on(
+    values: Sequence[Any], device: torch.device, dtype: torch.dtype | None = None
+) -> torch.Tensor:
     """Make a tensor of numbers on a device, copied as by `moved_to`.
 
     Examples

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING
 
 from hqm.respondents.base import Request
 from hqm.types import Response
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 
 @dataclass(frozen=True)
@@ -16,10 +19,15 @@ class Prompt:
     """A prompt of a model, with the answers whose probability is recorded (`words`)."""
 
     text: str
-    picture: Any
-    picture_key: Any
+    picture: Image | None
+    picture_key: Hashable
     seed: int
     words: tuple[str, ...] = ()
+
+    @property
+    def picture_size(self) -> tuple[int, ...]:
+        """Width and height in pixels; empty without a picture."""
+        return () if self.picture is None else self.picture.size
 
 
 MAX_ROWS = 512

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby, product
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -16,6 +16,9 @@ from hqm.respondents.attention import moved_to
 from hqm.respondents.base import Request
 from hqm.respondents.batching import Prompt
 from hqm.respondents.hf_loading import Loaded
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 _TOKEN_KEYS = ("token_type_ids", "mm_token_type_ids")
 """Inputs that say something of every token."""
@@ -40,10 +43,10 @@ class EncodedPicture:
     """The tokens before the picture's."""
     prefix: tuple[int, ...]
     """The head and the picture's tokens."""
-    kinds: dict[str, Any]
+    kinds: dict[str, torch.Tensor]
     """Token kinds of the prefix, shape (1, length)."""
-    tensors: dict[str, Any]
-    picture: Any
+    tensors: dict[str, torch.Tensor]
+    picture: Hashable
     """The picture's key."""
 
     def with_question(self, tail: Sequence[int]) -> EncodedPicture:
@@ -70,14 +73,14 @@ class EncodedPicture:
         )
 
     @property
-    def shape(self) -> tuple[Any, ...]:
+    def shape(self) -> tuple[Hashable, ...]:
         """A key that is equal for pictures that can run together."""
         return len(self.prefix), tuple(
             (key, tuple(value.shape[1:])) for key, value in self.tensors.items()
         )
 
 
-def device_options(loaded: Loaded, device: Any) -> dict[str, Any]:
+def device_options(loaded: Loaded, device: torch.device) -> dict[str, Any]:
     """Return the options that make a processor scale pictures on the model's GPU.
 
     Only torchvision's processors can, and not with Lanczos resampling.
@@ -114,8 +117,8 @@ class Reader:
         if "mm_token_type_ids" in getattr(loaded.processor, "model_input_names", ()):
             # some processors make them in `apply_chat_template` only
             self._options["return_mm_token_type_ids"] = True
-        self._encoded: dict[tuple[Any, tuple[int, ...]], EncodedPicture] = {}
-        self._ahead: dict[tuple[Any, tuple[int, ...]], EncodedPicture] = {}
+        self._encoded: dict[tuple[Hashable, tuple[int, ...]], EncodedPicture] = {}
+        self._ahead: dict[tuple[Hashable, tuple[int, ...]], EncodedPicture] = {}
         self.lock = Lock()
         """Tokenizers are not thread-safe."""
         self._added: tuple[str, str] | None = None
@@ -163,7 +166,9 @@ class Reader:
             inputs["qformer_attention_mask"] = qformer["attention_mask"]
         return inputs
 
-    def _call_processor(self, prompts: Sequence[Prompt], pictures: Sequence[Any]) -> Any:
+    def _call_processor(
+        self, prompts: Sequence[Prompt], pictures: Sequence[Image | list[Image] | None]
+    ) -> Any:
         with self.lock:
             return self.processor(
                 images=pictures or None,
@@ -232,7 +237,7 @@ class Reader:
         rows = self._tokens(prompts)
         self._encode_ahead(prompts, rows, mark)
         parts = []
-        heads: dict[Any, tuple[int, ...]] = {
+        heads: dict[Hashable, tuple[int, ...]] = {
             key: encoded.head for (key, _), encoded in self._encoded.items()
         }
         for prompt, ids in zip(prompts, rows, strict=True):
@@ -307,7 +312,7 @@ class Reader:
         One call for 16 pictures takes less than half the time of 16 calls.
         """
         known_pictures = {picture for picture, _ in (*self._encoded, *self._ahead)}
-        new: dict[Any, tuple[Prompt, Sequence[int]]] = {}
+        new: dict[Hashable, tuple[Prompt, Sequence[int]]] = {}
         for prompt, ids in zip(prompts, rows, strict=True):
             if prompt.picture_key not in known_pictures and ids.count(mark) == 1:
                 new.setdefault(prompt.picture_key, (prompt, ids))
@@ -318,8 +323,8 @@ class Reader:
         if len(entries) < min_pictures:
             return
 
-        def size(entry: tuple[Prompt, Any, Any]) -> tuple[int, ...]:
-            return entry[0].picture.size if self._by_size else ()
+        def size(entry: tuple[Prompt, tuple[int, ...], list[int]]) -> tuple[int, ...]:
+            return entry[0].picture_size if self._by_size else ()
 
         for _, same_size in groupby(sorted(entries, key=size), size):
             pending = list(same_size)
@@ -344,7 +349,7 @@ class Reader:
         texts = {key: inputs.pop(key) for key in _TEXT_KEYS & set(inputs)}
         # tiles are padded to the most of any picture, so that sizes are kept apart from now on
         self._by_size = self._by_size or getattr(inputs.get("pixel_values"), "ndim", 0) > 4
-        if self._by_size and len({prompt.picture.size for prompt, _, _ in group}) > 1:
+        if self._by_size and len({prompt.picture_size for prompt, _, _ in group}) > 1:
             return None
         parts = _by_picture(inputs.to(self.model.device, dtype=self.model.dtype), len(group))
         if parts is None:
@@ -400,8 +405,8 @@ class Reader:
         head: tuple[int, ...],
         tail: list[int],
         tokens: list[int],
-        kinds: dict[str, Any],
-        tensors: dict[str, Any],
+        kinds: dict[str, torch.Tensor],
+        tensors: dict[str, torch.Tensor],
     ) -> EncodedPicture:
         """Split a processed prompt's tokens in front of its tail."""
         length = len(tokens) - len(tail)
@@ -418,7 +423,9 @@ class Reader:
         self._encoded.clear()
         self._ahead.clear()
 
-    def join(self, split: Sequence[tuple[EncodedPicture, list[int]]]) -> dict[str, Any] | None:
+    def join(
+        self, split: Sequence[tuple[EncodedPicture, list[int]]]
+    ) -> dict[str, torch.Tensor] | None:
         """Build the inputs of whole prompts from processed pictures; None where shapes differ."""
         first = split[0][0]
         shapes = {encoded.shape[1] for encoded, _ in split}
@@ -443,7 +450,7 @@ class Reader:
         return {**{key: moved_to(value, device) for key, value in texts.items()}, **tensors}
 
 
-def _by_picture(inputs: Any, count: int) -> list[dict[str, Any]] | None:
+def _by_picture(inputs: Any, count: int) -> list[dict[str, torch.Tensor]] | None:
     """Take a processor's tensors apart: a row for each picture, or the patches that its grid
     counts; None where they are neither.
     """

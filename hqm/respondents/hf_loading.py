@@ -21,13 +21,21 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hqm.errors import RespondentError, missing_library
 from hqm.files.cache import cache_folder, writing
 from hqm.respondents.base import waiting
 from hqm.respondents.hf_families import Family, family_of
 from hqm.signature import digest_all, digest_file
+
+if TYPE_CHECKING:
+    from transformers import (
+        PretrainedConfig,
+        PreTrainedModel,
+        PreTrainedTokenizerBase,
+        ProcessorMixin,
+    )
 
 WEIGHTS = "model.safetensors"
 _PACKED = f"{WEIGHTS}.xz"
@@ -262,12 +270,12 @@ def suited_attention(device: str) -> str:
 class Loaded:
     """A model ready to answer, with its processor and its family."""
 
-    model: Any
-    processor: Any
+    model: PreTrainedModel
+    processor: ProcessorMixin
     family: Family
 
     @property
-    def tokenizer(self) -> Any:
+    def tokenizer(self) -> PreTrainedTokenizerBase:
         """The tokenizer of prompts and answers."""
         return self.processor.tokenizer
 
@@ -432,7 +440,7 @@ def _loading_options(path: str, revision: str, trust_remote_code: bool) -> dict[
 
 
 def _model_with_attention(
-    path: str, config: Any, implementation: str, settings: Mapping[str, Any]
+    path: str, config: PretrainedConfig, implementation: str, settings: Mapping[str, Any]
 ) -> Any:
     """The model with this implementation of attention, or with the written-out one."""
     if implementation != "eager":
@@ -468,7 +476,7 @@ def _loading_error(name: str, error: Exception) -> RespondentError:
     return RespondentError(message, location=name, remedy=remedy)
 
 
-def _config(path: str, options: dict[str, Any], name: str) -> Any:
+def _config(path: str, options: dict[str, Any], name: str) -> PretrainedConfig:
     import transformers
 
     try:
@@ -477,7 +485,7 @@ def _config(path: str, options: dict[str, Any], name: str) -> Any:
         raise _loading_error(name, error) from error
 
 
-def _model(path: str, config: Any, **settings: Any) -> Any:
+def _model(path: str, config: PretrainedConfig, **settings: Any) -> PreTrainedModel:
     import transformers
 
     # program code that comes with a model is often registered under the older class
@@ -503,7 +511,7 @@ def _model(path: str, config: Any, **settings: Any) -> Any:
     return model
 
 
-def _processor(path: str, kind: str, options: dict[str, Any]) -> Any:
+def _processor(path: str, kind: str, options: dict[str, Any]) -> ProcessorMixin:
     """The model's processor; without its part for videos if only that cannot be loaded."""
     import transformers
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES

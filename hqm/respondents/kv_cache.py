@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from transformers import DynamicCache
@@ -18,7 +18,10 @@ from transformers.cache_utils import DynamicLayer
 from hqm.respondents.attention import tensor_on
 from hqm.respondents.step_graph import StepGraphs
 
-Layers = list[tuple[Any, Any]]
+if TYPE_CHECKING:
+    from transformers import Cache
+
+Layers = list[tuple[torch.Tensor, torch.Tensor]]
 """Keys and values of every layer, each of shape (rows, heads, places, width)."""
 
 
@@ -172,8 +175,8 @@ class KeyValueBuffers:
         *,
         gap: int = 0,
         whole_memory: bool = False,
-        write_positions: Any = None,
-    ) -> Any:
+        write_positions: torch.Tensor | None = None,
+    ) -> DynamicCache:
         """Return a cache of transformers over these rows that writes into this memory after a gap.
 
         Where `whole_memory`, attention gets all of the memory, the free positions included. A
@@ -193,7 +196,7 @@ STATES = frozenset(
 """What a layer of transformers holds that remembers by a state: linear attention, a state space."""
 
 
-def layers_of(cache: Any) -> Layers:
+def layers_of(cache: Cache) -> Layers:
     """The keys and values of a cache of transformers.
 
     Raises
@@ -233,14 +236,14 @@ def _group_rows(source: CacheRows) -> list[tuple[list[int], int, int]]:
     return runs
 
 
-def _row_index(rows: list[int], device: torch.device) -> Any:
+def _row_index(rows: list[int], device: torch.device) -> torch.Tensor | slice:
     """Return an index for these rows: a slice, which copies nothing, where they are consecutive."""
     if rows == list(range(rows[0], rows[0] + len(rows))):
         return slice(rows[0], rows[0] + len(rows))
     return tensor_on(rows, device)
 
 
-def _copy(source: torch.Tensor, rows: Any, target: torch.Tensor) -> None:
+def _copy(source: torch.Tensor, rows: torch.Tensor | slice, target: torch.Tensor) -> None:
     """Copy the rows of one tensor that `_row_index` selects into another of their shape, once."""
     if isinstance(rows, slice):
         target.copy_(source[rows])
@@ -251,15 +254,15 @@ def _copy(source: torch.Tensor, rows: Any, target: torch.Tensor) -> None:
 class _BufferedLayer(DynamicLayer):  # type: ignore[misc]
     """A layer that writes into preallocated memory."""
 
-    memory: tuple[Any, Any]
+    memory: tuple[torch.Tensor, torch.Tensor]
     whole_memory: bool
-    write_positions: Any
-    keys: Any
-    values: Any
+    write_positions: torch.Tensor | None
+    keys: torch.Tensor
+    values: torch.Tensor
 
     def update(
-        self, key_states: Any, value_states: Any, *_args: Any, **_settings: Any
-    ) -> tuple[Any, Any]:
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *_args: Any, **_settings: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         if self.write_positions is not None:
             for memory, states in zip(self.memory, (key_states, value_states), strict=True):
                 memory.index_copy_(2, self.write_positions, states)
@@ -275,8 +278,12 @@ class _BufferedLayer(DynamicLayer):  # type: ignore[misc]
 
 
 def _layer(
-    keys: torch.Tensor, values: torch.Tensor, length: int, whole_memory: bool, write_positions: Any
-) -> Any:
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    length: int,
+    whole_memory: bool,
+    write_positions: torch.Tensor | None,
+) -> _BufferedLayer:
     """Build a layer over this memory, of which `length` positions are used."""
     layer = _BufferedLayer()
     layer.memory = (keys, values)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -22,6 +22,9 @@ from hqm.respondents.kv_cache import BufferPool, CacheRows, KeyValueBuffers
 from hqm.respondents.step_graph import WORTH, RecordedStep
 from hqm.respondents.token_sampling import read_tokens
 from hqm.respondents.vision_cache import padding, positions
+
+if TYPE_CHECKING:
+    from transformers import Cache, PreTrainedModel
 
 AHEAD = 32
 """Tokens of each row to reserve memory for at a time, until the lengths of answers are known."""
@@ -33,7 +36,7 @@ Beyond it, the prefix is repeated in another block.
 _REPACK_BELOW = 0.75
 """Repack the batch when fewer than this share of its rows still run."""
 
-Choose = Callable[[Any, Sequence[int]], Any]
+Choose = Callable[[torch.Tensor, Sequence[int]], torch.Tensor]
 """Draws the next token of each row from its scores: `TokenSampler.choose`."""
 
 
@@ -110,15 +113,15 @@ class DecodingBatch:
         Each block's first place.
     """
 
-    model: Any
+    model: PreTrainedModel
     buffers: KeyValueBuffers
-    hidden: Any
-    position: Any
-    tokens: Any
-    shift: Any
+    hidden: torch.Tensor
+    position: torch.Tensor
+    tokens: torch.Tensor
+    shift: torch.Tensor | None
     members: list[list[int | None]]
     begins: list[int]
-    cache: Any = None
+    cache: Cache | None = None
     recorded: RecordedStep | None = None
     first: int = 0
     """The number of rows at the start."""
@@ -166,7 +169,7 @@ class DecodingBatch:
             self.tokens = self.tokens.flatten().index_copy(0, indices, tokens).view(count, wide)
         return dict(zip(rows, read_tokens(tokens), strict=True))
 
-    def _logits(self) -> Any:
+    def _logits(self) -> torch.Tensor:
         """The logits of each row's next token."""
         with attending_by_rows(self.model) as whole_memory:
             if self.cache is None:
@@ -183,7 +186,7 @@ class DecodingBatch:
                 self.cache,
             )
 
-    def _recorded_logits(self) -> Any:
+    def _recorded_logits(self) -> torch.Tensor | None:
         """The logits by a recording of the step; None where there is none."""
         graphs = self.buffers.graphs
         n_steps = (self.buffers.capacity - self.buffers.length) // self.tokens.shape[1]
@@ -207,12 +210,16 @@ class DecodingBatch:
             logits = logits if graphs.agree(logits, plain) else plain
         return logits
 
-    def _step_writing_to(self, tokens: Any, position: Any, write_positions: Any) -> Any:
+    def _step_writing_to(
+        self, tokens: torch.Tensor, position: torch.Tensor, write_positions: torch.Tensor
+    ) -> torch.Tensor:
         return self._call(
             tokens, position, self.hidden, self.buffers.cache(write_positions=write_positions)
         )
 
-    def _call(self, tokens: Any, position: Any, mask: Any, cache: Any) -> Any:
+    def _call(
+        self, tokens: torch.Tensor, position: torch.Tensor, mask: torch.Tensor, cache: Cache
+    ) -> torch.Tensor:
         return self.model(
             input_ids=tokens,
             attention_mask=mask,
@@ -287,7 +294,7 @@ def merge_batches(
     n_blocks = sum(len(selection.blocks) for selection in selections)
     device = first.tokens.device
     hidden = _all_hidden((n_blocks, 1, wide, buffers.capacity), first.hidden.dtype, device)
-    columns: dict[str, list[Any]] = {"position": [], "tokens": [], "shift": []}
+    columns: dict[str, list[torch.Tensor]] = {"position": [], "tokens": [], "shift": []}
     members: list[list[int | None]] = []
     begins: list[int] = []
     for selection in selections:
@@ -327,17 +334,17 @@ class _QuestionLayout:
     The last question of every block comes last; each slot is as wide as its longest question.
     """
 
-    ids: Any
+    ids: torch.Tensor
     """The tokens, shape (blocks, width)."""
-    slot: Any
+    slot: torch.Tensor
     """The slot of each token, or -1 for padding, of the same shape."""
-    position: Any
+    position: torch.Tensor
     """The position of each token, before the shift, of the same shape."""
     ends: list[int]
     """Where each slot ends."""
     starts: list[int]
     """Where each block's first question starts."""
-    query: Any
+    query: torch.Tensor
     """The slot of each row's question, shape (blocks, rows of a block); the last one again where a
     block has fewer rows.
     """
@@ -348,7 +355,7 @@ class _QuestionLayout:
         return self.ends[-1]
 
 
-def _lay_out(model: Any, blocks: Sequence[Block]) -> _QuestionLayout:
+def _lay_out(model: PreTrainedModel, blocks: Sequence[Block]) -> _QuestionLayout:
     """Lay out the questions of blocks in slots."""
     tails = [block.tails for block in blocks]
     n_slots = max(map(len, tails))
@@ -380,10 +387,10 @@ def _lay_out(model: Any, blocks: Sequence[Block]) -> _QuestionLayout:
 
 
 def read_questions(
-    model: Any,
+    model: PreTrainedModel,
     blocks: Sequence[Block],
     prefixes: Sequence[CacheRows],
-    shift: Any,
+    shift: torch.Tensor | None,
     choose: Choose,
     pass_tokens: int,
     ahead: int,
@@ -460,11 +467,11 @@ def read_questions(
 
 
 def start_from_prompts(
-    model: Any,
+    model: PreTrainedModel,
     blocks: Sequence[Block],
     prompts: Sequence[CacheRows],
-    shift: Any,
-    scores: Any,
+    shift: torch.Tensor | None,
+    scores: torch.Tensor,
     choose: Choose,
     first_position: int,
     ahead: int,
@@ -506,14 +513,14 @@ def start_from_prompts(
 
 
 def _start_batch(
-    model: Any,
+    model: PreTrainedModel,
     blocks: Sequence[Block],
     buffers: KeyValueBuffers,
-    hidden: Any,
-    position: Any,
-    shift: Any,
+    hidden: torch.Tensor,
+    position: torch.Tensor,
+    shift: torch.Tensor | None,
     prefix_end: int,
-    scores: Callable[[Any, Any], Any],
+    scores: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
     choose: Choose,
 ) -> tuple[dict[int, int], DecodingBatch]:
     """Draw the first token of every row of blocks whose prefixes end at position `prefix_end`."""
@@ -555,17 +562,17 @@ def _split_passes(widths: Sequence[int], max_tokens: int) -> list[slice]:
     return passes
 
 
-def _min_score(dtype: Any) -> float:
+def _min_score(dtype: torch.dtype) -> float:
     """The score of a position that is not seen; minus infinity would give NaN for a row of it."""
     return float(torch.finfo(dtype).min)
 
 
-def _all_hidden(shape: tuple[int, ...], dtype: Any, device: torch.device) -> Any:
+def _all_hidden(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     """A mask that hides all positions."""
     return torch.full(shape, _min_score(dtype), dtype=dtype, device=device)
 
 
-def _additive_mask(unseen: Any, dtype: Any) -> Any:
+def _additive_mask(unseen: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """Turn a boolean mask into one that is added to attention scores."""
     return torch.zeros(unseen.shape, dtype=dtype, device=unseen.device).masked_fill_(
         unseen, _min_score(dtype)

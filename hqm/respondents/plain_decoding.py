@@ -118,7 +118,7 @@ class PlainDecoder:
     ) -> NumberedAnswers:
         numbers = [number for number, _ in batch]
 
-        def choose(_input_ids: Any, scores: Any) -> Any:
+        def choose(_input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
             """Make all tokens but the drawn one impossible, as a logits processor."""
             tokens = chooser.choose(scores, numbers)
             read_tokens(tokens)  # raises where a score is NaN

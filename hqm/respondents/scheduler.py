@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -21,6 +21,9 @@ from hqm.respondents.packed_batch import (
 )
 from hqm.respondents.token_sampling import TokenSampler
 from hqm.respondents.vision_cache import Prefill, QuestionRows, decode_rows
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 TOKENS_CPU = 4096
 _TOKENS_GPU = 16384
@@ -51,7 +54,7 @@ class Scheduler:
 
     def __init__(
         self,
-        model: Any,
+        model: PreTrainedModel,
         reader: Reader,
         ends: frozenset[int],
         chooser: TokenSampler,
@@ -78,7 +81,7 @@ class Scheduler:
         self._pool = pool
         self._longest = 0
         """The tokens of the longest answer so far."""
-        self._last_prefix: tuple[EncodedPicture, CacheRows, Any] | None = None
+        self._last_prefix: tuple[EncodedPicture, CacheRows, torch.Tensor] | None = None
         """The prefix of a picture of which further questions wait."""
         if model.device.type == "cuda":
             self._pass_tokens = _TOKENS_GPU
@@ -212,7 +215,7 @@ class Scheduler:
         question_rows: list[tuple[int, EncodedPicture, Sequence[int]]] = [
             (number, prompts[id(encoded), tuple(tail)], ()) for number, encoded, tail in rows
         ]
-        prefills: dict[int, tuple[CacheRows, Any, Any]] = {}
+        prefills: dict[int, tuple[CacheRows, torch.Tensor | None, torch.Tensor]] = {}
         for group in group_by_shape(list(prompts.values()), self._pass_tokens):
             with vision_context(group):
                 prefill = Prefill.run(self.model, group)
@@ -274,11 +277,13 @@ class Scheduler:
         length = len(encoded.prefix) + len(tail) + self.max_tokens
         return self.packs and (self._window is None or length < self._window)
 
-    def _prefixes(self, pictures: Sequence[EncodedPicture]) -> dict[int, tuple[CacheRows, Any]]:
+    def _prefixes(
+        self, pictures: Sequence[EncodedPicture]
+    ) -> dict[int, tuple[CacheRows, torch.Tensor]]:
         """Every picture's keys and values, and its shift: those that are not kept run through the
         model.
         """
-        prefixes: dict[int, tuple[CacheRows, Any]] = {}
+        prefixes: dict[int, tuple[CacheRows, torch.Tensor]] = {}
         if self._last_prefix is not None:
             encoded, prefix, shift = self._last_prefix
             prefixes[id(encoded)] = prefix, shift

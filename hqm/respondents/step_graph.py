@@ -12,9 +12,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 WORTH = 8
 """Steps for which a batch must have room before its step is recorded."""
@@ -39,11 +42,11 @@ class StepGraphs:
     usable: bool = False
     to_check: int = _CHECKED_STEPS
     """Recorded steps that are still to be compared with plain ones."""
-    _last: Any = field(default=None, repr=False)
+    _last: torch.cuda.CUDAGraph | None = field(default=None, repr=False)
     """The last recording: while it lives, the next one uses its memory."""
 
     @classmethod
-    def for_model(cls, model: Any) -> StepGraphs:
+    def for_model(cls, model: PreTrainedModel) -> StepGraphs:
         """For a model whose weights are all on one GPU."""
         devices = {weight.device for weight in model.parameters()}
         return cls(usable=len(devices) == 1 and devices.pop().type == "cuda")
@@ -106,7 +109,7 @@ class RecordedStep:
     def __init__(
         self,
         graphs: StepGraphs,
-        step: Callable[[Any, Any, Any], Any],
+        step: Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor],
         tokens: torch.Tensor,
         position: torch.Tensor,
         length: int,

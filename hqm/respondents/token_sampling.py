@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -12,6 +12,9 @@ import torch
 from hqm.respondents.attention import tensor_on
 from hqm.respondents.batching import QueuedPrompt
 from hqm.respondents.server_replies import SPACES, forms
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 
 class TokenSampler:
@@ -36,7 +39,7 @@ class TokenSampler:
         self.top_p = top_p
         self.first: dict[int, dict[str, float]] = {}
         """The probability of each watched word as the first token, by row."""
-        self.watched: dict[int, Any] = {}
+        self.watched: dict[int, torch.Tensor] = {}
         """The whole distribution of the first token, by watched row."""
         self._streams: dict[int, np.random.Generator] = {}
         self._words: dict[int, Mapping[str, Sequence[int]]] = {}
@@ -72,7 +75,7 @@ class TokenSampler:
         self._streams.pop(row, None)
         return self.first.pop(row, {})
 
-    def choose(self, scores: Any, rows: Sequence[int]) -> Any:
+    def choose(self, scores: torch.Tensor, rows: Sequence[int]) -> torch.Tensor:
         """Draw the next token of each row of `scores`; `rows` names their random streams.
 
         Raises
@@ -108,7 +111,9 @@ class TokenSampler:
         tokens = tokens.clamp(max=scores.shape[-1] - 1).masked_fill(passed[:, -1].isnan(), -1)
         return tokens.to(scores.device)
 
-    def _note(self, chances: Any, rows: Sequence[int], noted_indices: Sequence[int]) -> None:
+    def _note(
+        self, chances: torch.Tensor, rows: Sequence[int], noted_indices: Sequence[int]
+    ) -> None:
         """Store the wanted probabilities of the first token."""
         for index in noted_indices:
             if rows[index] in self._watch:
@@ -132,7 +137,7 @@ class TokenSampler:
             }
 
 
-def read_tokens(token_tensor: Any) -> list[int]:
+def read_tokens(token_tensor: torch.Tensor) -> list[int]:
     """Read drawn tokens back from the device, in one wait for it.
 
     Raises
@@ -146,7 +151,7 @@ def read_tokens(token_tensor: Any) -> list[int]:
     return tokens
 
 
-def _wide(scores: Any) -> Any:
+def _wide(scores: torch.Tensor) -> torch.Tensor:
     """Convert scores to double precision, which Apple's GPUs lack."""
     if scores.device.type == "mps":
         return scores.cpu().double()
@@ -177,7 +182,7 @@ class FirstTokens:
     {'yes': (5, 6), 'no': (7, 8)}
     """
 
-    def __init__(self, tokenizer: Any) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self._tokenizer = tokenizer
         self._vocabulary: dict[str, int] = {}
         self._tokens: dict[tuple[str, ...], dict[str, tuple[int, ...]]] = {}

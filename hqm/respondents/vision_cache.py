@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -17,21 +17,24 @@ from hqm.respondents.hf_inputs import CannotSplit, EncodedPicture, Reader
 from hqm.respondents.kv_cache import STATES, CacheRows, Layers, layers_of
 from hqm.respondents.token_sampling import TokenSampler, read_tokens
 
+if TYPE_CHECKING:
+    from transformers import Cache, PreTrainedModel
+
 
 @dataclass(frozen=True)
 class Prefill:
     """The keys and values of several pictures' prefixes, padded on the right to one length."""
 
-    cache: Any
+    cache: Cache
     lengths: Sequence[int]
     """The length of every picture's prefix."""
-    shift: Any
+    shift: torch.Tensor | None
     """The offset of the positions behind each picture, shape (pictures, 1), or None."""
-    scores: Any
+    scores: torch.Tensor
     """The logits of the token behind each prefix, shape (pictures, vocabulary)."""
 
     @classmethod
-    def run(cls, model: Any, pictures: Sequence[EncodedPicture]) -> Prefill:
+    def run(cls, model: PreTrainedModel, pictures: Sequence[EncodedPicture]) -> Prefill:
         """Run distinct pictures, whose tensors are of one shape, through the model."""
         lengths = [len(picture.prefix) for picture in pictures]
         width = max(lengths)
@@ -81,7 +84,7 @@ class Prefill:
             [self.lengths[picture] for picture in pictures],
         )
 
-    def repeat(self, pictures: Sequence[int]) -> Any:
+    def repeat(self, pictures: Sequence[int]) -> Cache:
         """Return a cache for rows behind these pictures; it shares memory where it can."""
         cache = copy.copy(self.cache)
         cache.layers = [copy.copy(layer) for layer in self.cache.layers]
@@ -114,14 +117,14 @@ class Prefill:
         return self.window is None and not recurrent
 
 
-def positions(position: Any, shift: Any) -> Any:
+def positions(position: torch.Tensor, shift: torch.Tensor | None) -> torch.Tensor:
     """Return position ids as the model expects them: plain, or Qwen's three-part ones."""
     if shift is None:
         return position
     return (position + shift)[None].expand(3, -1, -1)
 
 
-def padding(model: Any) -> int:
+def padding(model: PreTrainedModel) -> int:
     """Return a token for padding, which the mask hides."""
     token = model.generation_config.pad_token_id
     if token is None:
@@ -133,7 +136,7 @@ def padding(model: Any) -> int:
 class QuestionRows:
     """Rows to answer: number, picture (its index in the prefill) and question tokens of each."""
 
-    model: Any
+    model: PreTrainedModel
     prefill: Prefill
     rows: Sequence[int]
     pictures: Sequence[int]
@@ -207,7 +210,9 @@ def decode_rows(
     return answers
 
 
-def _pad_tails(model: Any, tails: Sequence[Sequence[int]], length: int) -> tuple[Any, Any]:
+def _pad_tails(
+    model: PreTrainedModel, tails: Sequence[Sequence[int]], length: int
+) -> tuple[torch.Tensor, torch.Tensor]:
     """The tokens of questions, padded on the left, and their mask after a prefix of this length."""
     width = max(map(len, tails))
     ids = torch.full((len(tails), width), padding(model), dtype=torch.long)
@@ -234,7 +239,7 @@ class VisionCache:
         Where it may be within the model.
     """
 
-    def __init__(self, model: Any, reader: Reader, names: Sequence[str]) -> None:
+    def __init__(self, model: PreTrainedModel, reader: Reader, names: Sequence[str]) -> None:
         self.model = model
         self.reader = reader
         self.name = next((name for name in names if name in dict(model.named_modules())), "")
