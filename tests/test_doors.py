@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -504,3 +505,40 @@ def test_rows_that_answer_another_benchmark_are_refused(
         except HQMError as error:
             said = str(error)
         assert tells(said, "door.other-benchmark", name="pope") == (benchmark == "pope"), said
+
+
+def types_of_items(path: Path) -> set[str | None]:
+    (benchmark,) = benchmarks_of_logs(read_logs([path]))
+    return {item.type for item in benchmark.original.items}
+
+
+@pytest.mark.parametrize("column", ["category", "type", "Type", "hallucination_type"])
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_a_column_of_the_eight_types_is_read_by_every_name(
+    column: str, suffix: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"answers{suffix}"
+    type_names = ["existence", "counting"]
+    rows: list[dict[str, object]] = []
+    for model in ("m0", "m1"):
+        for item in range(8):
+            cells = {"model": model, "item": f"q{item}", "score": 1, column: type_names[item % 2]}
+            rows.append(cells)
+    if suffix == ".csv":
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    else:
+        path.write_text("\n".join(map(json.dumps, rows)))
+    assert types_of_items(path) == set(type_names)
+
+
+def test_a_column_named_type_of_other_words_is_no_type(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    lines = ["model,item,score,type"]
+    for item in range(8):
+        kind = "message" if item % 2 else "tool"
+        lines += [f"m0,q{item},1,{kind}", f"m1,q{item},0,{kind}"]
+    path.write_text("\n".join(lines))
+    assert types_of_items(path) == {None}

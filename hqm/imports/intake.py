@@ -57,7 +57,7 @@ _OTHER_COLUMNS = frozenset(
     "label verdict rating judgement judgment reply review role mark uid options choices answer_run"
     " asking state".split()
 )
-HEADINGS = _OTHER_COLUMNS.union(*FIELDS.values())
+HEADINGS = _OTHER_COLUMNS.union(fields.TYPES, *FIELDS.values())
 """The names of columns that mean the same in other cases, such as `Question ID`."""
 _PER_CENT = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*%", re.ASCII)
 _READING_FIELDS = ("item", "model", "run", "form", "judge", "rater", "answer", "target", "score")

@@ -19,7 +19,7 @@ from typing import Literal, NoReturn, Protocol
 
 from hqm.errors import AnswerError, HQMError
 from hqm.imports.intake import refuse_twice, take_rows
-from hqm.imports.row import IMAGES, PARTS, QUESTIONS, Row, first_text, ids_in, parts_in
+from hqm.imports.row import IMAGES, QUESTIONS, Row, first_text, ids_in, parts_of
 from hqm.types import LETTERS, Form, Item, Response, Verdict
 
 _INSTRUCTION = re.compile(r"(?<=[.?!:])\s*(?:please )?(?:answer|respond|reply)\b[^.?!]*[.?!]*$")
@@ -260,7 +260,7 @@ def _questions_of(path: Path, _modified: int) -> Mapping[str, Row]:
             ids=ids_in(record)[:1],
             image=first_text(record, IMAGES),
             question=first_text(record, ("text", *QUESTIONS)),
-            parts=parts_in(first_text(record, PARTS)),
+            parts=parts_of(record),
         )
         if not (row.ids and row.image and row.question) or row.id in by_id:
             return {}

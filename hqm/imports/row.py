@@ -20,7 +20,7 @@ from hqm.files.records import (
     whole_number,
 )
 from hqm.text import check_length, check_name, without_credentials
-from hqm.types import LETTERS, STATES, Form, Response, State, is_scale
+from hqm.types import HALLUCINATION_TYPES, LETTERS, STATES, Form, Response, State, is_scale
 
 _TRUTHS = {
     "true": 1.0,
@@ -194,7 +194,7 @@ class Row:
             pictures=pictures if len(pictures) > 1 else (),
             video=first_text(record, VIDEOS),
             question=first_text(record, questions),
-            parts=parts_in(first_text(record, PARTS)),
+            parts=parts_of(record),
             key=key_in(record),
             options=options_in(record),
             cluster=first_text(record, CLUSTERS),
@@ -334,6 +334,8 @@ KEYS = (
 )
 RESPONDENTS = ("respondent", "model_id", "model", "model_name", "generator")
 PARTS = ("category", "split", "part")
+TYPES = ("hallucination_type", "type")
+"""Columns whose cells are an item's part only where they name one of the eight types."""
 CLUSTERS = ("cluster", "document", "group")
 TASKS = ("benchmark", "dataset", "task", "evaluation_name")
 JUDGES = ("judge", "judge_model", "judge_name")
@@ -449,6 +451,19 @@ def parts_in(text: str) -> tuple[str, ...]:
     ('random', 'popular')
     """
     return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def parts_of(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """The parts of a record's item: of its category or split, or its type of hallucination.
+
+    >>> parts_of({"type": "Counting"}), parts_of({"type": "message", "split": "random"})
+    (('counting',), ('random',))
+    """
+    parts = parts_in(first_text(record, PARTS))
+    if parts:
+        return parts
+    type_name = first_text(record, TYPES).lower()
+    return (type_name,) if type_name in HALLUCINATION_TYPES else ()
 
 
 def count_in(record: Mapping[str, Any], name: str, location: str) -> int | None:

@@ -18,12 +18,10 @@ from typing import Any
 from hqm.errors import DataError, missing_library
 from hqm.imports.log_file import LogFile
 from hqm.imports.row import (
-    PARTS,
     Log,
     Row,
-    first_text,
     number,
-    parts_in,
+    parts_of,
     stopped,
     texts,
     tokens_in,
@@ -198,7 +196,7 @@ def _rows(location: str, sample: Any, run: Row) -> Iterator[Row]:
         question=question,
         key=texts(sample.get("target"))[0],
         options=tuple(str(choice) for choice in sample.get("choices") or ()),
-        parts=parts_in(first_text(metadata, PARTS)),
+        parts=parts_of(metadata),
         form=str(metadata.get("form") or run.form),
         run=max(int(sample.get("epoch") or 1) - 1, 0),
     )
