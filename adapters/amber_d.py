@@ -66,7 +66,7 @@ def _official_f1(
     """F1 of precision and recall in percent, which the release rounds first."""
     components = [_official("no_right", bottom, pieces) for bottom in ("no_said", "no_true")]
 
-    def f1(t: Mapping[str, Any]) -> Any:
+    def f1(t: Mapping[str, object]) -> Any:
         percentages = [component(t) for component in components]
         if digits is not None:
             percentages = [rounded(percentage, digits) for percentage in percentages]

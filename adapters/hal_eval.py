@@ -599,7 +599,7 @@ class HalEval(Benchmark):
             return super().read_answers(path, form)
         return form, self._read_fives(rows, path, form)
 
-    def _read_fives(self, rows: Sequence[Any], path: Path, form: Form) -> dict[str, Response]:
+    def _read_fives(self, rows: Sequence[object], path: Path, form: Form) -> dict[str, Response]:
         """The answers of rows of five, in the order of the pictures."""
         pictures = list(dict.fromkeys(item.id.rpartition("/")[0] for item in form.items))
         parts = {item.part for item in form.items}

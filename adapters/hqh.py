@@ -566,7 +566,7 @@ def _environment_oddities(items: Sequence[Item]) -> Iterable[Finding]:
             )
 
 
-def _state(record: Mapping[str, Any], text: object) -> tuple[Any, ...]:
+def _state(record: Mapping[str, object], text: object) -> tuple[Any, ...]:
     return (
         "" if text is None else str(text),
         record.get("state", "ok"),

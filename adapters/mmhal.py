@@ -350,7 +350,7 @@ class MMHal(Benchmark):
         )
 
 
-def _is_response(reply: Any) -> bool:
+def _is_response(reply: object) -> bool:
     """Whether a member of a list is what a judge's server returned, its text, or null where there
     was none.
     """

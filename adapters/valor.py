@@ -432,7 +432,9 @@ class Valor(Benchmark):
                         roles[role] = [reply]
         return replies
 
-    def _subset_of_steps(self, path: Path, records: Sequence[Mapping[str, Any]], form: Form) -> str:
+    def _subset_of_steps(
+        self, path: Path, records: Sequence[Mapping[str, object]], form: Form
+    ) -> str:
         """The subset that a file of a judging step is about, found by its fields and then by its
         pictures.
         """
@@ -585,7 +587,7 @@ def _pearson(pairs: Sequence[tuple[float | None, float]]) -> float | None:
 
 
 def _verdict(
-    subset: str, truth: Any, generated: Any, matched: Mapping[str, Any], official: bool
+    subset: str, truth: object, generated: object, matched: Mapping[str, object], official: bool
 ) -> Verdict:
     counts = count(subset, truth, generated, matched, official)
     names = (
@@ -608,7 +610,7 @@ def _verdict(
     )
 
 
-def _matcher_input(subset: str, extracted: Mapping[str, Any]) -> Any:
+def _matcher_input(subset: str, extracted: Mapping[str, object]) -> Any:
     """The features that the matcher was given, as they stand."""
     unfiltered = {key: value for key, value in extracted.items() if key != FILTERED}
     names = {

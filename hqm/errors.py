@@ -58,7 +58,7 @@ class HQMError(Exception):
         remedy: str = "",
         name: str = "",
         choices: Iterable[str] = (),
-        **renamed: Any,
+        **renamed: object,
     ) -> None:
         location = _deprecated(renamed, "place", "location", location)
         name = _deprecated(renamed, "given", "name", name)
@@ -91,7 +91,7 @@ def _warn_renamed(old: str, new: str, stacklevel: int) -> None:
     warnings.warn(text, DeprecationWarning, stacklevel=stacklevel)
 
 
-def _deprecated(keywords: dict[str, Any], old: str, new: str, value: Any) -> Any:
+def _deprecated(keywords: dict[str, Any], old: str, new: str, value: object) -> Any:
     """The value of a keyword, taken from its deprecated name where a caller still uses that."""
     if old not in keywords:
         return value

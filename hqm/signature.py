@@ -16,7 +16,6 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 TAG = "b2:"
 _SIZE = 12
@@ -25,7 +24,7 @@ _ENCODER = json.JSONEncoder(
 )
 
 
-def canonical_json(value: Any) -> str:
+def canonical_json(value: object) -> str:
     """The JSON text of a value that is the same for equal values.
 
     >>> canonical_json({"b": 1, "a": "é"})
@@ -34,7 +33,7 @@ def canonical_json(value: Any) -> str:
     return _ENCODER.encode(value)
 
 
-def digest(value: Any) -> str:
+def digest(value: object) -> str:
     """The content hash of any JSON value.
 
     >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})

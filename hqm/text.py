@@ -50,7 +50,7 @@ _TERMINAL_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u20
 _THINKING = re.compile(r"\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
-def storable(value: Any, depth: int = 0) -> Any:
+def storable(value: object, depth: int = 0) -> Any:
     """A copy of the value that a store can hold; the value itself where nothing needs replacing.
 
     Half a surrogate pair and NUL become U+FFFD, a number that JSON does not have becomes None, and
@@ -111,7 +111,7 @@ def _storable_mapping(mapping: Mapping[Any, Any], depth: int) -> Mapping[str, An
     return members
 
 
-def _storable_sequence(sequence: Sequence[Any], depth: int) -> Sequence[Any]:
+def _storable_sequence(sequence: Sequence[object], depth: int) -> Sequence[Any]:
     """A storable list of a sequence; the sequence itself where nothing needs replacing."""
     members = [storable(member, depth) for member in sequence]
     pairs = zip(members, sequence, strict=True)

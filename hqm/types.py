@@ -392,7 +392,7 @@ class Response(_Fields):
         text: str,
         state: State = "ok",
         reason: str = "",
-        detail: Mapping[str, Any] = MappingProxyType({}),
+        detail: Mapping[str, object] = MappingProxyType({}),
     ) -> Self:
         storable_text = storable(text)
         storable_reason = storable(reason)
@@ -616,7 +616,7 @@ def finite(value: float | None) -> float | None:
     return float(value)
 
 
-def json_data(value: Any) -> Any:
+def json_data(value: object) -> Any:
     """Nested data for JSON: lists for tuples, keys as text, None for NaN and infinities.
 
     >>> json_data({1: (0.5, float("nan"))})

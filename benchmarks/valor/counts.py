@@ -264,7 +264,7 @@ def _plain(text: object) -> str:
     return " ".join(str(text).lower().split()).rstrip(".")
 
 
-def _matches(matched: Mapping[str, Any], *keys: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def _matches(matched: Mapping[str, object], *keys: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The matcher's two dictionaries, whatever the first is called; anything that is not a
     dictionary counts as empty.
     """
@@ -273,7 +273,9 @@ def _matches(matched: Mapping[str, Any], *keys: str) -> tuple[dict[str, Any], di
     return (first if isinstance(first, dict) else {}), (second if isinstance(second, dict) else {})
 
 
-def _plain_matches(matched: Mapping[str, Any], *keys: str) -> tuple[dict[str, str], dict[str, str]]:
+def _plain_matches(
+    matched: Mapping[str, object], *keys: str
+) -> tuple[dict[str, str], dict[str, str]]:
     first, second = _matches(matched, *keys)
     return {_plain(a): _plain(b) for a, b in first.items()}, {
         _plain(a): _plain(b) for a, b in second.items()
@@ -281,7 +283,10 @@ def _plain_matches(matched: Mapping[str, Any], *keys: str) -> tuple[dict[str, st
 
 
 def _paper_words(
-    generated_words: Sequence[Any], facts: Mapping[str, str], matched: Mapping[str, Any], *keys: str
+    generated_words: Sequence[object],
+    facts: Mapping[str, str],
+    matched: Mapping[str, object],
+    *keys: str,
 ) -> Counts:
     """The counts of words or relations; `facts` maps every annotated wording to the feature that it
     names.
@@ -299,12 +304,12 @@ def _tuples(text: object) -> list[str]:
 
 
 def _paper_objects(
-    truth: Mapping[str, str], generated: Mapping[str, Any], matched: Mapping[str, Any]
+    truth: Mapping[str, str], generated: Mapping[str, object], matched: Mapping[str, object]
 ) -> Counts:
     free = {order: set(_tuples(text)) for order, text in truth.items()}
     generated_words = Counter(_plain(str(text).strip(" ()")) for text in generated.values())
 
-    def count_matched(mappings: Mapping[str, Any]) -> int:
+    def count_matched(mappings: Mapping[str, object]) -> int:
         n = 0
         for order, mapping in mappings.items():
             for word, name in mapping.items() if isinstance(mapping, dict) else ():
@@ -340,7 +345,7 @@ def _paper_people(
     generated_words = Counter(pairs)
     n_true = free.total()
 
-    def count_matched(mappings: Mapping[str, Any]) -> int:
+    def count_matched(mappings: Mapping[str, object]) -> int:
         n = 0
         for mapping in mappings.values():
             if isinstance(mapping, dict):
@@ -361,7 +366,7 @@ def _paper_people(
 
 
 def _paper_ranks(
-    truth: Mapping[str, str], generated: Mapping[str, Any], matched: Mapping[str, Any]
+    truth: Mapping[str, str], generated: Mapping[str, object], matched: Mapping[str, object]
 ) -> Counts:
     rank = {
         _plain(piece): int(rank_text)

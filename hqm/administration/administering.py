@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from hqm.administration.asks import Job, Key, RecordedTodo
 from hqm.administration.costs import prices_of
@@ -49,7 +48,7 @@ def give_budget(
     respondent: Respondent,
     budget: Budget,
     store: Store,
-    identities: Iterable[Mapping[str, Any]],
+    identities: Iterable[Mapping[str, object]],
 ) -> bool:
     """Give a server its budget, whether it ever answered, and the largest excess of a request.
 

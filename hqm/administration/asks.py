@@ -62,7 +62,7 @@ class Assignment:
 
 
 def assign(
-    respondent: Respondent, benchmark: Benchmark, overrides: Mapping[str, Any] | None = None
+    respondent: Respondent, benchmark: Benchmark, overrides: Mapping[str, object] | None = None
 ) -> Assignment:
     """Choose the sampling of a respondent: from its name, else `overrides`, else the card.
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -127,7 +126,7 @@ def _orders(store: Store, benchmark: str) -> Iterator[PictureOrder]:
             )
 
 
-def identity_digest(name: str, identity: Mapping[str, Any]) -> str:
+def identity_digest(name: str, identity: Mapping[str, object]) -> str:
     """The content hash by which a stop names its respondent, as the store does."""
     return digest({"name": name, **identity})
 

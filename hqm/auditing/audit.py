@@ -622,7 +622,7 @@ class BenchmarkAudit(frames.AsFrames):
         return dict(data["audits"][0])
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> BenchmarkAudit:
+    def from_dict(cls, data: Mapping[str, object]) -> BenchmarkAudit:
         """Read one benchmark's part of an `audit.json`."""
         return _read(TypeAdapter(cls), data)
 
@@ -696,7 +696,7 @@ class Audit(frames.AsFrames):
         return schema
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Audit:
+    def from_dict(cls, data: Mapping[str, object]) -> Audit:
         """Read the data of an `audit.json`."""
         return _read(_AUDIT, data)
 
@@ -718,7 +718,7 @@ _Value = TypeVar("_Value")
 REMAKE_ADVICE = "Make it again with `hqm audit NAME`; an audit is not meant to be edited."
 
 
-def _read(tree: TypeAdapter[_Value], data: Any, location: str = "") -> _Value:
+def _read(tree: TypeAdapter[_Value], data: object, location: str = "") -> _Value:
     """Return the value that the data holds, or raise a `DataError` that names the first fault."""
     try:
         if tree is _AUDIT:
@@ -765,7 +765,7 @@ def _path(keys: Sequence[str | int]) -> str:
     return "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path_keys).removeprefix(".")
 
 
-def _check_file(data: Any, location: str) -> None:
+def _check_file(data: object, location: str) -> None:
     """Refuse what is no audit of answers, and what a later version wrote."""
     if not isinstance(data, dict) or "audits" not in data:
         raise DataError("it is no audit of HQM", location=location, remedy=REMAKE_ADVICE)

@@ -378,7 +378,7 @@ one degree of freedom is 12.7.
 
 
 def check_values(
-    value: Any, path: tuple[str | int, ...], units: Mapping[str, Unit] = _NO_UNITS
+    value: object, path: tuple[str | int, ...], units: Mapping[str, Unit] = _NO_UNITS
 ) -> None:
     """Refuse what JSON cannot hold, endless nesting, and details that are not what they name.
 
@@ -424,7 +424,7 @@ def _check_mapping(
 
 
 def _check_kind(
-    name: str, value: Any, path: tuple[str | int, ...], units: Mapping[str, Unit]
+    name: str, value: object, path: tuple[str | int, ...], units: Mapping[str, Unit]
 ) -> None:
     """Refuse a value that what it is called cannot have."""
     if name in units:
@@ -462,7 +462,7 @@ def check_scale(
         raise wrong(f"{value:g} is not from {low:g} to {high:g}", *path)
 
 
-def check_equal(value: Any, expected: Any, *path: str | int) -> None:
+def check_equal(value: object, expected: object, *path: str | int) -> None:
     """Refuse what stands twice in an audit, and is not the same."""
     is_close = (
         isinstance(value, float) and isinstance(expected, float) and abs(value - expected) < 1e-6
@@ -497,7 +497,7 @@ class MappingOf:
     """A key that must be there too."""
 
     def __get_pydantic_core_schema__(
-        self, _source: Any, _handler: GetCoreSchemaHandler
+        self, _source: object, _handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         # a schema of its own: within the audit's, unknown keys would be refused
         shape_schema = TypeAdapter(self.shape).core_schema
@@ -515,7 +515,7 @@ STORED_ESTIMATE = TypeAdapter(StoredEstimate)
 _COMPONENTS = TypeAdapter(StudyComponents)
 
 
-def estimate_fields(row: Any) -> Any:
+def estimate_fields(row: object) -> Any:
     """Return the fields of an `Estimate` from a row of the file, which writes intervals apart."""
     if not isinstance(row, dict):
         return row
@@ -601,7 +601,7 @@ def _check_lists(estimate: Estimate) -> None:
                 raise wrong("it is no row", "detail", key, number)
 
 
-def _check_alike(rows: Any, *path: str | int) -> None:
+def _check_alike(rows: object, *path: str | int) -> None:
     """Refuse a list of rows of which one has other fields than the first."""
     if not isinstance(rows, (list, tuple)) or not all(isinstance(row, dict) for row in rows):
         return

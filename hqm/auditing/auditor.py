@@ -339,7 +339,7 @@ def _leave_one_out_records(study: Study, metric: Metric) -> list[JackknifeRecord
 
 
 def _assemble(
-    evidence: Evidence, estimates: Sequence[Estimate], flags: Sequence[Mapping[str, Any]]
+    evidence: Evidence, estimates: Sequence[Estimate], flags: Sequence[Mapping[str, object]]
 ) -> BenchmarkAudit:
     """Return the audit without what other commands calculate with."""
     benchmark = evidence.benchmark

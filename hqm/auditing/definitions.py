@@ -638,7 +638,7 @@ all.
 def items_to_read(
     form: Form,
     estimates: Iterable[Estimate],
-    findings: Iterable[Mapping[str, Any]],
+    findings: Iterable[Mapping[str, object]],
     metric: str,
     thumbnail: Callable[..., str],
 ) -> list[dict[str, Any]]:

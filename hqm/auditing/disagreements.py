@@ -349,7 +349,7 @@ class _AnswersByItem:
         return [self._response(cell, member.id, name) for member in context.items]
 
 
-async def _silent(role: str, prompt: str, image: Any = None, schema: Any = None) -> str:
+async def _silent(role: str, prompt: str, image: object = None, schema: object = None) -> str:
     """Give no reply about an item that is judged only together with another one."""
     from hqm.errors import NoReply
 

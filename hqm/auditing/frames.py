@@ -172,7 +172,7 @@ ALL = "all"
 """The group of an estimate that is about all respondents together."""
 
 
-def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Kind]) -> pd.DataFrame:
+def frame(rows: Iterable[Mapping[str, object]], columns: Mapping[str, Kind]) -> pd.DataFrame:
     """Rows as a frame that has these columns whether or not there is any row."""
     import pandas as pd
 
@@ -338,7 +338,7 @@ def type_rows(benchmark: str, respondents: Iterable[Any]) -> Iterator[dict[str, 
 
 
 def item_map_rows(
-    benchmark: str, estimates: Iterable[Estimate], reading_list: Iterable[Mapping[str, Any]]
+    benchmark: str, estimates: Iterable[Estimate], reading_list: Iterable[Mapping[str, object]]
 ) -> Iterator[dict[str, Any]]:
     """The items whose answers vary, as the map of items has them, and those to read."""
     coordinates: dict[str, tuple[Number, Number]] = {}

@@ -233,7 +233,7 @@ def _matrix(
     return builder.build(digest_all(hashes))
 
 
-def _recorded(detail: Mapping[str, Any]) -> Mapping[str, Any]:
+def _recorded(detail: Mapping[str, object]) -> Mapping[str, Any]:
     recorded = detail.get(RECORDED)
     if isinstance(recorded, Mapping):
         return recorded
@@ -246,7 +246,7 @@ def _by_scores(benchmark: Benchmark, judge: str, detail: Mapping[str, Any]) -> V
 
 
 def _verdict(
-    benchmark: Benchmark, item: Item, answer: Response | None, recorded: Mapping[str, Any]
+    benchmark: Benchmark, item: Item, answer: Response | None, recorded: Mapping[str, object]
 ) -> Verdict:
     score = recorded.get("score")
     if answer is None or not isinstance(score, (int, float)):

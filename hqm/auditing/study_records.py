@@ -344,7 +344,7 @@ def _score_array(
     return x
 
 
-def _numbers(names: Iterable[Any]) -> dict[Any, int]:
+def _numbers(names: Iterable[object]) -> dict[Any, int]:
     """Number the different names in their order."""
     return {name: number for number, name in enumerate(dict.fromkeys(names))}
 

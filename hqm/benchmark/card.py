@@ -28,7 +28,7 @@ class _Section(BaseModel):
 
     @field_validator("*")
     @classmethod
-    def _storable(cls, value: Any) -> Any:
+    def _storable(cls, value: object) -> Any:
         if isinstance(value, str) and "\0" in value:
             raise ValueError("it holds the character NUL, which no text has")
         if isinstance(value, str) and len(value) > _MAX_CARD_CHARS:

@@ -121,7 +121,7 @@ def read_key(path: Path | str, benchmark: Benchmark, full_form: Form | None = No
 
 
 def _by_item(
-    records: Sequence[Mapping[str, Any]], form: Form, spelling: Callable[[str], str], path: Path
+    records: Sequence[Mapping[str, object]], form: Form, spelling: Callable[[str], str], path: Path
 ) -> tuple[dict[str, Any], list[str]]:
     """Read a key in HQM's format, by item ids: the targets, and the ids of items to leave out."""
     targets: dict[str, Any] = {}
@@ -151,7 +151,7 @@ def _by_item(
     return targets, omitted
 
 
-def _marked_target(record: Mapping[str, Any], item: Item, location: str) -> str:
+def _marked_target(record: Mapping[str, object], item: Item, location: str) -> str:
     """The target that a reader's mark gives; empty to leave the item out.
 
     A wrong key of yes or no means the other one.
@@ -183,7 +183,7 @@ def _marked_target(record: Mapping[str, Any], item: Item, location: str) -> str:
 
 
 def _by_release(
-    records: Sequence[Mapping[str, Any]], form: Form, benchmark: Benchmark, path: Path
+    records: Sequence[Mapping[str, object]], form: Form, benchmark: Benchmark, path: Path
 ) -> tuple[dict[str, Any], list[str]]:
     """Read a key in a release's layout, whose rows are matched to items by picture and question.
 
@@ -219,7 +219,7 @@ def _by_release(
     return targets, [key for key in covered_items if key not in targets]
 
 
-def _row(record: Mapping[str, Any], location: str, parts: tuple[str, ...]) -> Row:
+def _row(record: Mapping[str, object], location: str, parts: tuple[str, ...]) -> Row:
     return Row(
         place=location,
         ids=ids_in(record, ("question_id", "id")),
@@ -237,7 +237,7 @@ def _parts_of(path: Path, form: Form) -> tuple[str, ...]:
     return tuple(part for part in parts if set(part.lower().split("_")) <= words)
 
 
-def _target(record: Mapping[str, Any], location: str) -> str:
+def _target(record: Mapping[str, object], location: str) -> str:
     """The right answer that a record gives, as it is written; empty to leave the item out."""
     for name in _TARGETS:
         if name in record:

@@ -312,7 +312,7 @@ def _records(
     ]
 
 
-def _field(field: str, column: str, values: Sequence[Any]) -> dict[str, Any]:
+def _field(field: str, column: str, values: Sequence[object]) -> dict[str, Any]:
     description: dict[str, Any] = {
         "@type": "cr:Field",
         "@id": f"records/{field}",

@@ -368,7 +368,7 @@ class _DerivedFiles:
         file: SourceFile,
         target: Path,
         inputs: Mapping[str, Path],
-        contents: Mapping[str, Any],
+        contents: Mapping[str, object],
     ) -> None:
         """Write a derived file, and record the checksums of its inputs."""
         if file.path not in contents:
@@ -432,7 +432,7 @@ class _DerivedFiles:
             if isinstance(checksums.get(name), str)
         )
 
-    def _write_record(self, target: Path, **origin: Any) -> None:
+    def _write_record(self, target: Path, **origin: object) -> None:
         record = self._read_record()
         name = target.relative_to(self.folder).as_posix()
         record[name] = {

@@ -63,7 +63,7 @@ def id_twice(first: str, item: str) -> str:
     return f"the ids {first!r} and {item!r} look the same"
 
 
-def item_of(record: Mapping[str, Any], card: Card, location: str) -> Item:
+def item_of(record: Mapping[str, object], card: Card, location: str) -> Item:
     """The item of a record whose fields have the names that the card gives; other fields become its
     `meta`.
 
@@ -117,7 +117,7 @@ def _mapped_names(names: FieldsSection) -> frozenset[str]:
     return frozenset(getattr(names, field) for field in FieldsSection.model_fields)
 
 
-def _check_names(record: Mapping[str, Any], mapped_names: frozenset[str], location: str) -> None:
+def _check_names(record: Mapping[str, object], mapped_names: frozenset[str], location: str) -> None:
     """Refuse a field that looks like a misspelling of one that the record does not have."""
     unmapped = [name for name in record if name not in mapped_names]
     absent = tuple(sorted(mapped_names - record.keys())) if unmapped else ()
@@ -140,7 +140,7 @@ def _close_fields(name: str, absent: tuple[str, ...]) -> list[str]:
     return get_close_matches(name, absent, cutoff=0.75)
 
 
-def _text(value: Any, name: str, location: str, *, required: bool = False) -> str:
+def _text(value: object, name: str, location: str, *, required: bool = False) -> str:
     """A field's text: a text or a number is taken, null only for a field that may be empty."""
     if isinstance(value, bool) or not (value is None or isinstance(value, (str, int, float))):
         kind = {bool: "true or false", dict: "an object", list: "a list"}.get(
@@ -162,7 +162,7 @@ def _text(value: Any, name: str, location: str, *, required: bool = False) -> st
     return text
 
 
-def _options(value: Any, name: str, location: str) -> tuple[str, ...]:
+def _options(value: object, name: str, location: str) -> tuple[str, ...]:
     """The options of a multiple choice: a list of texts, or one text with | between the options."""
     if value is None or value == "":
         return ()
@@ -185,7 +185,7 @@ def _options(value: Any, name: str, location: str) -> tuple[str, ...]:
     return options
 
 
-def _check_storable(value: Any, location: str, name: str = "") -> None:
+def _check_storable(value: object, location: str, name: str = "") -> None:
     """Refuse what neither a hash nor a store can hold: a number that is not finite, a lone
     surrogate.
     """
@@ -216,7 +216,7 @@ def _check_storable(value: Any, location: str, name: str = "") -> None:
             _check_storable(element, location, name)
 
 
-def _target(target: Any, card: Card, options: tuple[str, ...], location: str) -> Any:
+def _target(target: object, card: Card, options: tuple[str, ...], location: str) -> Any:
     if card.task == "yes_no":
         word = str(target).strip().lower()
         if word not in ("yes", "no"):
@@ -266,7 +266,7 @@ def option_letter(text: str, options: Sequence[str], location: str) -> str:
     return letter
 
 
-def _check_short(target: Any, location: str) -> None:
+def _check_short(target: object, location: str) -> None:
     """Refuse a right answer that no short answer can name."""
     targets = target if isinstance(target, list) else [target]
     if not targets or not all(_is_short(answer) for answer in targets):
@@ -283,7 +283,7 @@ def _check_short(target: Any, location: str) -> None:
         )
 
 
-def _is_short(target: Any) -> bool:
+def _is_short(target: object) -> bool:
     return (
         isinstance(target, (str, int, float))
         and not isinstance(target, bool)
@@ -291,7 +291,7 @@ def _is_short(target: Any) -> bool:
     )
 
 
-def item_type(label: Any, location: str = "", own_types: Sequence[str] = ()) -> str | None:
+def item_type(label: object, location: str = "", own_types: Sequence[str] = ()) -> str | None:
     """The type that a label names, one of hallucination or of the card's own; None without a label.
 
     >>> item_type("OCR"), item_type("Count"), item_type("Algebra", own_types=["Algebra"])

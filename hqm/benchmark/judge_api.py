@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from hqm.errors import AnswerError, NoReply, UnreadableReply
 from hqm.files.records import located_records, required_field
@@ -126,7 +126,7 @@ class AskJudge(Protocol):
         role: str,
         prompt: str,
         image: str | None = None,
-        schema: Mapping[str, Any] | None = None,
+        schema: Mapping[str, object] | None = None,
     ) -> str: ...
 
 
@@ -211,7 +211,7 @@ def replay(replies: Replies) -> AskJudge:
     remaining = {role: iter(texts) for role, texts in replies.items()}
 
     async def ask(
-        role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
+        role: str, prompt: str, image: str | None = None, schema: Mapping[str, object] | None = None
     ) -> str:
         for reply in remaining.get(role, iter(())):
             return reply
@@ -227,7 +227,7 @@ def refuse_empty(ask: AskJudge) -> AskJudge:
     """The same `ask`, which refuses an empty reply."""
 
     async def ask_nonempty(
-        role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
+        role: str, prompt: str, image: str | None = None, schema: Mapping[str, object] | None = None
     ) -> str:
         reply = await ask(role, prompt, image, schema)
         if not has_words(reply):

@@ -260,7 +260,7 @@ def answers_of(
     return RightAnswers(chosen_task, tuple(rows))
 
 
-def given_fields(target: Any, options: tuple[str, ...]) -> dict[str, Any]:
+def given_fields(target: object, options: tuple[str, ...]) -> dict[str, Any]:
     """The target and the options of a row, without those that are missing, for `task_of`."""
     fields = {}
     if target not in (None, ()):
@@ -270,7 +270,7 @@ def given_fields(target: Any, options: tuple[str, ...]) -> dict[str, Any]:
     return fields
 
 
-def task_of(rows: Sequence[Mapping[str, Any]]) -> Task:
+def task_of(rows: Sequence[Mapping[str, object]]) -> Task:
     """The task that answers and options suggest.
 
     >>> task_of([{"target": "Yes"}, {"target": "no"}]), task_of([{"target": "red"}]), task_of([{}])
@@ -286,7 +286,7 @@ def task_of(rows: Sequence[Mapping[str, Any]]) -> Task:
     return "yes_no" if n_yes_or_no > 0.5 * len(targets) else "vqa"
 
 
-def _plain(answer: Any) -> Any:
+def _plain(answer: object) -> Any:
     """An answer as items have it: true and false are yes and no, a list of one is its element."""
     if isinstance(answer, bool):
         return "yes" if answer else "no"
@@ -295,7 +295,7 @@ def _plain(answer: Any) -> Any:
     return answer
 
 
-def _yes_or_no(target: Any, location: str, *, task_named: bool) -> str:
+def _yes_or_no(target: object, location: str, *, task_named: bool) -> str:
     if target in (None, ""):
         raise DataError(
             "there is no answer", location=location, remedy="Write yes or no, or remove the row."
@@ -324,7 +324,7 @@ def _options_location(row: SourceRow, choice: ColumnChoice) -> str:
 
 
 def _options(
-    row: SourceRow, cell: Any, choice: ColumnChoice
+    row: SourceRow, cell: object, choice: ColumnChoice
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The options of a row in their order, and the names that the row gives them, where it has
     names of its own.
@@ -371,7 +371,7 @@ def _options(
 
 
 def _lettered_options(
-    row: SourceRow, cell: Mapping[str, Any], choice: ColumnChoice
+    row: SourceRow, cell: Mapping[str, object], choice: ColumnChoice
 ) -> tuple[str, ...]:
     """The options in the columns A, B, C, ...; a row may have fewer than there are columns, but no
     gap.
@@ -416,7 +416,7 @@ def _parse_options(text: str, location: str) -> Any:
     return value
 
 
-def _counts_from_zero(targets: Sequence[Any], options: Sequence[tuple[str, ...]]) -> bool:
+def _counts_from_zero(targets: Sequence[object], options: Sequence[tuple[str, ...]]) -> bool:
     """Whether the answers are positions of options, counted from 0 as in ScienceQA; an option that
     is such a number rules it out.
     """
@@ -428,7 +428,7 @@ def _counts_from_zero(targets: Sequence[Any], options: Sequence[tuple[str, ...]]
 
 
 def letter_of(
-    target: Any,
+    target: object,
     options: tuple[str, ...],
     names: Sequence[str],
     zero_based: bool,
@@ -621,7 +621,7 @@ def _draft(number: int, row: SourceRow, choice: ColumnChoice, gathered: Gathered
     return _Draft(SourceRow(row.location, index, row.split, row.folder), number, fields, image)
 
 
-def _is_empty(value: Any) -> bool:
+def _is_empty(value: object) -> bool:
     blank = isinstance(value, str) and not value.strip()
     return value is None or blank or value == [] or (isinstance(value, float) and value != value)
 
@@ -640,7 +640,7 @@ def _cell(row: SourceRow, column: str, *, allow_list: bool = False) -> Any:
     return _text(value, row.cell_location(column))
 
 
-def _text(value: Any, location: str) -> str:
+def _text(value: object, location: str) -> str:
     if isinstance(value, (bytes, dict, list, tuple, bool)) or value is None:
         kind = {bytes: "bytes", dict: "an object", bool: "true or false", type(None): "null"}.get(
             type(value), "a list"

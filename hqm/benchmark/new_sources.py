@@ -296,7 +296,7 @@ class GatheredPictures:
     def __len__(self) -> int:
         return len(self._by_content)
 
-    def take(self, value: Any, row: SourceRow, column: str) -> str | Name | None:
+    def take(self, value: object, row: SourceRow, column: str) -> str | Name | None:
         """The name of the picture that a cell holds; the cell's text where it only names one; None
         for an empty cell.
 

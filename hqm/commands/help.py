@@ -305,7 +305,7 @@ def _record(parameter: Any, ctx: Any) -> tuple[str, str]:
     return (syntax.partition(" <")[0] if parameter.param_type_name == "argument" else syntax), text
 
 
-def _heading(parameter: Any) -> str:
+def _heading(parameter: object) -> str:
     # `--help` is typer's own and names no group
     return getattr(parameter, "rich_help_panel", None) or OUTPUT_PANEL
 

@@ -211,7 +211,7 @@ def _write_files(
     folder: Path,
     name: str,
     new: NewBenchmark,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, object]],
     description: Description,
     respondents: Sequence[str],
 ) -> None:
@@ -260,7 +260,7 @@ def _samples(task: Task, images: Path) -> tuple[list[dict[str, Any]], tuple[str,
     return rows, tuple(registry.card("shapes_yesno").respondents.embedded)
 
 
-def _types(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _types(rows: Sequence[Mapping[str, object]]) -> list[str]:
     """Return the types of the items that HQM knows; `hqm check` reports the others."""
     types = []
     for row in rows:
@@ -274,7 +274,7 @@ def _types(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 def _card(
     name: str,
     task: Task,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, object]],
     description: Description,
     respondents: Sequence[str],
 ) -> str:
@@ -312,7 +312,7 @@ def _title(name: str) -> str:
 
 
 def _readme(
-    name: str, task: Task, rows: Sequence[Mapping[str, Any]], description: Description
+    name: str, task: Task, rows: Sequence[Mapping[str, object]], description: Description
 ) -> str:
     return _template("README.md").format(
         title=description.title or _title(name),

@@ -161,7 +161,9 @@ def read_study(machine: Path | None, option_names: Collection[str]) -> dict[str,
     return study
 
 
-def _check_study_value(name: str, value: Any, option_names: Collection[str], location: str) -> Any:
+def _check_study_value(
+    name: str, value: object, option_names: Collection[str], location: str
+) -> Any:
     """Return the value of a study's line in the type of its option."""
     from pydantic import TypeAdapter, ValidationError
 
@@ -200,7 +202,7 @@ def _refuse_addresses(study: Mapping[str, Any], path: Path) -> None:
                 )
 
 
-def _check_setting(name: str, value: Any, setting_names: Collection[str], location: str) -> Any:
+def _check_setting(name: str, value: object, setting_names: Collection[str], location: str) -> Any:
     """Return a setting's value in its own type, from the text of `--set` or a TOML value."""
     from pydantic import TypeAdapter, ValidationError
 
@@ -381,7 +383,7 @@ def _move_first(
 
 
 def with_keywords(
-    *names: str, excluded: Sequence[str] = (), second: str = "", **defaults: Any
+    *names: str, excluded: Sequence[str] = (), second: str = "", **defaults: object
 ) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
     """Give a function of the Python API shared options as keywords, in place of `options`.
 
@@ -414,7 +416,7 @@ def with_keywords(
         outer = inner.replace(parameters=parameters)
 
         @functools.wraps(function)
-        def wrapped(*arguments: Any, **keywords: Any) -> Result:
+        def wrapped(*arguments: object, **keywords: object) -> Result:
             bound = outer.bind(*arguments, **keywords).arguments
             machine = bound.pop("machine", None)
             if machine is None:

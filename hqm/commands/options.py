@@ -150,7 +150,7 @@ _REPEATED = OptionFormat(
 )
 
 
-def _read_recorded(value: Any) -> tuple[Path, ...]:
+def _read_recorded(value: object) -> tuple[Path, ...]:
     """Files and folders of recorded answers; of a mapping, each with its benchmark before it."""
     if not isinstance(value, Mapping):
         return tuple(map(Path, _as_tuple(value)))
@@ -715,7 +715,7 @@ class RunOptions:
     output: OutputOptions = OutputOptions()
 
     @classmethod
-    def from_values(cls, values: Mapping[str, Any]) -> RunOptions:
+    def from_values(cls, values: Mapping[str, object]) -> RunOptions:
         """Read values by the names of their options; the others keep their defaults."""
         groups: dict[str, dict[str, Any]] = defaultdict(dict)
         for name, value in values.items():

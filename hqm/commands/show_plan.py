@@ -58,7 +58,7 @@ def _total_forecast(planned: Plan) -> dict[str, Any]:
     return totals
 
 
-def _plan_data(planned: Plan, totals: Mapping[str, Any]) -> dict[str, Any]:
+def _plan_data(planned: Plan, totals: Mapping[str, object]) -> dict[str, Any]:
     """Return a plan as JSON data."""
     rows = []
     for (respondent, benchmark), forecast in planned.forecasts.items():

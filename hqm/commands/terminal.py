@@ -100,7 +100,7 @@ def _with_small(text: str, small: str) -> str:
     return f"{text} ({small})"
 
 
-def print_all(*renderables: Any) -> None:
+def print_all(*renderables: object) -> None:
     """Print tables and texts in the width of the terminal; print a table that is too wide as a
     list.
     """
@@ -171,7 +171,7 @@ def tell(*sentences: str) -> None:
     print_lines(*(f"hqm: {sentence}" for sentence in sentences), to=sys.stderr)
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Print a value as JSON, nothing rounded."""
     print(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
 

@@ -178,7 +178,7 @@ def sheet_rows(path: Path) -> list[dict[str, Any]]:
     ]
 
 
-def _cell_text(cell: Any) -> str:
+def _cell_text(cell: object) -> str:
     if cell is None:
         return ""
     if isinstance(cell, float) and cell.is_integer():

@@ -219,7 +219,7 @@ def _state(tree: Tree, prefix: str, split: str) -> list[Shard]:
     return [Shard(split, shard) for shard in shards]
 
 
-def _required_list(value: Any, key: str, tree: Tree, name: str) -> list[Any]:
+def _required_list(value: object, key: str, tree: Tree, name: str) -> list[Any]:
     entries = value.get(key) if isinstance(value, dict) else None
     if (
         not isinstance(entries, list)
@@ -355,7 +355,7 @@ def _configs(tree: Tree) -> list[dict[str, Any]]:
     ]
 
 
-def _data_files(files: Any) -> list[tuple[str, list[str]]]:
+def _data_files(files: object) -> list[tuple[str, list[str]]]:
     """Split and patterns, of the shapes that `data_files` may have; a folder stands for all files
     in it.
     """

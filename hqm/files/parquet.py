@@ -499,7 +499,7 @@ def _text_type_checks(pa: Any) -> tuple[Any, ...]:
     )
 
 
-def _label(value: Any, names: Sequence[Any], location: str) -> str | None:
+def _label(value: object, names: Sequence[object], location: str) -> str | None:
     """The name of a class label; -1 and null are no label."""
     if value is None or value == -1:
         return None

@@ -246,7 +246,7 @@ def _is_array(text: str) -> bool:
     return text.startswith("[", blank.end() if blank else 0)
 
 
-def write_records(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+def write_records(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
     """Write records as JSON lines, whole or not at all."""
     write_text(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
 
@@ -362,7 +362,7 @@ def _concatenated(text: str, path: Path) -> Iterable[dict[str, Any]]:
         yield record
 
 
-def _require_object(record: Any, location: str) -> dict[str, Any]:
+def _require_object(record: object, location: str) -> dict[str, Any]:
     """A record; a list of objects is one whose fields are the objects' places in it."""
     if isinstance(record, list) and record and all(isinstance(value, dict) for value in record):
         return {str(i): value for i, value in enumerate(record)}
@@ -403,7 +403,7 @@ def name_fields(names: Iterable[str]) -> str:
     return listed
 
 
-def required_field(record: Mapping[str, Any], name: str, location: str) -> Any:
+def required_field(record: Mapping[str, object], name: str, location: str) -> Any:
     """A field of a record; when it is missing, the error names some of those that there are."""
     if name not in record:
         raise DataError(
@@ -414,7 +414,7 @@ def required_field(record: Mapping[str, Any], name: str, location: str) -> Any:
     return record[name]
 
 
-def whole_number(value: Any, name: str, location: str) -> int:
+def whole_number(value: object, name: str, location: str) -> int:
     """A count from 0 on, also as the text that a CSV file has.
 
     >>> whole_number("2", "run", "answers.csv:3")
@@ -709,7 +709,7 @@ def parse_toml(text: str) -> dict[str, Any]:
         ) from None
 
 
-def toml_value(value: Any) -> str:
+def toml_value(value: object) -> str:
     """A text, number, truth or list as TOML writes it, which is as JSON does but for one character.
 
     >>> toml_value(["a", 1])
@@ -718,7 +718,7 @@ def toml_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def toml_text(data: Mapping[str, Any]) -> str:
+def toml_text(data: Mapping[str, object]) -> str:
     """The text of a TOML file: single values first, then a section for each mapping among them."""
     lines = [
         f"{key} = {toml_value(value)}"
@@ -753,7 +753,7 @@ def fault_of(model: type[BaseModel], error: Mapping[str, Any]) -> str:
     return f"the key {key!r} is wrong: {message}. {suggestion}".strip(" .")
 
 
-def _nearest_key(model: type[BaseModel], key_path: Sequence[Any]) -> str:
+def _nearest_key(model: type[BaseModel], key_path: Sequence[object]) -> str:
     """The key of the same table that is nearest; else the table that has a key of this very
     name.
     """

@@ -43,7 +43,7 @@ def _guarded(cell: object) -> object:
     return f"{_GUARD}{text}"
 
 
-def unguarded(cell: Any) -> Any:
+def unguarded(cell: object) -> Any:
     """A cell as it was before `csv_text` guarded it; what is no text stays as it is.
 
     >>> unguarded("'=1+1"), unguarded("'tis"), unguarded("''=1")

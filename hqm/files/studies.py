@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import hqm.psychometrics
 from hqm.files.cache import cache_folder, replacing
@@ -31,7 +31,7 @@ MAX_STUDIES = 400
 def kept_study(
     kind: type[T],
     name: str,
-    arguments: Any,
+    arguments: object,
     study: Callable[[], T],
     *,
     n_items: int,

@@ -467,7 +467,7 @@ def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
     return Form(name, tuple(items), tuple(omitted))
 
 
-def _picture(value: Any, base: Item, location: str) -> str | None:
+def _picture(value: object, base: Item, location: str) -> str | None:
     """The picture of a row, which a form of screenshots has of its own."""
     if not value or value == base.image:
         return base.image
@@ -524,7 +524,7 @@ def _options(value: Any, base: Item, location: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _target(value: Any, base: Item, options: tuple[str, ...], location: str) -> Any:
+def _target(value: object, base: Item, options: tuple[str, ...], location: str) -> Any:
     """The right answer of an item in another form; it must be of the kind that the original has."""
     if base.task == "yes_no":
         remedy = 'A yes/no target is "yes" or "no".'

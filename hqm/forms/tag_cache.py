@@ -53,7 +53,7 @@ class RuleCache:
         self._min_new = min_new
         self._libraries = tuple(libraries)
 
-    def __call__(self, text: str, *arguments: Any) -> Any:
+    def __call__(self, text: str, *arguments: object) -> Any:
         """Return the rule's result for a text, computed now or in an earlier command."""
         if text not in self._results:
             self._results[text] = self._rule(text, *arguments)

@@ -75,7 +75,7 @@ _KEY_FILE = re.compile(
 """How a file is called that holds right answers, item by item, and says nothing else."""
 
 
-def only_asks(records: Sequence[Mapping[str, Any]], path: str = "") -> bool:
+def only_asks(records: Sequence[Mapping[str, object]], path: str = "") -> bool:
     """Whether these rows are questions with their right answers: each has an id and a right answer,
     and none a respondent, an answer of one, or a score.
 
@@ -119,7 +119,7 @@ def is_foreign(records: list[dict[str, Any]]) -> bool:
     return _is_llava(first) or captions or scores
 
 
-def _is_llava(record: Mapping[str, Any]) -> bool:
+def _is_llava(record: Mapping[str, object]) -> bool:
     return {"question_id", "text", "model_id"} <= record.keys()
 
 
@@ -234,7 +234,7 @@ def read_table(
 
 
 def _row(
-    record: Mapping[str, Any],
+    record: Mapping[str, object],
     scores: Sequence[str],
     chosen_columns: Mapping[str, str],
     location: str,
@@ -264,7 +264,7 @@ def _row(
 
 
 def _check_keys(
-    path: str, records: Sequence[Mapping[str, Any]], chosen_columns: Mapping[str, str]
+    path: str, records: Sequence[Mapping[str, object]], chosen_columns: Mapping[str, str]
 ) -> None:
     """Refuse several columns that may each be the right answer, and differ."""
     if "target" in chosen_columns:
@@ -404,7 +404,7 @@ def _natural_order(label: str) -> tuple[float, str]:
 
 
 def _check_columns(
-    path: str, records: Sequence[Mapping[str, Any]], chosen_columns: Mapping[str, str]
+    path: str, records: Sequence[Mapping[str, object]], chosen_columns: Mapping[str, str]
 ) -> None:
     """Refuse the choice of a column that the table does not have."""
     for field, column in chosen_columns.items():
@@ -444,7 +444,7 @@ def fields_lacking(
 
 
 def _score_columns(
-    records: Sequence[Mapping[str, Any]], chosen_columns: Mapping[str, str]
+    records: Sequence[Mapping[str, object]], chosen_columns: Mapping[str, str]
 ) -> tuple[list[str], list[str]]:
     """The columns of scores, and those of numbers that are none by their names.
 
@@ -498,13 +498,13 @@ _LOWER = re.compile(
 """What scores are called of which lower is better."""
 
 
-def _is_numeric(records: Sequence[Mapping[str, Any]], column: str) -> bool:
+def _is_numeric(records: Sequence[Mapping[str, object]], column: str) -> bool:
     """Whether every cell of a column that is not empty is a number or truth, and one is."""
     filled = [cell for record in records if (cell := record.get(column)) not in (None, "")]
     return bool(filled) and all(is_number(cell) for cell in filled)
 
 
-def _of_wide(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _of_wide(records: Sequence[Mapping[str, object]]) -> list[dict[str, Any]]:
     """The rows of a table with a row a respondent and a column an item; empty where it is none.
 
     The heading of the first column says which way it lies: the name of an item's field makes the

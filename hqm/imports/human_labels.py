@@ -184,7 +184,7 @@ def read_criterion(
     return _pooled(list(labels.values()), judge)
 
 
-def _is_about_form(record: Mapping[str, Any], form: Form, location: str) -> bool:
+def _is_about_form(record: Mapping[str, object], form: Form, location: str) -> bool:
     """Whether a record is about a form's first run; refused where a column has an unknown name."""
     unknown = next((name for name in record if name not in COLUMNS), None)
     if unknown is not None:
@@ -228,7 +228,7 @@ def _row(record: dict[str, Any], location: str, respondents: Sequence[str] | Non
     )
 
 
-def _context(record: Mapping[str, Any], location: str) -> LabelContext:
+def _context(record: Mapping[str, object], location: str) -> LabelContext:
     return LabelContext(
         answer_digest=str(record.get("answer_digest") or ""),
         schema=str(record.get("schema") or ""),
@@ -247,7 +247,11 @@ def _context(record: Mapping[str, Any], location: str) -> LabelContext:
 
 
 def _number(
-    record: Mapping[str, Any], name: str, fits: Callable[[float], bool], location: str, remedy: str
+    record: Mapping[str, object],
+    name: str,
+    fits: Callable[[float], bool],
+    location: str,
+    remedy: str,
 ) -> float | None:
     """A field that is a number in a range; None where it is missing or empty."""
     cell = record.get(name)

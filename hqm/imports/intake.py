@@ -162,7 +162,7 @@ def _plan_columns(present: Collection[str], columns: Mapping[str, str]) -> dict[
     return planned
 
 
-def _distinct_shapes(records: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, ...]]:
+def _distinct_shapes(records: Sequence[Mapping[str, object]]) -> Iterable[tuple[str, ...]]:
     """Return the names of the records' fields, each combination once."""
     return dict.fromkeys(map(tuple, records))
 
@@ -208,7 +208,7 @@ def rename_headings(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _check_heading(
-    records: Sequence[Mapping[str, Any]], present: Sequence[str], location: str
+    records: Sequence[Mapping[str, object]], present: Sequence[str], location: str
 ) -> None:
     """Refuse a heading that stands again among the rows, as where files were put together."""
     first = next(iter(present), "")
@@ -225,7 +225,7 @@ def _check_heading(
 # --- identity ---
 
 
-def cell_texts(records: Iterable[Mapping[str, Any]], column: str) -> list[str]:
+def cell_texts(records: Iterable[Mapping[str, object]], column: str) -> list[str]:
     """Return every cell of a column as a text; empty where a row has none.
 
     >>> cell_texts([{"a": 1}, {"a": "b"}, {}], "a")
@@ -235,13 +235,13 @@ def cell_texts(records: Iterable[Mapping[str, Any]], column: str) -> list[str]:
     return ["" if cell is None else str(cell) for cell in cells]
 
 
-def _cells(records: Iterable[Mapping[str, Any]], column: str) -> set[str]:
+def _cells(records: Iterable[Mapping[str, object]], column: str) -> set[str]:
     """Return the texts that stand in a column."""
     return {cell for record in records if type(cell := record.get(column)) is str}
 
 
 def _check_looks(
-    records: Sequence[Mapping[str, Any]],
+    records: Sequence[Mapping[str, object]],
     column: str,
     field: str,
     columns: Mapping[str, str],
@@ -568,7 +568,7 @@ def plain_numbers(
     return [_plain_number(cell, decimal_mark) for cell in cells]
 
 
-def is_number(cell: Any) -> bool:
+def is_number(cell: object) -> bool:
     """Whether a cell is a number or truth, also one with a decimal comma or a per cent sign."""
     if number(cell) is not None:
         return True
@@ -576,7 +576,7 @@ def is_number(cell: Any) -> bool:
     return bool(COMMA_NUMBER.fullmatch(text) or _PER_CENT.fullmatch(text))
 
 
-def _plain_number(cell: Any, decimal_mark: str) -> Any:
+def _plain_number(cell: object, decimal_mark: str) -> Any:
     if not isinstance(cell, str):
         return cell
     text = cell.strip()
@@ -633,7 +633,7 @@ def check_right_option(options: Sequence[str], letter: str, location: str) -> No
         )
 
 
-def is_heading(cells: Mapping[str, Any]) -> bool:
+def is_heading(cells: Mapping[str, object]) -> bool:
     """Whether every cell of a row is the name of its column.
 
     >>> is_heading({"item": "Item", "run": "run"}), is_heading({"item": "1", "run": "run"})

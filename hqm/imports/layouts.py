@@ -156,7 +156,7 @@ def _with_inner_cells(
     return rows
 
 
-def inner_cell(value: Any, path: str) -> Any:
+def inner_cell(value: object, path: str) -> Any:
     """What lies at a path in objects and lists; None where nothing does.
 
     >>> inner_cell({"log": [{"v1.5": 3}]}, "log.0.v1.5")
@@ -186,7 +186,7 @@ def heading_words(name: str) -> str:
     return re.sub(r"[\s-]+", "_", plain_name(name).strip(" ?:").lower())
 
 
-def headings_of(names: Iterable[Any]) -> set[str]:
+def headings_of(names: Iterable[object]) -> set[str]:
     """Return the names of fields as `heading_words` writes them."""
     return {heading_words(str(name)) for name in names}
 
@@ -207,7 +207,7 @@ def _is_row(record: Record) -> bool:
     return not scalars.isdisjoint(_ROW_FIELDS)
 
 
-def _holds_rows(value: Any, column_names: Collection[str] = ()) -> bool:
+def _holds_rows(value: object, column_names: Collection[str] = ()) -> bool:
     """Whether a value is a list of objects, or an object of objects, that say what a row says, or
     what the user chose.
     """
@@ -299,7 +299,7 @@ def _of_keyed_columns(record: Record, location: str) -> Layout | None:
     return Layout(_with_settings(laid, record), note)
 
 
-def _is_keyed_column(value: Any) -> bool:
+def _is_keyed_column(value: object) -> bool:
     if not isinstance(value, dict) or not value:
         return False
     if any(isinstance(cell, dict) for cell in value.values()):
@@ -316,7 +316,7 @@ def _field_name(name: str) -> str:
     return name
 
 
-def _refuse_lengths(columns: Mapping[str, Sequence[Any]], location: str) -> None:
+def _refuse_lengths(columns: Mapping[str, Sequence[object]], location: str) -> None:
     lengths = ", ".join(f"{name!r} {len(cells)}" for name, cells in columns.items())
     raise AnswerError(
         f"its columns have different lengths: {lengths}",
@@ -461,7 +461,7 @@ def _of_objects(record: Record, location: str, columns: Mapping[str, str]) -> La
     )
 
 
-def _rows_of_object(value: Any, column_names: Collection[str]) -> list[Record]:
+def _rows_of_object(value: object, column_names: Collection[str]) -> list[Record]:
     """The rows of one object of several: itself, its list of rows, or the rows of each name in it;
     none where it is laid out otherwise.
     """
@@ -505,7 +505,7 @@ def _with_counts(laid: list[Record], columns: Mapping[str, str]) -> list[Record]
     return records
 
 
-def _is_result(cell: Any) -> bool:
+def _is_result(cell: object) -> bool:
     return not isinstance(cell, str) or bool(_RESULT.fullmatch(cell.strip()))
 
 

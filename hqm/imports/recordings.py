@@ -82,7 +82,7 @@ class Recording:
         check_name(self.respondent, "respondent's name", self.source)
 
 
-def _name(value: Any, field: str, location: str) -> str:
+def _name(value: object, field: str, location: str) -> str:
     """An id or a name: a text that is not empty, or a number."""
     if isinstance(value, (dict, list, bool, float)) or value is None or not str(value).strip():
         raise AnswerError(
@@ -93,7 +93,7 @@ def _name(value: Any, field: str, location: str) -> str:
     return str(value)
 
 
-def _response(record: Mapping[str, Any], location: str) -> Response:
+def _response(record: Mapping[str, object], location: str) -> Response:
     """The answer of a record in HQM's format."""
     # beside what a model wrote, the field `answer` has the right answer
     names = ANSWERS if OF_A_MODEL.isdisjoint(record) else ANSWERS[1:]
@@ -210,7 +210,7 @@ def read_answers(
     return answers
 
 
-def _row(record: Mapping[str, Any], location: str) -> Row:
+def _row(record: Mapping[str, object], location: str) -> Row:
     """What a record says of its item beside the id."""
     keys = KEYS if OF_A_MODEL.isdisjoint(record) else (*KEYS, "answer")
     return Row(
@@ -221,7 +221,7 @@ def _row(record: Mapping[str, Any], location: str) -> Row:
     )
 
 
-def _check_sight(record: Mapping[str, Any], location: str) -> None:
+def _check_sight(record: Mapping[str, object], location: str) -> None:
     """Refuse an answer to a question without its picture."""
     if record.get("sight"):
         raise AnswerError(
@@ -326,7 +326,7 @@ class _Reader:
             # the item's own id, so that one text serves all administrations
             answers[item.id] = answer
 
-    def take(self, record: Mapping[str, Any], stem: str, location: str) -> None:
+    def take(self, record: Mapping[str, object], stem: str, location: str) -> None:
         """Take in a record, whatever it holds.
 
         Raises

@@ -152,7 +152,7 @@ class Row:
     @classmethod
     def of(
         cls,
-        record: Mapping[str, Any],
+        record: Mapping[str, object],
         location: str,
         *,
         position: int | None = None,
@@ -341,7 +341,7 @@ TASKS = ("benchmark", "dataset", "task", "evaluation_name")
 JUDGES = ("judge", "judge_model", "judge_name")
 
 
-def answers_in(record: Mapping[str, Any]) -> list[str]:
+def answers_in(record: Mapping[str, object]) -> list[str]:
     """The fields that hold an answer; `text` beside a picture alone is the question of a file of
     questions.
     """
@@ -352,7 +352,7 @@ def answers_in(record: Mapping[str, Any]) -> list[str]:
     return [name for name in answer_fields if not (only_asks and name == "text")]
 
 
-def ids_in(record: Mapping[str, Any], names: Iterable[str] = IDS) -> tuple[str, ...]:
+def ids_in(record: Mapping[str, object], names: Iterable[str] = IDS) -> tuple[str, ...]:
     """The ids of a record, each once."""
     ids = [str(record[name]) for name in names if isinstance(record.get(name), (str, int))]
     return tuple(dict.fromkeys(name for name in ids if name.strip()))
@@ -361,7 +361,7 @@ def ids_in(record: Mapping[str, Any], names: Iterable[str] = IDS) -> tuple[str, 
 _NUMBERED_PICTURE = re.compile(r"image_?\d+")
 
 
-def pictures_in(record: Mapping[str, Any]) -> tuple[str, ...]:
+def pictures_in(record: Mapping[str, object]) -> tuple[str, ...]:
     """The pictures of a record: one name, a list of them, or the columns image_1, image_2, ...
 
     >>> pictures_in({"image": "7.jpg"}), pictures_in({"images": "['a.jpg', 'b.jpg']"})
@@ -388,7 +388,7 @@ _LETTERS = re.compile(r"[A-Za-z]")
 _LETTER_LIST = re.compile(r"\(?([A-Z])\)?(?:\s*[,;&]\s*\(?([A-Z])\)?)+")
 
 
-def key_in(record: Mapping[str, Any]) -> str:
+def key_in(record: Mapping[str, object]) -> str:
     """The right answer of a record; a list of letters where an answer must name all of them.
 
     Several texts may be alternatives or parts of one answer: as a list of JSON they are no key.
@@ -423,7 +423,7 @@ def key_in(record: Mapping[str, Any]) -> str:
     return ""
 
 
-def options_in(record: Mapping[str, Any]) -> tuple[str, ...]:
+def options_in(record: Mapping[str, object]) -> tuple[str, ...]:
     """The options of a record: a list of texts, texts by letter, or the columns A, B, C, ...
 
     >>> options_in({"choices": ["red", "blue"]}), options_in({"A": "red", "B": "blue", "C": ""})
@@ -453,7 +453,7 @@ def parts_in(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def parts_of(record: Mapping[str, Any]) -> tuple[str, ...]:
+def parts_of(record: Mapping[str, object]) -> tuple[str, ...]:
     """The parts of a record's item: of its category or split, or its type of hallucination.
 
     >>> parts_of({"type": "Counting"}), parts_of({"type": "message", "split": "random"})
@@ -466,7 +466,7 @@ def parts_of(record: Mapping[str, Any]) -> tuple[str, ...]:
     return (type_name,) if type_name in HALLUCINATION_TYPES else ()
 
 
-def count_in(record: Mapping[str, Any], name: str, location: str) -> int | None:
+def count_in(record: Mapping[str, object], name: str, location: str) -> int | None:
     """A field that counts from 0; None where it is missing or empty."""
     value = record.get(name)
     if value in (None, ""):
@@ -474,7 +474,7 @@ def count_in(record: Mapping[str, Any], name: str, location: str) -> int | None:
     return whole_number(value, name, location)
 
 
-def percentage(value: Any, location: str = "") -> str:
+def percentage(value: object, location: str = "") -> str:
     """To what percentage of their width and height pictures were scaled, as a cell writes it; empty
     for 100 and for nothing.
 
@@ -498,12 +498,12 @@ def percentage(value: Any, location: str = "") -> str:
     return text
 
 
-def no_field(names: Iterable[str], record: Mapping[str, Any]) -> str:
+def no_field(names: Iterable[str], record: Mapping[str, object]) -> str:
     """Say that a record has none of these fields, and which ones it has."""
     return f"none of the fields {name_fields(names)} is there (there are {name_fields(record)})"
 
 
-def require_choice(value: Any, choices: Iterable[str], field: str, location: str) -> str:
+def require_choice(value: object, choices: Iterable[str], field: str, location: str) -> str:
     """The value, where it is one of the known ones.
 
     Raises
@@ -543,7 +543,7 @@ def form_of(forms: Mapping[str, Form], name: str, location: str) -> Form:
     return forms[name]
 
 
-def whole_reply(text: str, state: Any, location: str) -> str:
+def whole_reply(text: str, state: object, location: str) -> str:
     """The text of a recorded reply; empty where its state says that it is no whole reply."""
     known_state = cast(State, require_choice(state, STATES, "state", location))
     if Response(text, known_state).outcome == "ok":
@@ -551,7 +551,7 @@ def whole_reply(text: str, state: Any, location: str) -> str:
     return ""
 
 
-def first_field(record: Mapping[str, Any], names: Sequence[str], location: str) -> Any:
+def first_field(record: Mapping[str, object], names: Sequence[str], location: str) -> Any:
     """The value of the first of several fields that a record has."""
     for name in names:
         if name in record:
@@ -559,7 +559,7 @@ def first_field(record: Mapping[str, Any], names: Sequence[str], location: str) 
     raise AnswerError(no_field(names, record), location=location)
 
 
-def name_in(record: Mapping[str, Any], name: str, location: str) -> str:
+def name_in(record: Mapping[str, object], name: str, location: str) -> str:
     """A name that a record gives, a text or a number; empty where it gives none.
 
     Raises
@@ -577,7 +577,7 @@ def name_in(record: Mapping[str, Any], name: str, location: str) -> str:
     return check_name(str(value), f"{name}'s name", location)
 
 
-def answer_text(value: Any, location: str) -> str:
+def answer_text(value: object, location: str) -> str:
     """The text of a recorded answer: a text or a number as it stands; null is an empty answer.
 
     Raises
@@ -597,7 +597,7 @@ def answer_text(value: Any, location: str) -> str:
     return check_length(str(value), "answer", location)
 
 
-def only_member(value: Any) -> Any:
+def only_member(value: object) -> Any:
     """The member of a list of one, as tools write that may draw several answers; else the value."""
     if isinstance(value, list) and len(value) == 1:
         return value[0]
@@ -614,7 +614,7 @@ def is_token_count(value: Any) -> bool:
     return is_integer and 0 <= value < MAX_TOKENS
 
 
-def tokens_in(usage: Any) -> dict[str, int]:
+def tokens_in(usage: object) -> dict[str, int]:
     """The numbers of tokens that a tool noted, under HQM's names.
 
     >>> tokens_in({"input_tokens": 19, "output_tokens": None}), tokens_in(None)
@@ -638,7 +638,7 @@ FINISH_STATES: Mapping[Any, State] = MappingProxyType(
 """Why a generation ended, as tools and servers name it -> the state of the answer."""
 
 
-def stopped(text: str, reason: Any, detail: Mapping[str, Any] | None = None) -> Response:
+def stopped(text: str, reason: object, detail: Mapping[str, object] | None = None) -> Response:
     """An answer whose generation ended for this reason.
 
     >>> stopped("Ye", "length").state, stopped("Yes", "stop").state, stopped("", "error").state
@@ -648,7 +648,7 @@ def stopped(text: str, reason: Any, detail: Mapping[str, Any] | None = None) -> 
     return Response(text, state, "" if state == "ok" else str(reason), detail or {})
 
 
-def error_in(record: Mapping[str, Any]) -> str:
+def error_in(record: Mapping[str, object]) -> str:
     """What a record says went wrong, in its field `error`; empty where nothing did.
 
     >>> error_in({"error": {"message": "timed out"}}), error_in({"error": None}), error_in({})
@@ -662,7 +662,7 @@ def error_in(record: Mapping[str, Any]) -> str:
     return ""
 
 
-def ended(record: Mapping[str, Any], text: str) -> Response:
+def ended(record: Mapping[str, object], text: str) -> Response:
     """A record's answer in the state that the record says, in whichever field it says it.
 
     A field `error` speaks where there is no answer. A `state` that is none of HQM's may mean
@@ -680,7 +680,7 @@ def ended(record: Mapping[str, Any], text: str) -> Response:
     return stopped(text, record.get("finish_reason"))
 
 
-def released_answer(record: Mapping[str, Any], names: Sequence[str], location: str) -> Response:
+def released_answer(record: Mapping[str, object], names: Sequence[str], location: str) -> Response:
     """The answer in the first of these fields of a release's record; null is an empty answer.
 
     Raises
@@ -698,7 +698,7 @@ def released_answer(record: Mapping[str, Any], names: Sequence[str], location: s
     return ended(record, answer_text(text, location))
 
 
-def number(value: Any) -> float | None:
+def number(value: object) -> float | None:
     """A tool's score as a number: true, "C" and "1.0" are 1; None for what is no score.
 
     >>> number("I"), number(True), number("nan"), number({"a": 1})
@@ -739,7 +739,7 @@ _READ = ("parsed_pred", "pred_answer", "extracted_answer", "prediction", "predic
 _RIGHT = ("answer", "gt_answer", "gt", "ground_truth", "target")
 
 
-def score_of(value: Any) -> float | None:
+def score_of(value: object) -> float | None:
     """The score in what a tool wrote for an answer: a number or truth, or an object that has one;
     of an object with what was read and the right answer, whether they are equal.
 
@@ -778,7 +778,7 @@ def _says(read: str, right: str, contains: bool) -> bool:
     return right == read.strip()
 
 
-def texts(value: Any) -> list[str]:
+def texts(value: object) -> list[str]:
     """The answers in a field that holds one, or a list of repeats: lists of one are opened, a null
     is an empty answer.
 
@@ -792,7 +792,7 @@ def texts(value: Any) -> list[str]:
     return ["" if value is None else str(value)]
 
 
-def first_text(record: Mapping[str, Any], names: Iterable[str]) -> str:
+def first_text(record: Mapping[str, object], names: Iterable[str]) -> str:
     """The first of these fields that holds a text or a whole number, as a text; empty where none
     does.
 

@@ -271,7 +271,7 @@ def compare(
     *,
     second_metric: Metric | None = None,
     runs: Sequence[ScoreMatrix] = (),
-    **settings: Any,
+    **settings: object,
 ) -> list[Estimate]:
     """All estimates of one pair of administrations.
 
@@ -314,7 +314,7 @@ def compare(
 
 
 def compare_runs(
-    runs: Sequence[ScoreMatrix], metric: Metric, protocol: Protocol, **settings: Any
+    runs: Sequence[ScoreMatrix], metric: Metric, protocol: Protocol, **settings: object
 ) -> list[Estimate]:
     """What all runs of one form together say of test-retest reliability."""
     joint_case = _all_runs(runs, metric, protocol, settings)

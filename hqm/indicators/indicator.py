@@ -287,7 +287,7 @@ def result(
     *,
     flags: tuple[str, ...] = (),
     inference: str = "model_population",
-    **detail: Any,
+    **detail: object,
 ) -> Result:
     """A number with what stands beside it."""
     return Result(

@@ -307,7 +307,7 @@ files.
 
 
 async def _no_reply(
-    role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
+    role: str, prompt: str, image: str | None = None, schema: Mapping[str, object] | None = None
 ) -> str:
     raise NotAsked(NOT_GIVEN, location=role)
 
@@ -319,7 +319,7 @@ def _ask_with_mark(benchmark: Benchmark, mark: str) -> AskJudge:
     remaining: dict[str, list[str]] = {}
 
     async def ask(
-        role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
+        role: str, prompt: str, image: str | None = None, schema: Mapping[str, object] | None = None
     ) -> str:
         if not remaining:
             for name, texts in benchmark.replies_saying(mark).items():

@@ -76,7 +76,7 @@ class Judging:
         asks: Asks,
         benchmark: Benchmark,
         panel: Panel,
-        overrides: Mapping[str, Any] | None = None,
+        overrides: Mapping[str, object] | None = None,
         *,
         budget: Budget | None = None,
         retry_errors: bool = False,
@@ -335,7 +335,7 @@ class Asking:
         role: str,
         prompt: str,
         image: str | None = None,
-        schema: Mapping[str, Any] | None = None,
+        schema: Mapping[str, object] | None = None,
     ) -> str:
         """The stored reply; `NotAsked` where there is none yet, `NoReply` where the judge did not
         come to its end.

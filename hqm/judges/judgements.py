@@ -599,7 +599,7 @@ def _plain_records(path: Path) -> list[dict[str, Any]]:
         return []
 
 
-def _check_marks(records: Sequence[Mapping[str, Any]], path: str) -> None:
+def _check_marks(records: Sequence[Mapping[str, object]], path: str) -> None:
     """Refuse verdicts and scores of one judgement that contradict each other, and marks on two
     scales.
 
@@ -625,7 +625,7 @@ def _check_marks(records: Sequence[Mapping[str, Any]], path: str) -> None:
 
 
 def _check_mark_scales(
-    name: str, records: Sequence[Mapping[str, Any]], numbers: Sequence[float], path: str
+    name: str, records: Sequence[Mapping[str, object]], numbers: Sequence[float], path: str
 ) -> None:
     """Refuse marks of one judge on two scales, or on one that does not begin with 0; each judge may
     have a scale of its own.
@@ -646,7 +646,7 @@ def _check_mark_scales(
         )
 
 
-def _mark_number(mark: Any) -> float:
+def _mark_number(mark: object) -> float:
     """A mark as a number; NaN where it is none."""
     if mark in (None, ""):
         return math.nan
@@ -701,7 +701,7 @@ def _row(record: Mapping[str, Any], location: str, form: Form) -> Row:
     )
 
 
-def _output(record: Mapping[str, Any], location: str) -> JudgeOutput:
+def _output(record: Mapping[str, object], location: str) -> JudgeOutput:
     """The raw reply, else the verdict or score; a value that is missing is kept as an empty one."""
     reply_field = next((name for name in _REPLY_FIELDS if name in record), None)
     if reply_field is not None and (

@@ -672,7 +672,7 @@ def _replaying_ask(
         replies[role, _normalized(prompt)] = reply
         return reply
 
-    async def ask(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
+    async def ask(role: str, prompt: str, image: str | None = None, schema: object = None) -> str:
         if (role, _normalized(prompt)) not in replies:
             raise NotAsked("the files hold no reply about it", location=role)
         return replies[role, _normalized(prompt)]

@@ -184,7 +184,7 @@ def read_form(card: Card, data: Path, faults: Faults) -> Form:
     return Form(ORIGINAL, tuple(items.values()))
 
 
-def _item(record: Mapping[str, Any], card: Card, location: str, faults: Faults) -> Item | None:
+def _item(record: Mapping[str, object], card: Card, location: str, faults: Faults) -> Item | None:
     """The item without a faulty picture or type; None if a fault leaves nothing to ask or to
     score.
     """
@@ -382,7 +382,7 @@ def lint_benchmarks(
     forms: Mapping[str, Path] = MappingProxyType({}),
     selection: Selection = ALL_FINDINGS,
     private: bool = False,
-    **reading: Any,
+    **reading: object,
 ) -> list[Checked]:
     """Check the benchmarks that a name stands for; faults become findings, and the check goes on
     where it can.

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ class Outcome:
     reason: str = ""
 
     @classmethod
-    def absent(cls, status: Status, reason: str, **fields: Any) -> Self:
+    def absent(cls, status: Status, reason: str, **fields: object) -> Self:
         """Return a result without numbers, with its reason and what `fields` give."""
         return cls(**fields, status=status, reason=reason)
 

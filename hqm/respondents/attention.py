@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from transformers import AttentionInterface
@@ -31,7 +31,7 @@ def by_rows(
     value: torch.Tensor,
     attention_mask: torch.Tensor,
     scaling: float | None = None,
-    **settings: Any,
+    **settings: object,
 ) -> tuple[torch.Tensor, None]:
     """Attention as a model of transformers calls it, every row over its own keys and values.
 
@@ -102,7 +102,7 @@ def moved_to(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
 
 
 def tensor_on(
-    values: Sequence[Any], device: torch.device, dtype: torch.dtype | None = None
+    values: Sequence[object], device: torch.device, dtype: torch.dtype | None = None
 ) -> torch.Tensor:
     """Make a tensor of numbers on a device, copied as by `moved_to`.
 

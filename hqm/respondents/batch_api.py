@@ -150,7 +150,7 @@ class BatchRun:
 
     # --- sending ---
 
-    def _open_records(self, waiting: Mapping[str, Any]) -> list[Path]:
+    def _open_records(self, waiting: Mapping[str, object]) -> list[Path]:
         """The records of earlier batches that hold any of these requests."""
         paths = []
         for path in sorted(self.folder.glob("batch-*.json")):
@@ -328,7 +328,7 @@ class BatchRun:
         return again
 
     def _read_line(
-        self, line: Mapping[str, Any], request: Request, name: str
+        self, line: Mapping[str, object], request: Request, name: str
     ) -> tuple[Response, bool]:
         """The response of a line, and whether a parameter of its request was refused."""
         reply = line.get("response") or {}

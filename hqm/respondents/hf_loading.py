@@ -315,14 +315,14 @@ def pictures_only(cls: Any) -> Any:
                 name for name in attributes if cls.is_complete is False or name != "video_processor"
             ]
 
-        def check_argument_for_proper_class(self, argument_name: str, argument: Any) -> Any:
+        def check_argument_for_proper_class(self, argument_name: str, argument: object) -> Any:
             if argument_name == "video_processor":
                 return _NoVideos
             return super().check_argument_for_proper_class(argument_name, argument)
 
         @classmethod
         def from_args_and_dict(
-            cls, args: list[Any], processor_dict: dict[str, Any], **settings: Any
+            cls, args: list[Any], processor_dict: dict[str, Any], **settings: object
         ) -> Any:
             # a class passes on its parts in any order, by position or by name, so all must exist
             cls.is_complete = False
@@ -440,7 +440,7 @@ def _loading_options(path: str, revision: str, trust_remote_code: bool) -> dict[
 
 
 def _model_with_attention(
-    path: str, config: PretrainedConfig, implementation: str, settings: Mapping[str, Any]
+    path: str, config: PretrainedConfig, implementation: str, settings: Mapping[str, object]
 ) -> Any:
     """The model with this implementation of attention, or with the written-out one."""
     if implementation != "eager":
@@ -485,7 +485,7 @@ def _config(path: str, options: dict[str, Any], name: str) -> PretrainedConfig:
         raise _loading_error(name, error) from error
 
 
-def _model(path: str, config: PretrainedConfig, **settings: Any) -> PreTrainedModel:
+def _model(path: str, config: PretrainedConfig, **settings: object) -> PreTrainedModel:
     import transformers
 
     # program code that comes with a model is often registered under the older class

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from transformers import DynamicCache
@@ -261,7 +261,11 @@ class _BufferedLayer(DynamicLayer):  # type: ignore[misc]
     values: torch.Tensor
 
     def update(
-        self, key_states: torch.Tensor, value_states: torch.Tensor, *_args: Any, **_settings: Any
+        self,
+        key_states: torch.Tensor,
+        value_states: torch.Tensor,
+        *_args: object,
+        **_settings: object,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         if self.write_positions is not None:
             for memory, states in zip(self.memory, (key_states, value_states), strict=True):

@@ -356,7 +356,7 @@ def _group_by_length(rows: Sequence[Any], *, exact: bool) -> list[list[Any]]:
     return groups
 
 
-def _window(text: Any) -> int | None:
+def _window(text: object) -> int | None:
     """How far the layer with the shortest sight looks back; None where all see everything."""
     kinds = getattr(text, "layer_types", None)
     if kinds is not None and not any("sliding" in kind or "chunked" in kind for kind in kinds):

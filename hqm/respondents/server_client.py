@@ -301,7 +301,7 @@ class Redaction:
             detail=self._value(response.detail),
         )
 
-    def _value(self, value: Any) -> Any:
+    def _value(self, value: object) -> Any:
         if isinstance(value, str):
             return self(value)
         if isinstance(value, Mapping):

@@ -115,7 +115,7 @@ def _of_pair(name: str, text: str, sent: Collection[str]) -> str:
     return name
 
 
-def _named_fields(body: Any) -> Iterator[str]:
+def _named_fields(body: object) -> Iterator[str]:
     """The names that a refusal gives in a field of its own: OpenAI's `param`, pydantic's `loc`."""
     if isinstance(body, list):
         for member in body:

@@ -190,13 +190,13 @@ def _begins(text: str, words: Iterable[str]) -> bool:
     )
 
 
-def _member(value: Any, name: str) -> Any:
+def _member(value: object, name: str) -> Any:
     if isinstance(value, dict):
         return value.get(name)
     return None
 
 
-def _first_choice(choices: Any) -> Any:
+def _first_choice(choices: object) -> Any:
     """The first choice of a reply: that of the index 0, where choices have one."""
     if not isinstance(choices, list):
         return None
@@ -257,7 +257,7 @@ def read_reply(
     return Response(text.strip(), "ok", "", detail)
 
 
-def _answer_and_reasoning(message: Mapping[str, Any]) -> tuple[str | None, str]:
+def _answer_and_reasoning(message: Mapping[str, object]) -> tuple[str | None, str]:
     """The answer of a message, None where there is none; and what was reasoned before it.
 
     Servers give the reasoning beside the answer (`reasoning_content`, `reasoning`), or both as the
@@ -279,7 +279,7 @@ def _answer_and_reasoning(message: Mapping[str, Any]) -> tuple[str | None, str]:
     return ("".join(texts) if texts else None), reasoning or "".join(map(str, reasoning_entries))
 
 
-def _usage(usage: Any, reasoning: str) -> dict[str, Any]:
+def _usage(usage: object, reasoning: str) -> dict[str, Any]:
     """Tokens read, of them found in the server's cache, written, and of these reasoned."""
     details = _member(usage, "completion_tokens_details")
     reasoned = _member(details, "reasoning_tokens")

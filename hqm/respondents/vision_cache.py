@@ -293,7 +293,7 @@ class VisionCache:
             yield
 
     @contextmanager
-    def replay(self, outputs: Sequence[Any]) -> Iterator[None]:
+    def replay(self, outputs: Sequence[object]) -> Iterator[None]:
         """Make the tower return these outputs within the context."""
         module = self.model.get_submodule(self.name)
         module.forward = lambda *_args, **_settings: _concatenate(outputs)
@@ -307,7 +307,7 @@ class VisionCache:
         if not self.name:
             raise CannotSplit("its vision tower is not where it is looked for")
 
-        def catch(_module: Any, _inputs: Any, output: Any) -> None:
+        def catch(_module: object, _inputs: object, output: object) -> None:
             raise _TowerOutput(output)
 
         handle = self.model.get_submodule(self.name).register_forward_hook(catch)
@@ -321,7 +321,7 @@ class VisionCache:
 
 
 class _TowerOutput(Exception):  # noqa: N818 (it carries a result out of a forward pass)
-    def __init__(self, output: Any) -> None:
+    def __init__(self, output: object) -> None:
         self.output = output
         super().__init__()
 

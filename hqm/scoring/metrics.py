@@ -138,7 +138,7 @@ def rounded(values: npt.ArrayLike, digits: int) -> Array:
     return np.asarray(np.vectorize(round_one, otypes=[float])(values))
 
 
-def ratio(top: Any, bottom: Any) -> Array:
+def ratio(top: object, bottom: object) -> Array:
     """Divide, with NaN and without a warning where the denominator is 0.
 
     Parameters

@@ -232,7 +232,7 @@ class StoreConnection(StoreFile):
             for row in cursor:
                 yield dict(zip(columns, row, strict=True))
 
-    def select(self, query: str, *values: Any) -> list[Any]:
+    def select(self, query: str, *values: object) -> list[Any]:
         """The rows of a query that changes nothing."""
         with self._guard():
             rows = self._db.execute(query, values).fetchall()
@@ -241,7 +241,7 @@ class StoreConnection(StoreFile):
             raise self.damage("bytes stand where a text is")
         return rows
 
-    def _first(self, query: str, *values: Any) -> Any:
+    def _first(self, query: str, *values: object) -> Any:
         """The first row of a query, or None."""
         with self._guard():
             return self._db.execute(query, values).fetchone()

@@ -223,7 +223,7 @@ class Store(StoreConnection):
 
     # --- respondents, questions, pictures ---
 
-    def respondent(self, name: str, identity: Mapping[str, Any]) -> int:
+    def respondent(self, name: str, identity: Mapping[str, object]) -> int:
         """Return the number of the respondent with this identity, inserted where it is new."""
         key = digest({"name": name, **identity})
         row = self._first("SELECT id FROM respondents WHERE digest = ?", key)
@@ -236,7 +236,7 @@ class Store(StoreConnection):
             row = self._first("SELECT id FROM respondents WHERE digest = ?", key)
         return int(row[0])
 
-    def find_respondent(self, name: str, identity: Mapping[str, Any]) -> int | None:
+    def find_respondent(self, name: str, identity: Mapping[str, object]) -> int | None:
         """Return the number of a respondent, or None if the store does not have it."""
         row = self._first(
             "SELECT id FROM respondents WHERE digest = ?", digest({"name": name, **identity})
@@ -513,7 +513,7 @@ class Store(StoreConnection):
                 "INSERT INTO verdicts (benchmark, scorer, code, batch) VALUES (?, ?, ?, ?)", row
             )
 
-    def record(self, record: Mapping[str, Any], timestamp: float | None = None) -> None:
+    def record(self, record: Mapping[str, object], timestamp: float | None = None) -> None:
         """Store the record of a command: versions, settings, data hashes."""
         row = (time.time() if timestamp is None else timestamp, canonical_json(record))
         query = (

@@ -175,7 +175,7 @@ def _verified(
     exported.has_all_administrations = exported.signed and all(completeness)
 
 
-def _digest_of(row: Mapping[str, Any], location: str) -> str:
+def _digest_of(row: Mapping[str, object], location: str) -> str:
     try:
         return digest(row)
     except ValueError:  # NaN, an infinity, or half a surrogate pair
@@ -186,7 +186,7 @@ def _digest_of(row: Mapping[str, Any], location: str) -> str:
         ) from None
 
 
-def _check_row(row: Mapping[str, Any], location: str) -> None:
+def _check_row(row: Mapping[str, object], location: str) -> None:
     """Check that a row has the fields of its kind, with values of the right type."""
     kind = row.get("kind")
     if not isinstance(kind, str) or kind not in _REQUIRED_FIELDS:
@@ -216,7 +216,7 @@ def _check_row(row: Mapping[str, Any], location: str) -> None:
             )
 
 
-def _value_fault(name: str, value: Any) -> str:
+def _value_fault(name: str, value: object) -> str:
     """The fault of a field's value; empty if it has none."""
     rules = _RULES.get(name, (*_TEXT, _FILLED))
     for is_valid, message in rules:
@@ -328,7 +328,7 @@ def _add_judgement(
 
 
 def _check_unique(
-    key: tuple[Any, ...], location: str, first_locations: dict[tuple[Any, ...], str]
+    key: tuple[object, ...], location: str, first_locations: dict[tuple[Any, ...], str]
 ) -> None:
     if key in first_locations:
         raise DataError(
@@ -403,12 +403,12 @@ def export_store(store: Store, path: Path) -> int:
     return count
 
 
-def _without_nulls(row: Mapping[str, Any]) -> dict[str, Any]:
+def _without_nulls(row: Mapping[str, object]) -> dict[str, Any]:
     """The fields of a row that have a value."""
     return {name: value for name, value in row.items() if value is not None}
 
 
-def _pick(row: Mapping[str, Any], *names: str) -> dict[str, Any]:
+def _pick(row: Mapping[str, object], *names: str) -> dict[str, Any]:
     """Some fields of a row."""
     return {name: row[name] for name in names}
 

@@ -181,7 +181,7 @@ def _label(name: str) -> str:
     return truncate(short_name(name), _MAX_NAME)
 
 
-def _require(shown: Sequence[Any], reason: str) -> None:
+def _require(shown: Sequence[object], reason: str) -> None:
     if not shown:
         raise DesignError(reason, remedy="The report says what would measure it.")
 

@@ -160,7 +160,7 @@ def _keep_page_estimates(audit: BenchmarkAudit) -> BenchmarkAudit:
     )
 
 
-def render(audit: Audit, sections: Sequence[Mapping[str, Any]]) -> str:
+def render(audit: Audit, sections: Sequence[Mapping[str, object]]) -> str:
     """The page of the evidence as text."""
     code = script("evidence.js")
     return (

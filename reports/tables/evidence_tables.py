@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from hqm.reports.pages.phrases import (
     is_unbounded_end,
@@ -599,12 +598,12 @@ def blind_tables(audit: BenchmarkAudit) -> list[Table]:
     return tables
 
 
-def _figures(row: Mapping[str, Any], *keys: str) -> list[Text]:
+def _figures(row: Mapping[str, object], *keys: str) -> list[Text]:
     """The numbers that a row holds under some keys."""
     return [_figure(row, key) for key in keys]
 
 
-def _figure(row: Mapping[str, Any], key: str) -> Text:
+def _figure(row: Mapping[str, object], key: str) -> Text:
     format_value = p_value if key in ("p", "q") else number
     return Text(format_value(finite_number(row.get(key))))
 

@@ -212,7 +212,7 @@ def _finding_lists(audit: BenchmarkAudit, anchor: str) -> Iterator[FindingList]:
             yield FindingList(f"{anchor}-{statistic}", title, len(rows), table)
 
 
-def _table(caption: str, rows: Iterable[Mapping[str, Any]], signature: str = "") -> Table:
+def _table(caption: str, rows: Iterable[Mapping[str, object]], signature: str = "") -> Table:
     displayed = list(rows)[:_MAX_ROWS]
     columns = tuple(dict.fromkeys(name for row in displayed for name in row if _cell(row[name])))
     n_hidden = len(list(rows)) - len(displayed)

@@ -287,7 +287,7 @@ def guessing_sentence(audit: BenchmarkAudit) -> str:
     )
 
 
-def position_text(position_range: Any) -> str:
+def position_text(position_range: object) -> str:
     """The places on a leaderboard that chance allows.
 
     >>> position_text([1, 3]), position_text([2, 2]), position_text(None)
@@ -554,7 +554,7 @@ def judged_table(audit: BenchmarkAudit) -> Table | None:
     )
 
 
-def _corrected_score(value: Any) -> Text:
+def _corrected_score(value: object) -> Text:
     """A corrected score, with its interval where it has one."""
     if isinstance(value, Mapping):
         score = finite_number(value.get("score", value.get("value")))
@@ -592,7 +592,7 @@ def warnings(audit: BenchmarkAudit) -> Table | None:
     )
 
 
-def _flag_sentence(flag: Mapping[str, Any]) -> str:
+def _flag_sentence(flag: Mapping[str, object]) -> str:
     """A flag in words: metric, comparison and the numbers."""
     sentence = re.sub(r"(?<![\w-])-(?=[\d.])", "−", spelled_out(str(flag["sentence"])))
     family = str(flag.get("about") or "")

@@ -270,7 +270,7 @@ def _score_with_interval(row: Mapping[str, Any]) -> str:
     return f"{number(row['score'])} [{number(row['low'])}, {number(row['high'])}]"
 
 
-def _stop_reason(row: Mapping[str, Any], n_items: int) -> str:
+def _stop_reason(row: Mapping[str, object], n_items: int) -> str:
     if "stopped_after" not in row:
         return str(row["why"])
     return f"stopped after {row['stopped_after']:,} of {n_items:,} items, when {row['why']}"

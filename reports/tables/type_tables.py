@@ -250,7 +250,7 @@ def added_value(audit: BenchmarkAudit) -> Table | None:
     )
 
 
-def _worth(row: Mapping[str, Any], standing: str) -> str:
+def _worth(row: Mapping[str, object], standing: str) -> str:
     """What a type's own score is worth, as far as its interval supports it."""
     if row.get("status") != "ok":
         return f"not measured: {row.get('reason', '')}"
@@ -493,7 +493,7 @@ def _detail_table(spec: _DetailTable, estimate: Estimate) -> Table:
     )
 
 
-def _text(value: Any, *, name: bool = True) -> Text:
+def _text(value: object, *, name: bool = True) -> Text:
     """A value of a row; a name stands without its kind."""
     if isinstance(value, str):
         if name:

@@ -275,7 +275,7 @@ class _Worker:
     silence_notice: str = ""
     """The notice about its silence that was printed."""
 
-    def send(self, task: Any) -> None:
+    def send(self, task: object) -> None:
         """Send a task, or None to end the worker."""
         with suppress(OSError):  # a dead worker is noticed when its pipe is read
             self.pipe.send(task)

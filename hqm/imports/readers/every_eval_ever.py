@@ -102,7 +102,7 @@ def _row(record: Mapping[str, Any], location: str) -> Row:
     )
 
 
-def _score_name(record: Mapping[str, Any]) -> str:
+def _score_name(record: Mapping[str, object]) -> str:
     """What the score of a row is called: the end of the result that it counts for, where it says
     which.
     """
@@ -110,13 +110,13 @@ def _score_name(record: Mapping[str, Any]) -> str:
     return re.split(r"[/#:|]", result)[-1] or "score"
 
 
-def _object(value: Any) -> Mapping[str, Any]:
+def _object(value: object) -> Mapping[str, Any]:
     if isinstance(value, Mapping):
         return value
     return {}
 
 
-def _answer(record: Mapping[str, Any], metadata: Mapping[str, Any]) -> Response:
+def _answer(record: Mapping[str, object], metadata: Mapping[str, object]) -> Response:
     output = _object(record.get("output"))
     error = record.get("error")
     if output:

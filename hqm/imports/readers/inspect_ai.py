@@ -80,7 +80,7 @@ def _read_archive(path: Path) -> Log:
     return _log(path, header, samples, crashed=start != "header.json")
 
 
-def _document(file: Any, archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> Any:
+def _document(file: object, archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> Any:
     if info.file_size > _MAX_MEMBER_BYTES:
         raise DataError(
             f"its member {info.filename} unfolds to {info.file_size >> 20:,} MiB, more than"
@@ -176,7 +176,7 @@ def _totals(results: Mapping[str, Any]) -> dict[str, float]:
     return totals
 
 
-def _rows(location: str, sample: Any, run: Row) -> Iterator[Row]:
+def _rows(location: str, sample: object, run: Row) -> Iterator[Row]:
     """The rows of a sample, of a run that says what all its rows share: one, and one more for each
     judge.
     """
@@ -223,7 +223,7 @@ def _answer(sample: Mapping[str, Any]) -> Response:
     return stopped(text, first.get("stop_reason"), detail)
 
 
-def _question_and_picture(sample: Mapping[str, Any]) -> tuple[str, str]:
+def _question_and_picture(sample: Mapping[str, object]) -> tuple[str, str]:
     """The text that was asked, and the name of its picture where the log has one."""
     messages = sample.get("input")
     if not isinstance(messages, list):
@@ -285,7 +285,7 @@ def _scores(scored: Mapping[str, Any]) -> tuple[dict[str, float], str]:
     return scores, read
 
 
-def _judges(scored: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _judges(scored: Mapping[str, object]) -> dict[str, dict[str, Any]]:
     """Judge -> its score, where every scorer put the answer to a model; else nothing.
 
     inspect keeps the conversation with the model. Two scores of one kind have one name, `grade`.

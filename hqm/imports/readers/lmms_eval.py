@@ -96,7 +96,7 @@ def read_log(file: LogFile) -> Log:
     )
 
 
-def _totals(printed: Mapping[str, Any], names: Container[str]) -> dict[str, float]:
+def _totals(printed: Mapping[str, object], names: Container[str]) -> dict[str, float]:
     """Score -> what the results file prints, under the names that the scores of the rows have: with
     that of its filter ("exact_match,strict") where the rows have it.
     """
@@ -161,7 +161,7 @@ def _results(path: Path) -> tuple[Mapping[str, Any], list[str]]:
     return (results if isinstance(results, Mapping) else {}), []
 
 
-def _model(results: Mapping[str, Any]) -> str:
+def _model(results: Mapping[str, object]) -> str:
     config = results.get("config")
     if isinstance(config, Mapping):
         arguments = config.get("model_args")
@@ -234,7 +234,7 @@ def _are_likelihoods(replies: Any) -> bool:
     return pair and number(replies[0]) is not None and str(replies[1]) in ("True", "False")
 
 
-def _of_metrics(record: Mapping[str, Any]) -> dict[str, Any]:
+def _of_metrics(record: Mapping[str, object]) -> dict[str, Any]:
     """What the metrics of a row say of the question; tasks put the question's record into them."""
     question_fields: dict[str, Any] = {}
     for name, value in record.items():
@@ -247,7 +247,7 @@ def _of_metrics(record: Mapping[str, Any]) -> dict[str, Any]:
     return question_fields
 
 
-def _scores(record: Mapping[str, Any]) -> tuple[dict[str, float], str]:
+def _scores(record: Mapping[str, object]) -> tuple[dict[str, float], str]:
     """Every score of a row by its name, and what the tool read.
 
     Scores of a filter of lm-eval carry its name, as in the tool's own results.
@@ -268,7 +268,7 @@ def _scores(record: Mapping[str, Any]) -> tuple[dict[str, float], str]:
     return scores, read
 
 
-def _ids(question_fields: Mapping[str, Any]) -> tuple[str, ...]:
+def _ids(question_fields: Mapping[str, object]) -> tuple[str, ...]:
     if all(name in question_fields for name in _KEY_FIELDS):
         composed = "_".join(str(question_fields[name]) for name in _KEY_FIELDS)
     else:
@@ -281,7 +281,7 @@ def _ids(question_fields: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(filter(None, [composed, *([] if composed else single_ids)]))
 
 
-def _prompt(record: Mapping[str, Any]) -> str:
+def _prompt(record: Mapping[str, object]) -> str:
     if isinstance(record.get("input"), str):
         return str(record["input"])
     arguments = record.get("arguments")

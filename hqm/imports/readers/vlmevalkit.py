@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from hqm.files.records import required_field
 from hqm.imports.log_file import LogFile
@@ -71,7 +70,7 @@ def _respondent_and_dataset(path: Path, dataset: str) -> tuple[str, str]:
     return model or stem, dataset or suffix
 
 
-def _row(record: Mapping[str, Any], location: str, shared: Row) -> Row:
+def _row(record: Mapping[str, object], location: str, shared: Row) -> Row:
     def cell(name: str) -> str:
         return str(record.get(name) if record.get(name) is not None else "")
 
