@@ -333,7 +333,7 @@ def _paper_objects(
 
 
 def _paper_people(
-    truth: Mapping[str, Any], generated: Mapping[str, Any], matched: Mapping[str, Any]
+    truth: Mapping[str, Any], generated: Mapping[str, object], matched: Mapping[str, object]
 ) -> Counts:
     free = Counter(pair for wearer in truth.values() for pair in _tuples(wearer["object"]))
     pairs = [
@@ -397,7 +397,7 @@ def _paper_ranks(
 
 
 def count(
-    subset: str, truth: Any, generated: Any, matched: Mapping[str, Any], official: bool = True
+    subset: str, truth: Any, generated: Any, matched: Mapping[str, object], official: bool = True
 ) -> Counts:
     """The counts of one caption.
 

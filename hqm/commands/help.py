@@ -295,11 +295,11 @@ def _setting_hint(flag: str) -> str:
     return f"It is a setting: write --set {option.name}=VALUE, or a line in hqm.toml."
 
 
-def _complete(candidates: Any, _ctx: Any, incomplete: str) -> list[Any]:
+def _complete(candidates: Any, _ctx: object, incomplete: str) -> list[Any]:
     return [candidate for candidate in candidates() if candidate.value.startswith(incomplete)]
 
 
-def _record(parameter: Any, ctx: Any) -> tuple[str, str]:
+def _record(parameter: Any, ctx: object) -> tuple[str, str]:
     """Return how a parameter is written, and its help text."""
     syntax, text = parameter.get_help_record(ctx)
     return (syntax.partition(" <")[0] if parameter.param_type_name == "argument" else syntax), text

@@ -768,7 +768,7 @@ def _options() -> dict[str, Option]:
     return options
 
 
-def _option(group: str, name: str, hint: Any, defaults: Any) -> Option:
+def _option(group: str, name: str, hint: object, defaults: Any) -> Option:
     kind, info, *formats = get_args(hint)
     if formats:
         option_format = formats[0]

@@ -370,7 +370,7 @@ def response_bias(audit: BenchmarkAudit) -> Table | None:
     )
 
 
-def _lookup_number(value: Any, key: Any) -> float | None:
+def _lookup_number(value: Any, key: object) -> float | None:
     """A respondent's figure: the value itself, or the one under a key."""
     return finite_number(value if key is None or value is None else value[key])
 

@@ -254,7 +254,7 @@ def _question_and_picture(sample: Mapping[str, object]) -> tuple[str, str]:
     return "\n".join(filter(None, texts)), picture_names[0] if picture_names else ""
 
 
-def _text(content: Any, sample: Mapping[str, Any]) -> str:
+def _text(content: object, sample: Mapping[str, Any]) -> str:
     if isinstance(content, list):
         parts = [
             segment

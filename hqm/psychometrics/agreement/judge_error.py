@@ -753,7 +753,7 @@ def stage_agreement(
     )
 
 
-def _proportion(numerator: Any, denominator: Any) -> Any:
+def _proportion(numerator: object, denominator: Any) -> Any:
     return np.where(
         np.asarray(denominator) > 1e-12, numerator / np.maximum(denominator, 1e-12), np.nan
     )
