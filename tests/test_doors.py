@@ -542,3 +542,21 @@ def test_a_column_named_type_of_other_words_is_no_type(tmp_path: Path) -> None:
         lines += [f"m0,q{item},1,{kind}", f"m1,q{item},0,{kind}"]
     path.write_text("\n".join(lines))
     assert types_of_items(path) == {None}
+
+
+def test_equal_answers_are_told_in_one_note_for_runs_and_one_for_names(tmp_path: Path) -> None:
+    lines = ["model,item,target,answer,run,form"]
+    for model in range(5):
+        for run in range(3):
+            for item in range(30):
+                answer = "yes" if (item + model // 2) % 3 else "no"
+                lines += [
+                    f"m{model},q{item},yes,{answer},{run},{form}"
+                    for form in ("original", "parallel")
+                ]
+    path = tmp_path / "answers.csv"
+    path.write_text("\n".join(lines))
+    (benchmark,) = benchmarks_of_logs(read_logs([path]))
+    twins, unchanged = (note for note in benchmark.matched.notes if "same answers" in note)
+    assert tells(twins, "door.twins", names="m0 and m1; m2 and m3")
+    assert tells(unchanged, "door.unchanged", names="m0, m1, m2 and 2 more")

@@ -579,7 +579,7 @@ def _min_clear_gap(row: BudgetRow, first: str, second: str) -> float:
 # --- the reliability statement ---
 
 _LINE = re.compile(
-    r"(?P<repeat>rho_G \S.*?|reruns not measured),"
+    r"(?P<repeat>rho_G \S.*?|reruns not measured|reruns identical),"
     r" (?P<wording>(?:wording|negation) \S.*?),"
     r" (?P<labels>people \S.*?),"
     r" (?P<order>ranks \S.*?|no neighbours differ\S?.*?|\d+ of \d+ pairs differ|order not measured"

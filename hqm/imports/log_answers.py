@@ -4,7 +4,7 @@ forms and runs.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -376,27 +376,37 @@ def _without_copies(logs: Sequence[Log], respondent: str | None) -> tuple[list[L
 
 
 def _same_answers(recordings: Sequence[Recording]) -> list[str]:
-    """A note on every two administrations of which all answers are the same."""
-    first: dict[tuple[tuple[str, str], ...], Recording] = {}
-    notes = []
+    """Two notes at most: respondents whose answers are another's, and those whose runs are alike."""
+    groups: dict[tuple[str, tuple[tuple[str, str], ...]], list[Recording]] = defaultdict(list)
     for recording in recordings:
         content = tuple(sorted((key, answer.text) for key, answer in recording.answers.items()))
-        if not any(text for _, text in content):  # of tables of scores no answer is known
-            continue
-        earlier = first.setdefault(content, recording)
-        if earlier is recording:
-            continue
-        if earlier.respondent == recording.respondent:
-            subject = f"runs {earlier.run} and {recording.run} of {recording.respondent}"
-            explanation = "a copy, or a respondent that answers without chance"
-        else:
-            subject = f"{earlier.respondent} and {recording.respondent}"
-            explanation = "one respondent under two names?"
+        if any(text for _, text in content):  # of tables of scores no answer is known
+            groups[recording.form, content].append(recording)
+    twins: dict[str, None] = {}
+    unchanged: dict[str, None] = {}
+    for group in groups.values():
+        n_runs = Counter(recording.respondent for recording in group)
+        if len(n_runs) > 1:
+            twins[_names(list(n_runs))] = None
+        unchanged |= dict.fromkeys(name for name in n_runs if n_runs[name] > 1)
+    notes = []
+    if twins:
+        notes.append(f"{'; '.join(twins)} gave the same answers: one respondent under two names?")
+    if unchanged:
         notes.append(
-            f"{subject} hold the same {len(content)} answers ({earlier.source},"
-            f" {recording.source}): {explanation}"
+            f"{_names(list(unchanged))} gave the same answers in several runs: copies, or answers"
+            " without chance"
         )
     return notes
+
+
+def _names(respondents: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    n_more = len(respondents) - MAX_SHOWN_ROWS
+    if n_more > 0:
+        return f"{', '.join(respondents[:MAX_SHOWN_ROWS])} and {n_more} more"
+    *first_names, last = respondents
+    return f"{', '.join(first_names)} and {last}" if first_names else last
 
 
 def _check_name(logs: Sequence[Log], respondent: str | None) -> None:

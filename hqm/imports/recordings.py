@@ -377,11 +377,15 @@ def perfect_respondents(form: Form, recordings: Iterable[Recording]) -> Iterator
     A benchmark's own file of questions, given as recorded answers, reads like this.
     """
     keys = {item.id: str(item.target).casefold().strip() for item in form.items}
+    reported: set[str] = set()
     for recording in recordings:
         answers = recording.answers
         if recording.form != form.name or len(answers) < _MIN_ANSWERS:
             continue
+        if recording.respondent in reported:
+            continue
         if all(answers[item].text.casefold().strip(" .\n") == keys[item] for item in answers):
+            reported.add(recording.respondent)
             yield (
                 f"{recording.respondent} answers all {len(answers):,} questions with their keys: if"
                 f" {recording.source} holds the benchmark's own questions, leave it out."

@@ -725,7 +725,9 @@ def statement(audit: BenchmarkAudit) -> Statement:
     points = Points.for_metric(audit)
     repeat = "reruns not measured"
     signed = rho = find_estimate(audit, "test_retest.rho_g")
-    if rho is not None and rho.value is not None:
+    if rho is not None and rho.status == "not_informative":
+        repeat = "reruns identical"  # a coefficient of 1 would be one of the settings
+    elif rho is not None and rho.value is not None:
         repeat = f"rho_G {coefficient(rho, 'fixed_models').text}"
     row = wording_row(audit)
     wording = "wording not measured"
