@@ -560,3 +560,35 @@ def test_equal_answers_are_told_in_one_note_for_runs_and_one_for_names(tmp_path:
     twins, unchanged = (note for note in benchmark.matched.notes if "same answers" in note)
     assert tells(twins, "door.twins", names="m0 and m1; m2 and m3")
     assert tells(unchanged, "door.unchanged", names="m0, m1, m2 and 2 more")
+
+
+@pytest.mark.parametrize("answer", ["pred", "Model Output", "generatedText", "completion"])
+@pytest.mark.parametrize("key", ["gold", "ideal", "groundTruth", "Expected"])
+@pytest.mark.parametrize("words", [("yes", "no"), ("A", "B")])
+def test_a_table_is_read_by_the_usual_names_of_its_columns(
+    answer: str, key: str, words: tuple[str, str], tmp_path: Path
+) -> None:
+    heading = f"LLM,questionId,Question,file_name,{key},{answer}"
+    lines = [heading]
+    for item in range(24):
+        right, wrong = words if item % 2 else words[::-1]
+        question = f"Is there a thing {item}? A. red B. blue"
+        lines.append(f"m0,q{item},{question},{item}.png,{right},{right if item < 18 else wrong}")
+    path = tmp_path / "answers.csv"
+    path.write_text("\n".join(lines))
+    (benchmark,) = benchmarks_of_logs(read_logs([path]))
+    (recording,) = benchmark.included_recordings
+    assert {item.target for item in benchmark.original.items} == set(words)
+    n_right = sum(
+        recording.answers[item.id].text == item.target for item in benchmark.original.items
+    )
+    assert (recording.respondent, n_right) == ("m0", 18)
+
+
+def test_a_column_of_the_words_of_the_keys_is_no_score(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    lines = ["model,id,gold,bot_says"]
+    lines += [f"m0,q{item},{'yes' if item % 2 else 'no'},yes" for item in range(8)]
+    path.write_text("\n".join(lines))
+    with pytest.raises(HQMError, match="--columns answer=NAME"):
+        benchmarks_of_logs(read_logs([path]))

@@ -464,6 +464,12 @@ def _score_columns(
     numeric = [
         name for name in ["score", *further_columns] if name in first and _is_numeric(records, name)
     ]
+    keys = _words_of(records, next((name for name in fields.KEYS if name in first), ""))
+    numeric = [
+        name
+        for name in numeric
+        if _SCORE.search(heading_words(name)) or not _are_answers(_words_of(records, name), keys)
+    ]
     # beside answers, a number may be anything of the question or of the answer
     has_answers = bool(answers_in(first)) or "answer" in chosen_columns
     scores = [name for name in numeric if _is_score_name(name, has_answers)]
@@ -496,6 +502,17 @@ _LOWER = re.compile(
     r"(?:^|_)(?:is_)?(?:hallucinat(?:ed|ion|ions|ion_rate)|errors?|error_rate|wer|cer|harmful)$"
 )
 """What scores are called of which lower is better."""
+
+
+def _words_of(records: Sequence[Mapping[str, object]], column: str) -> set[str]:
+    """What the cells of a column say, in lower case; empty ones are left out."""
+    cells = (record.get(column) for record in records)
+    return {str(cell).strip().lower() for cell in cells if cell not in (None, "")}
+
+
+def _are_answers(words: set[str], keys: set[str]) -> bool:
+    """Whether a column of words such as yes and no holds answers: the keys are the same words."""
+    return bool(keys) and words <= keys and all(map(str.isalpha, words))
 
 
 def _is_numeric(records: Sequence[Mapping[str, object]], column: str) -> bool:

@@ -57,6 +57,7 @@ _OTHER_COLUMNS = frozenset(
     "label verdict rating judgement judgment reply review role mark uid options choices answer_run"
     " asking state".split()
 )
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 HEADINGS = _OTHER_COLUMNS.union(fields.TYPES, *FIELDS.values())
 """The names of columns that mean the same in other cases, such as `Question ID`."""
 _PER_CENT = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*%", re.ASCII)
@@ -184,6 +185,9 @@ def _plain_headings(
     written_names: dict[str, str] = {}
     for name in names - kept:
         plain = heading_words(str(name))
+        if plain not in headings:
+            # questionId, ModelName
+            plain = heading_words(_CAPITAL.sub("_", str(name)))
         if plain not in headings:
             plain = name.strip() if name.isascii() else plain_name(name)
         if plain != name and plain not in names:

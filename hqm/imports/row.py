@@ -177,7 +177,8 @@ class Row:
         error = error_in(record)
         if not names and not error and not (score_alone and "score" in record):
             accepted_fields = (*ANSWERS, "score") if score_alone else ANSWERS
-            raise AnswerError(no_field(accepted_fields, record), location=location)
+            remedy = "Say which column has the answer: --columns answer=NAME."
+            raise AnswerError(no_field(accepted_fields, record), location=location, remedy=remedy)
         holds = next((name for name in names if record[name] is not None), "")
         if names or error:
             answer = ended(record, answer_text(only_member(record.get(holds)), location))
@@ -272,10 +273,26 @@ IDS = (
     "idx",
     "sample_index",
     "problem_id",
+    "example_id",
+    "instance_id",
+    "query_id",
+    "prompt_id",
 )
 RUNS = ("run", "epoch", "seed", "repeat", "repetition", "replicate", "trial")
 """The columns that say which run of a question an answer is of."""
-IMAGES = ("image", "image_id", "image_source", "image_path", "filename")
+IMAGES = (
+    "image",
+    "image_id",
+    "image_source",
+    "image_path",
+    "filename",
+    "file_name",
+    "image_file",
+    "image_name",
+    "image_url",
+    "img",
+    "img_path",
+)
 PICTURES = ("images", "image_paths", "image_ids", "image_list")
 """The columns that hold the pictures of a question as a list."""
 VIDEOS = ("video", "video_path", "video_name", "video_id", "video_file")
@@ -303,20 +320,20 @@ ANSWERS = (
     "model_response",
     "generated_answer",
     "predicted_answer",
+    "pred",
+    "predicted",
+    "completion",
+    "generation",
+    "generated_text",
+    "raw_output",
+    "raw_response",
+    "raw_answer",
+    "raw_prediction",
+    "llm_response",
+    "llm_answer",
+    "sampled",
 )
-OF_A_MODEL = frozenset(
-    (
-        "response",
-        "prediction",
-        "model_answer",
-        "model_prediction",
-        "output",
-        "model_output",
-        "model_response",
-        "generated_answer",
-        "predicted_answer",
-    )
-)
+OF_A_MODEL = frozenset(ANSWERS) - {"answer", "text", "caption"}
 KEYS = (
     "target",
     "label",
@@ -331,8 +348,29 @@ KEYS = (
     "expected_answer",
     "reference_answer",
     "answer_key",
+    "ideal",
+    "expected",
+    "expected_output",
+    "reference",
+    "ref_answer",
+    "groundtruth",
+    "gold_label",
+    "true_label",
+    "correct_label",
+    "correct_option",
+    "correct_choice",
 )
-RESPONDENTS = ("respondent", "model_id", "model", "model_name", "generator")
+RESPONDENTS = (
+    "respondent",
+    "model_id",
+    "model",
+    "model_name",
+    "generator",
+    "llm",
+    "vlm",
+    "lvlm",
+    "mllm",
+)
 PARTS = ("category", "split", "part")
 TYPES = ("hallucination_type", "type")
 """Columns whose cells are an item's part only where they name one of the eight types."""
