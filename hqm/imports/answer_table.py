@@ -464,12 +464,7 @@ def _score_columns(
     numeric = [
         name for name in ["score", *further_columns] if name in first and _is_numeric(records, name)
     ]
-    keys = _words_of(records, next((name for name in fields.KEYS if name in first), ""))
-    numeric = [
-        name
-        for name in numeric
-        if _SCORE.search(heading_words(name)) or not _are_answers(_words_of(records, name), keys)
-    ]
+    numeric = _without_answers(records, numeric)
     # beside answers, a number may be anything of the question or of the answer
     has_answers = bool(answers_in(first)) or "answer" in chosen_columns
     scores = [name for name in numeric if _is_score_name(name, has_answers)]
@@ -508,6 +503,17 @@ def _words_of(records: Sequence[Mapping[str, object]], column: str) -> set[str]:
     """What the cells of a column say, in lower case; empty ones are left out."""
     cells = (record.get(column) for record in records)
     return {str(cell).strip().lower() for cell in cells if cell not in (None, "")}
+
+
+def _without_answers(records: Sequence[Mapping[str, object]], names: Sequence[str]) -> list[str]:
+    """The columns that may be scores: those called so, and those of other words than the keys'."""
+    key_columns = [name for name in fields.KEYS if name in records[0]]
+    keys = _words_of(records, key_columns[0]) if key_columns else set()
+    return [
+        name
+        for name in names
+        if _SCORE.search(heading_words(name)) or not _are_answers(_words_of(records, name), keys)
+    ]
 
 
 def _are_answers(words: set[str], keys: set[str]) -> bool:

@@ -260,38 +260,19 @@ class Log:
 
 # --- what the fields of a record are called ---
 
-IDS = (
-    "item",
-    "item_id",
-    "question_id",
-    "id",
-    "sample_id",
-    "index",
-    "doc_id",
-    "qid",
-    "pid",
-    "idx",
-    "sample_index",
-    "problem_id",
-    "example_id",
-    "instance_id",
-    "query_id",
-    "prompt_id",
+IDS: tuple[str, ...] = tuple(
+    (
+        "item item_id question_id id sample_id index doc_id qid pid idx sample_index problem_id "
+        "example_id instance_id query_id prompt_id"
+    ).split()
 )
 RUNS = ("run", "epoch", "seed", "repeat", "repetition", "replicate", "trial")
 """The columns that say which run of a question an answer is of."""
-IMAGES = (
-    "image",
-    "image_id",
-    "image_source",
-    "image_path",
-    "filename",
-    "file_name",
-    "image_file",
-    "image_name",
-    "image_url",
-    "img",
-    "img_path",
+IMAGES: tuple[str, ...] = tuple(
+    (
+        "image image_id image_source image_path filename file_name image_file image_name "
+        "image_url img img_path"
+    ).split()
 )
 PICTURES = ("images", "image_paths", "image_ids", "image_list")
 """The columns that hold the pictures of a question as a list."""
@@ -307,58 +288,22 @@ QUESTIONS = (
     "prompt_text",
     "problem_text",
 )
-ANSWERS = (
-    "answer",
-    "response",
-    "prediction",
-    "model_answer",
-    "model_prediction",
-    "text",
-    "caption",
-    "output",
-    "model_output",
-    "model_response",
-    "generated_answer",
-    "predicted_answer",
-    "pred",
-    "predicted",
-    "completion",
-    "generation",
-    "generated_text",
-    "raw_output",
-    "raw_response",
-    "raw_answer",
-    "raw_prediction",
-    "llm_response",
-    "llm_answer",
-    "sampled",
+ANSWERS: tuple[str, ...] = tuple(
+    (
+        "answer response prediction model_answer model_prediction text caption output "
+        "model_output model_response generated_answer predicted_answer pred predicted "
+        "completion generation generated_text raw_output raw_response raw_answer raw_prediction "
+        "llm_response llm_answer sampled"
+    ).split()
 )
 OF_A_MODEL = frozenset(ANSWERS) - {"answer", "text", "caption"}
-KEYS = (
-    "target",
-    "label",
-    "gold",
-    "ground_truth",
-    "gt_answer",
-    "gt",
-    "true_answer",
-    "correct_answer",
-    "right_answer",
-    "gold_answer",
-    "expected_answer",
-    "reference_answer",
-    "answer_key",
-    "ideal",
-    "expected",
-    "expected_output",
-    "reference",
-    "ref_answer",
-    "groundtruth",
-    "gold_label",
-    "true_label",
-    "correct_label",
-    "correct_option",
-    "correct_choice",
+KEYS: tuple[str, ...] = tuple(
+    (
+        "target label gold ground_truth gt_answer gt true_answer correct_answer right_answer "
+        "gold_answer expected_answer reference_answer answer_key ideal expected expected_output "
+        "reference ref_answer groundtruth gold_label true_label correct_label correct_option "
+        "correct_choice"
+    ).split()
 )
 RESPONDENTS = (
     "respondent",
