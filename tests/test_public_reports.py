@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,23 @@ import pytest
 import hqm
 from hqm import Request, Sampling
 from hqm.benchmark.findings import check_form
-from hqm.psychometrics import icc, krippendorff_alpha
+from hqm.forms.option_references import find_references
+from hqm.psychometrics import (
+    Coefficient,
+    cronbach_alpha,
+    fleiss_kappa,
+    gwet_ac1,
+    icc,
+    item_agreement,
+    krippendorff_alpha,
+)
 from hqm.respondents.base import RespondentName
 from hqm.respondents.openai_server import OpenAIRespondent
 from hqm.scoring.parsers import parser
 from hqm.scoring.rules import score_choice, score_short, score_yes_no
 from hqm.types import LETTERS, Item, Response, Verdict
 from tests.conftest import write_benchmark
-from tests.servers import PlannedServer, completion
+from tests.servers import JSON, PlannedServer, completion
 
 STRICT = parser("strict")
 LIST = Path(__file__).with_name("public_reports.md")
@@ -77,6 +86,37 @@ def read_choice(text: str, *options: str) -> Verdict:
             (),
             "B",
         ),
+        ("open-compass/VLMEvalKit#1560", "Best answer: D", (), "D"),
+        ("open-compass/VLMEvalKit#1560", "Best option: C", (), "C"),
+        ("UKGovernmentBEIS/inspect_ai#2216", "ANSWER: None of the above", (), ""),
+        ("UKGovernmentBEIS/inspect_ai#2216", "ANSWER: Don't know", (), ""),
+        ("antirez/ds4#321", "Answer: It is not B, the answer is D", (), "D"),
+        ("antirez/ds4#321", "Answer: rules out C, leaving D", (), "D"),
+        ("antirez/ds4#321", "Answer: D, not B", (), "D"),
+        (
+            "EleutherAI/lm-evaluation-harness#3879",
+            "Conclusion: (B). Eliminated: (A), (C), (D).",
+            (),
+            "B",
+        ),
+        (
+            "EleutherAI/lm-evaluation-harness#3884",
+            "The answer is North Sea coast",
+            ("North Sea", "North Sea coast"),
+            "B",
+        ),
+        ("openai/evals#424", "Both texts say the same. Answer: B", (), "B"),
+        ("EleutherAI/lm-evaluation-harness#2503", "Correct answer is (B)", (), "B"),
+        ("EleutherAI/lm-evaluation-harness#2503", " (B)\n", (), "B"),
+        ("EleutherAI/lm-evaluation-harness#3842", "정답: C", (), "C"),
+        ("citadel-ai/langcheck#204", "Result: 0.5", ("0", "0.5", "1.0"), "B"),
+        ("EvolvingLMMs-Lab/lmms-eval#671", "(A) A dog runs.", ("A dog runs.", "A dog sits."), "A"),
+        ("TMMMU-Benchmark/evaluation#1", "E", (), ""),
+        ("IBM/AssetOpsBench#418", "<think>It may be A, or C.</think>B", (), "B"),
+        ("sgl-project/sglang-jax#1306", "It may be A, or C.\n</think>\n\nB", (), "B"),
+        ("noonghunna/benchlocal-cli#13", "</think> </think> </think> B", (), "B"),
+        ("huggingface/lighteval#869", "<think>The answer is A. Wait, let me check", (), ""),
+        ("tinyhumansai/openhuman#6184", "<reasoning>Is it A?</reasoning>The answer is B.", (), "B"),
     ],
 )
 def test_a_choice_is_the_one_that_was_made(
@@ -131,6 +171,11 @@ def test_yes_and_no_are_words_not_letters(report: str, text: str, read: str) -> 
         ("google-deepmind/proeval#19", "The temperature fell to -3.", "-3", 1),
         ("google-deepmind/proeval#19", "The temperature rose to 3.", "-3", 0),
         ("open-compass/VLMEvalKit#638", "So \\boxed{12}. Again: the area is \\boxed{12}.", "12", 1),
+        ("open-compass/VLMEvalKit#1313", "2%", "2", 1),
+        ("UKGovernmentBEIS/inspect_ai#838", "ANSWER: 60%", "60", 1),
+        ("UKGovernmentBEIS/inspect_ai#838", "The answer is 60", "60%", 1),
+        ("hassanhabib/The-Standard-Agent#387", "It is 4,183.", "4183", 1),
+        ("allenai/semeval-2019-task-10#10", "15/4", "3.75", 1),
     ],
 )
 def test_a_short_answer_is_its_value(
@@ -162,6 +207,8 @@ def test_one_disagreement_of_raters_is_no_agreement_beyond_chance() -> None:
         ("dkpro/dkpro-statistics#35", [[2, 2, 2, 2], [2, 2, 2, 2]]),
         ("pln-fing-udelar/fast-krippendorff#26", [[1, 0, 1, 1]]),
         ("pln-fing-udelar/fast-krippendorff#9", [[0, 1, 0, 0], [nan, nan, nan, 0]]),
+        ("nltk/nltk#1144", [[0], [0]]),
+        ("nltk/nltk#3264", [[1, nan], [1, 2]]),
     ],
 )
 def test_an_alpha_that_is_not_defined_says_why(report: str, labels: list[list[float]]) -> None:
@@ -169,6 +216,63 @@ def test_an_alpha_that_is_not_defined_says_why(report: str, labels: list[list[fl
     assert result.status != "ok", report
     assert result.reason
     assert math.isnan(result.value)
+
+
+MISSING_RATINGS = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, nan, nan, nan],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, nan, 3],
+    [nan, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, nan],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, nan],
+]
+PREVALENT = [[1] * 48 + [0, 1], [1] * 48 + [1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("report", "coefficient", "labels", "value"),
+    [
+        # Krippendorff (2011), section C: 1 - 12.16 / 47.39 is 904 / 1216
+        ("jmgirard/mReliability#6", krippendorff_alpha, MISSING_RATINGS, 904 / 1216),
+        ("jmgirard/mReliability#2", fleiss_kappa, [[1], [1], [1], [1], [2]], -0.25),
+        ("pln-fing-udelar/fast-krippendorff#27", krippendorff_alpha, [[1, 2], [2, 1]], -0.5),
+        ("statsmodels/statsmodels#7657", fleiss_kappa, [[0, 1, 2]] * 3, 1),
+        ("statsmodels/statsmodels#7657", fleiss_kappa, [[0, 0], [1, 1], [2, 2]], -0.5),
+        # p = 0.98, so that Gwet's chance is 2 p (1 - p) and pi's p^2 + (1 - p)^2
+        ("dkpro/dkpro-statistics#46", gwet_ac1, PREVALENT, 1 - 0.04 / (1 - 0.0392)),
+        ("dkpro/dkpro-statistics#46", fleiss_kappa, PREVALENT, 1 - 0.04 / 0.0392),
+    ],
+)
+def test_agreement_is_the_formula_s(
+    report: str, coefficient: Callable[..., Coefficient], labels: list[list[float]], value: float
+) -> None:
+    assert coefficient(np.array(labels, dtype=float)).value == pytest.approx(value), report
+
+
+def test_raters_need_not_rate_every_unit() -> None:
+    """statsmodels/statsmodels#7781, #4387: an unequal number of ratings, and one category."""
+    labels = np.array([[0, 1, 1, 0, nan], [0, 1, 0, 0, 1], [0, 1, 1, nan, 1]])
+    complete = fleiss_kappa(labels)
+    assert (complete.status, complete.n) == ("ok", 3)
+    assert complete.value == pytest.approx(fleiss_kappa(labels[:, :3]).value)
+    assert fleiss_kappa(np.zeros((7, 2))).status == "degenerate"  # statsmodels/statsmodels#4387
+
+
+def test_a_missing_rating_leaves_the_pair_out_of_both_agreements() -> None:
+    """dkpro/dkpro-statistics#6: chance was taken from ratings that the agreement left out."""
+    x = np.array([[1, 0, 1, 1, 0, nan, 1, 0.0]])
+    y = np.array([[1, 0, 0, 1, 1, 1, nan, 0.0]])
+    paired = np.isfinite(x + y)[0]
+    complete = item_agreement(x[:, paired], y[:, paired])
+    assert item_agreement(x, y).kappa == complete.kappa == (pytest.approx(1 / 3),)
+
+
+def test_an_item_that_everybody_solves_does_not_stop_alpha() -> None:
+    """jasp-stats/jasp-issues#870: items without variance ended the analysis."""
+    rng = np.random.default_rng(1)
+    scores = (rng.random((12, 6)) < np.linspace(0.2, 0.9, 12)[:, None]).astype(float)
+    plain = cronbach_alpha(scores)
+    widened = cronbach_alpha(np.column_stack([scores, np.ones(12)]))
+    assert (widened.k, widened.k_varying) == (7, 6)
+    assert widened.varying.value == pytest.approx(plain.coefficient.value)
 
 
 def test_agreement_sees_a_shift_and_consistency_does_not() -> None:
@@ -211,6 +315,61 @@ def test_an_answer_that_is_repeated_is_no_further_question() -> None:
         hqm.audit(frame).scores.eval("high - low").to_numpy() for frame in (once, pd.concat(copies))
     ]
     assert (widths[1] > 0.95 * widths[0]).all()
+
+
+@pytest.mark.parametrize("report", ["raphaelvallat/pingouin#206", "raphaelvallat/pingouin#74"])
+def test_a_gap_is_a_gap_and_a_note_is_none(report: str) -> None:
+    """A score that is empty is a row that is absent; gaps of a column nobody asked for are none."""
+    frame = table(answers_of(3, 30), "model", "item", "score").astype({"score": float})
+    compared = frame.assign(note=[nan if i % 7 == 0 else i for i in range(len(frame))])
+    if report.endswith("#206"):
+        frame.loc[[3, 40, 77], "score"] = nan
+        compared = frame.dropna()
+    columns = ["score", "low", "high"]
+    expected, found = (hqm.audit(data).scores[columns].to_numpy() for data in (frame, compared))
+    assert found == pytest.approx(expected)
+
+
+def test_a_word_for_nothing_is_an_answer(tmp_path: Path) -> None:
+    """tobgu/qcache#13: "NA", "null" and their like in a CSV file were read as empty cells."""
+    words = ["None", "NA", "nan", "null", "N/A", "two", "three"]
+    rows = [
+        (f"m{m}", f"q{i}", words[i % 7] if (i + m) % 3 else "four", words[i % 7])
+        for m in range(3)
+        for i in range(21)
+    ]
+    path = tmp_path / "answers.csv"
+    table(iter(rows), "model", "item", "prediction", "gold").to_csv(path, index=False)
+    assert hqm.audit(path).scores.score.tolist() == pytest.approx([2 / 3] * 3)
+
+
+@pytest.mark.parametrize(
+    ("report", "fault", "match"),
+    [
+        ("OpenGVLab/MMT-Bench#5", {"target": "J"}, "target is 'J'"),
+        ("OpenLMLab/LEval#1", {"id": "q0"}, "'q0' stands twice"),
+        ("MMMU-Benchmark/MMMU#83", {"options": ["B", "A", "C"], "target": "A"}, "letter of 'B'"),
+    ],
+)
+def test_an_item_that_contradicts_itself_is_refused(
+    report: str, fault: dict[str, Any], match: str, tmp_path: Path
+) -> None:
+    items: list[dict[str, Any]] = [
+        {"id": f"q{i}", "prompt": f"Which fits {i}?", "options": ["one", "two"], "target": "A"}
+        for i in range(4)
+    ]
+    items[3].update(fault)
+    folder = write_benchmark(tmp_path / "mine", items, task="choice")
+    with pytest.raises(hqm.DataError, match=match):
+        check_form(hqm.load(folder).original)
+
+
+def test_an_option_that_speaks_of_those_above_keeps_its_place() -> None:
+    """MMMU-Benchmark/MMMU#83: shuffling put "Either of the above" above the others."""
+    (kept,) = find_references("Which is it?", ("red", "blue", "Either of the above"))
+    assert (kept.index, kept.is_misplaced) == (2, False)
+    (moved,) = find_references("Which is it?", ("red", "Either of the above", "blue"))
+    assert moved.is_misplaced
 
 
 def test_two_keys_of_one_question_are_refused() -> None:
@@ -268,17 +427,39 @@ def test_one_question_asked_twice_is_found(tmp_path: Path) -> None:
 def test_reasoning_is_no_answer(
     report: str, message: dict[str, Any], reason: str, state: str
 ) -> None:
-    reply = completion("", message={"role": "assistant", **message}, finish_reason=reason)
+    response = answer_of(completion("", message=message, finish_reason=reason))
+    assert (response.state, response.text) == (state, ""), report
+    assert response.reason
+
+
+def answer_of(reply: tuple[int, dict[str, str], bytes]) -> Response:
     with PlannedServer(lambda *_: reply) as server:
         respondent = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"))
         batches = list(respondent.answer([Request("Is there one?", None, Sampling(0, 1, 9), 1)]))
     (response,) = (response for batch in batches for _, response in batch)
-    assert (response.state, response.text) == (state, ""), report
-    assert response.reason
+    return response
+
+
+@pytest.mark.parametrize(
+    ("report", "reply", "state"),
+    [
+        ("keephq/keep#6705", (200, JSON, b'{"choices": []}'), "error"),
+        ("bestruirui/octopus#241", (200, JSON, b'{"id": "x"}'), "error"),
+        ("UKGovernmentBEIS/inspect_ai#3687", (200, JSON, b"<html>Welcome</html>"), "error"),
+        ("openai/openai-openapi#20", completion("Yes", finish_reason=None), "ok"),
+        ("sgl-project/sglang#3912", completion("Yes", finish_reason=""), "ok"),
+        ("Ai00-X/ai00_server#90", completion("Yes", finish_reason="null"), "ok"),
+    ],
+)
+def test_a_reply_of_another_form_is_an_answer_or_an_error(
+    report: str, reply: tuple[int, dict[str, str], bytes], state: str
+) -> None:
+    response = answer_of(reply)
+    assert (response.state, bool(response.reason)) == (state, state == "error"), report
 
 
 def test_every_report_is_listed() -> None:
     listed = set(re.findall(r"[\w.-]+/[\w.-]+#\d+", LIST.read_text(encoding="utf-8")))
     tried = set(re.findall(r"[\w.-]+/[\w.-]+#\d+", Path(__file__).read_text(encoding="utf-8")))
     assert tried <= listed
-    assert len(listed) >= 30
+    assert len(listed) >= 80
