@@ -458,6 +458,12 @@ def test_a_reply_of_another_form_is_an_answer_or_an_error(
     assert (response.state, bool(response.reason)) == (state, state == "error"), report
 
 
+@pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS"])
+def test_an_answer_cut_at_the_limit_is_truncated_by_any_name(reason: str) -> None:
+    response = answer_of(completion("Yes, there", finish_reason=reason))
+    assert (response.state, response.text) == ("truncated", "Yes, there")
+
+
 def test_every_report_is_listed() -> None:
     listed = set(re.findall(r"[\w.-]+/[\w.-]+#\d+", LIST.read_text(encoding="utf-8")))
     tried = set(re.findall(r"[\w.-]+/[\w.-]+#\d+", Path(__file__).read_text(encoding="utf-8")))

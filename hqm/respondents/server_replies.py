@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from hqm.imports.row import is_token_count
+from hqm.imports.row import FINISH_STATES, is_token_count
 from hqm.respondents.base import Request
 from hqm.respondents.server_limits import CHARACTERS_A_TOKEN
 from hqm.types import Response
@@ -238,14 +238,14 @@ def read_reply(
         detail["model"] = str(reply["model"])  # what a name that moves ("gpt-4o") stood for
     text = content or ""
     refusal = message.get("refusal")
-    finish = choice.get("finish_reason")
+    state = FINISH_STATES.get(str(choice.get("finish_reason")).lower())
     if isinstance(refusal, str) and refusal:
         return Response(text or refusal, "refused", "the model declined", detail)
-    if finish == "error":
+    if state == "error":
         return Response(text, "error", "the server ended the answer with an error", detail)
-    if finish == "content_filter":
+    if state == "refused":
         return Response(text, "refused", "the server's filter withheld it", detail)
-    if finish == "length":
+    if state == "truncated":
         return Response(text.strip(), "truncated", "it was cut at the limit of tokens", detail)
     tool_call = message.get("tool_calls") or message.get("function_call")
     if content is None or ((reasoning or tool_call) and not text.strip()):
