@@ -326,8 +326,8 @@ def test_a_gap_is_a_gap_and_a_note_is_none(report: str) -> None:
         frame.loc[[3, 40, 77], "score"] = nan
         compared = frame.dropna()
     columns = ["score", "low", "high"]
-    expected, found = (hqm.audit(data).scores[columns].to_numpy() for data in (frame, compared))
-    assert found == pytest.approx(expected)
+    expected, observed = (hqm.audit(data).scores[columns].to_numpy() for data in (frame, compared))
+    assert observed == pytest.approx(expected)
 
 
 def test_a_word_for_nothing_is_an_answer(tmp_path: Path) -> None:
