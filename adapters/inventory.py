@@ -1,4 +1,5 @@
-"""Captions compared with an inventory: what the recipes `valor` and `openchair` of `hqm build` make.
+"""Captions compared with an inventory: what the recipes `valor` and `openchair` of `hqm build`
+make.
 
 An item's target is what is in its picture, and its field `vocabulary` the names that a caption is
 searched for; a file `vocabulary.json` beside the items holds it once for all of them. Of the names

@@ -1,4 +1,6 @@
-"""Extensions: what other packages bring by entry points, and what to install where it is missing."""
+"""Extensions: what other packages bring by entry points, and what to install where it is
+missing.
+"""
 
 from __future__ import annotations
 

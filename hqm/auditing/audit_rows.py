@@ -309,7 +309,8 @@ class StoredEstimate(TypedDict):
 _NAMES: tuple[tuple[Any, str], ...] = (
     (
         Annotated[float, Field(strict=True, ge=0, multiple_of=1)] | None,
-        "added, adjudicated, administrations, after, apart, before, both_no, both_yes, by_one_rater,"
+        "added, adjudicated, administrations, after, apart, before, both_no, both_yes,"
+        " by_one_rater,"
         " constant, count, forms, full_items, images, items, items in all, items with it,"
         " items_varying,"
         " judge_only, k, labelled, labelled_respondents, labels, length, missing_items, more items"
@@ -324,8 +325,8 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         " commonest answer, cross_validated, easy, evenness, expected, far_p, found, g,"
         " gain at least,"
         " hard, i2, negative, overlap, p, p_sensitivity, p_specificity, pair_flip, phi,"
-        " phi_of_3, positive, q, reversals, right, same_set, share, share_planted, shared, solved_by_none,"
-        " top5, true_among_first, usual, v",
+        " phi_of_3, positive, q, reversals, right, same_set, share, share_planted, shared,"
+        " solved_by_none, top5, true_among_first, usual, v",
     ),
     (
         Correlation,
@@ -349,8 +350,8 @@ _NAMES: tuple[tuple[Any, str], ...] = (
     ),
     (
         Number,
-        "blind, bottom, difference, gain_high, gain_low, high, low, raw, scaled, score, shift, target, varying,"
-        " whole, z",
+        "blind, bottom, difference, gain_high, gain_low, high, low, raw, scaled, score, shift,"
+        " target, varying, whole, z",
     ),
     (
         str | None,

@@ -124,8 +124,8 @@ class BudgetRow:
 Question = Literal["repeat", "wording", "people", "separate", "faulty", "more", "quote"]
 """The seven questions of a report."""
 AnswerCode = Literal["fine", "look", "wrong", "not_shown", "not_measured"]
-"""The answer to a question: shown to lie within its limit, look at it, shown to lie outside, neither
-shown, or nobody measured it.
+"""The answer to a question: shown to lie within its limit, look at it, shown to lie outside,
+neither shown, or nobody measured it.
 """
 RemedySeverity = Literal["fault", "doubt", "note"]
 """How grave a thing to mend is: it is shown, it is suspected, or it makes no score wrong."""

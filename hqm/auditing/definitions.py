@@ -267,7 +267,9 @@ def _type_measured(
     limit: float,
     width: float | None,
 ) -> TypeMeasured:
-    """Return what a row of `types.index` says of a type, by a limit that is a share of the scale."""
+    """Return what a row of `types.index` says of a type, by a limit that is a share of the
+    scale.
+    """
     missing = int(row.get("missing_items") or 0)
     error = row.get("sem")
     if error is None and (row or not items):
@@ -357,7 +359,8 @@ def _gain_of(row: Mapping[str, Any]) -> float:
 def _leak_shown(name: str, rows: list[Mapping[str, Any]], task: str) -> LeakShown:
     """Return the leak of one type or part, by the simplest cue that gets nearly all of it right.
 
-    That there is a leak is tested; which cue is named is not, so that a cue need not be shown alone.
+    That there is a leak is tested; which cue is named is not, so that a cue need not be shown
+    alone.
     """
     rows = sorted(rows, key=lambda row: -float(row["low"]))
     shown = [row for row in rows if row.get("leak")]

@@ -22,7 +22,9 @@ MAX_SCORES = 30_000
 _MIN_SCORES = 20
 _MIN_PICTURES = 3
 _MIN_START = 1e-3
-"""The least variance, as a share of the rest, from which a fit starts: at zero its slope is zero."""
+"""The least variance, as a share of the rest, from which a fit starts: at zero its slope is
+zero.
+"""
 _MAX_FITS = 5
 _MIN_GAIN = 0.01
 """A fit has converged where another one, from its end, raises the log likelihood by less."""

@@ -125,8 +125,8 @@ class Requirement(_Section):
     metric: str = ""
     """Only this metric; all audited ones unless given."""
     interval: Literal["", "fixed_models", "model_population"] = ""
-    """The interval of which an end is compared with the threshold; without that interval an estimate
-    is NOT MEASURED.
+    """The interval of which an end is compared with the threshold; without that interval an
+    estimate is NOT MEASURED.
     """
     detail: str = ""
     """In place of an interval of the estimate: the name of a [low, high] pair in its detail."""
@@ -382,8 +382,8 @@ def threshold_advice(
     grows = _grows_with_items(statistic, family, units, requirement)
     if count is not None and count > _MAX_FACTOR * n and not grows:
         return Advice(
-            f"{value:.3f} is too close to {requirement.bound:g} to estimate from these {n:,} how many"
-            f" {units} are needed; {alternative}"
+            f"{value:.3f} is too close to {requirement.bound:g} to estimate from these {n:,} how"
+            f" many {units} are needed; {alternative}"
         )
     if units == "respondents" and "DOMINANT_MODEL" in estimate.flags:
         return Advice(f"{_dominant_model_advice(estimate.detail)}; {alternative}")
@@ -429,7 +429,8 @@ def _dominant_model_advice(detail: Mapping[str, Any]) -> str:
     else:
         correlation_text = f"it is {float(correlation):.3f}"
     return (
-        f"Read the coefficient without {detail.get('strongest') or 'the respondent that carries it'}, where"
+        "Read the coefficient without"
+        f" {detail.get('strongest') or 'the respondent that carries it'}, where"
         f" {correlation_text}; further respondents help only if their scores lie between that one"
         " and the rest"
     )

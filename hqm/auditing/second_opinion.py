@@ -47,8 +47,8 @@ def check_numbers(audit: BenchmarkAudit) -> SecondOpinion:
         study = Study(audit, metric, read_answers(audit, metric))
         if study.answers is None:
             remarks[
-                f"{metric}: only correlations and intraclass correlations of the scores are computed"
-                " again, because the audit holds no answers whose mean is the score"
+                f"{metric}: only correlations and intraclass correlations of the scores are"
+                " computed again, because the audit holds no answers whose mean is the score"
             ] = None
         for library, subject, compute in _CHECKS:
             module = _find(library)

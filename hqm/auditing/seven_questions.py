@@ -361,8 +361,8 @@ def _interval(estimate: Estimate, inference: str) -> Interval | None:
 
 
 def _compare_with_goal(audit: BenchmarkAudit, indicator: str, policy: Policy) -> AnswerCode:
-    """Return whether the interval of a coefficient, of the inference that the policy names, is shown
-    to reach its goal.
+    """Return whether the interval of a coefficient, of the inference that the policy names, is
+    shown to reach its goal.
 
     One that does not is looked at and never called wrong: among models that are alike it is small,
     whatever the benchmark is.

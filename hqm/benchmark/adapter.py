@@ -229,7 +229,9 @@ class Adapter:
     scoring_files: Sequence[Path] | None = None
     """The files that an own `score` reads, where it depends on them, item and answer alone."""
     recipes: ClassVar[Mapping[str, Recipe]] = {}
-    """The named choices of parts for questions about words, the default first; empty where none is."""
+    """The named choices of parts for questions about words, the default first; empty where none
+    is.
+    """
 
     # --- items, forms and scores ---
 

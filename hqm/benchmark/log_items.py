@@ -140,7 +140,8 @@ def with_item_ids(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
     is_table = all(log.tool == TABLE for log in logs)
     for name, key in _KEYS.items():
         if is_table and name == "row number in the tool's data":
-            continue  # a table is no data of a tool, and the numbers of its rows are the last resort
+            # a table is no data of a tool, and the numbers of its rows are the last resort
+            continue
         key_name = name
         keyed = [[(row, key(row, number)) for number, row in enumerate(log.rows)] for log in logs]
         if all(_is_unique_key(rows) for rows in keyed):

@@ -86,7 +86,8 @@ def audit(
         typer.Argument(
             help=(
                 "Names, folders with a card.toml, or Python files; or logs of other"
-                " tools, tables of scores and pairwise preferences. Without one, the study in hqm.toml."
+                " tools, tables of scores and pairwise preferences. Without one, the study in"
+                " hqm.toml."
             ),
         ),
     ] = None,

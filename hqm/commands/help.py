@@ -246,7 +246,7 @@ class GroupedCommand(TyperCommand):
         """
         flags = [flag for parameter in self.get_params(ctx) for flag in parameter.opts]
         try:
-            # click keeps the last of two values without a word: the arguments are read once more here
+            # click keeps the last of two values without a word: the arguments are read once more
             values, _, order = self.make_parser(ctx).parse_args(list(args))
             for option, count in Counter(order).items():
                 if not isinstance(option, TyperOption) or option.is_flag:

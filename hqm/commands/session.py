@@ -334,7 +334,8 @@ class Session:
                 ),
             )
         self.notes += [
-            f"{benchmark.name}: the answers to the form {name!r} are left out; --forms names others."
+            f"{benchmark.name}: the answers to the form {name!r} are left out; --forms names"
+            " others."
             for name in foreign
         ]
 

@@ -199,8 +199,8 @@ def _labelled_scores(
 ) -> dict[Answer, float]:
     """Return the scores under the names that the labels give their respondents.
 
-    A respondent may be named as an audit prints it (`recorded/llava`) or by the end of its name; one
-    that nobody labelled keeps its own.
+    A respondent may be named as an audit prints it (`recorded/llava`) or by the end of its name;
+    one that nobody labelled keeps its own.
 
     Raises
     ------

@@ -105,8 +105,8 @@ def _reliability(measure: Measure) -> float:
 def williams_comparisons(
     measures: Sequence[Measure], names: Sequence[str], n_effective: float | None = None
 ) -> list[WilliamsComparison]:
-    """Williams' tests: which of two measures correlates more with a third, or with the same people's
-    judgement of the answers.
+    """Williams' tests: which of two measures correlates more with a third, or with the same
+    people's judgement of the answers.
 
     They are about other respondents, so relatives count as the independent respondents that they
     amount to.

@@ -406,8 +406,8 @@ class Comparison:
     protocol: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     tools: tuple[Mapping[str, Any], ...] = ()
-    """Where the tools that recorded answers score them differently from HQM, by respondent, form, run
-    and scoring.
+    """Where the tools that recorded answers score them differently from HQM, by respondent, form,
+    run and scoring.
     """
     forecasts: tuple[ForecastPair, ...] = ()
     """Pairs of measures at equal cost, where a forecast was asked for."""

@@ -127,9 +127,9 @@ def question_of(prompt: str) -> Question:
     >>> made = question_of("It is a horse. According to the map, is he old? Answer yes or no.")
     >>> made.prompt[made.start : made.end], made.clause[0].text
     ('According to the map, is he old', 'is')
-    >>> question_of("Is the scene indoors or outdoors?")
+    >>> question_of("Is the scene indoors or outdoors?")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    hqm.errors.NoRule: 'Is the scene indoors or outdoors?' has no parallel form: it asks to choose ("or"), which yes does not answer
+    hqm.errors.NoRule: 'Is the scene indoors or outdoors?' has no parallel form: it asks to...
     """
     if _MEANING_OF_YES.search(prompt):
         raise NoRule(prompt, "an instruction in it says what yes means")

@@ -30,7 +30,8 @@ _QUOTED = re.compile(
 _WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH_WORDS = frozenset(
     "the an are there this that these those what which how who whose where when why does did do has"
-    " have can could of with and or please it its you your they their picture according answer".split()
+    " have can could of with and or please it its you your they their picture according"
+    " answer".split()
 )
 """Words that are seldom words of another language in Latin letters."""
 _CONTRACTION = re.compile(r"n['’]t\b", re.IGNORECASE)

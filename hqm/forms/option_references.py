@@ -159,7 +159,9 @@ class _Options:
 
     @property
     def are_slots(self) -> bool:
-        """Whether options name places as things of the picture: "the first option", "the second"."""
+        """Whether options name places as things of the picture: "the first option", "the
+        second".
+        """
         return 2 * sum(map(bool, map(_SLOT_REFERENCE.fullmatch, self.texts))) > len(self.texts)
 
     def reference(self, index: int) -> OptionReference | None:

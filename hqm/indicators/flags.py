@@ -23,8 +23,8 @@ FLAGS: Mapping[str, str] = {
         "respondents of one family score alike: intervals count the independent ones"
     ),
     "DOMINANT_MODEL": (
-        "one or two respondents lie far from all others, and without them the coefficient changes by"
-        " more than .1: read it without them"
+        "one or two respondents lie far from all others, and without them the coefficient changes"
+        " by more than .1: read it without them"
     ),
     "RANGE_INFLATED": (
         "among the best half of the respondents, whose scores lie closer together, the reliability"
@@ -92,8 +92,8 @@ FLAGS: Mapping[str, str] = {
         "the benchmark errs differently for different respondents: correct each by its own labels"
     ),
     "LABELS_NOT_RANDOM": (
-        "people labelled answers that score differently from the rest, and the labels do not say with"
-        " which probability: what they say holds for these answers alone"
+        "people labelled answers that score differently from the rest, and the labels do not say"
+        " with which probability: what they say holds for these answers alone"
     ),
     "STALE_LABELS": (
         "some labels are about other words than the answers that are stored: label the new answers"

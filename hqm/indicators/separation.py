@@ -128,7 +128,9 @@ def _separable_pairs(case: Case) -> Result:
 
 
 def _separable_adjacent(case: Case) -> Result:
-    """The number of neighbours that differ, adjusted by rank, divided by the number of neighbours."""
+    """The number of neighbours that differ, adjusted by rank, divided by the number of
+    neighbours.
+    """
     study = case.cached(_differences)
     pairs = study.neighbour_pairs()
     n_different = int((adjust_by_rank([pair.p for pair in pairs]) <= 1 - study.level).sum())

@@ -365,7 +365,7 @@ def store_judgements(
             ]
             store.judge(benchmark.name, judgement_set.form, judgement_set.run, rows)
         entries = [judgement_set.record_entry for judgement_set in current]
-        # an unchanged record is not written again, so that a repeated command leaves the store alone
+        # an unchanged record is not written again: a repeated command leaves the store alone
         if _latest_entries(store, benchmark) != entries:
             store.record({_RECORD: {"benchmark": benchmark.name, "sets": entries}})
     return current

@@ -126,7 +126,9 @@ class Judging:
         return self.store.runs(number)
 
     def prepare(self, form: Form, rows: Rows) -> None:
-        """Choose what is asked of an administration, before it is judged; nothing to choose here."""
+        """Choose what is asked of an administration, before it is judged; nothing to choose
+        here.
+        """
 
     def pending(self, form: Form, rows: Rows, units: Sequence[Unit] = ()) -> int:
         """Count the questions that are known to lack a reply, about answers and about labelled

@@ -41,8 +41,8 @@ def reading_prompt(item: Item, text: str) -> str:
         f"Question: {item.prompt}",
         *options,
         f"Answer: <answer>{text}</answer>",
-        f"Reply with {reply_form} alone; with {_NONE} where the answer commits itself to nothing or to"
-        " several things.",
+        f"Reply with {reply_form} alone; with {_NONE} where the answer commits itself to nothing"
+        " or to several things.",
     ]
     return "\n".join(lines)
 
@@ -142,8 +142,8 @@ class ReadingCheck:
         points = 100 * (1 - low) * self.n_sent / max(self.n_answers, 1)
         return (
             f"{sent}; on answers that both read they agree in {self.n_agreed} of {self.n_checked}"
-            f" (at least {low:.3f} by the 95% interval). If it errs no more often on the others, its"
-            f" errors move a mean by at most {points:.1f} points"
+            f" (at least {low:.3f} by the 95% interval). If it errs no more often on the others,"
+            f" its errors move a mean by at most {points:.1f} points"
         )
 
 

@@ -454,7 +454,9 @@ _MOVED_NAMES = {
     "RaterErrors": "hqm.psychometrics.agreement.raters:RaterErrors",
     "RaterVariance": "hqm.psychometrics.agreement.raters:RaterVariance",
     "ReadingList": "hqm.psychometrics.items.wrong_keys:ReadingList",
-    "ReliabilityDifference": "hqm.psychometrics.reliability.compare_reliability:ReliabilityDifference",
+    "ReliabilityDifference": (
+        "hqm.psychometrics.reliability.compare_reliability:ReliabilityDifference"
+    ),
     "RepeatedMeasures": "hqm.psychometrics.validity.correlation:RepeatedMeasures",
     "ResponseBias": "hqm.psychometrics.validity.response_bias:ResponseBias",
     "Saturation": "hqm.psychometrics.inference.discriminability:Saturation",

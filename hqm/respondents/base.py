@@ -80,7 +80,8 @@ class Request:
     schema
         A JSON schema that the reply should follow, for a server that can enforce one.
     words
-        Answers whose probability as the first token is recorded; the answer does not depend on them.
+        Answers whose probability as the first token is recorded; the answer does not depend on
+        them.
     resolution
         The percentage to which the picture was scaled; empty where it is shown as it is.
     """

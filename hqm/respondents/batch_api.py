@@ -1,12 +1,12 @@
 """Requests in files: the Batch API of OpenAI and of servers that have it, through the `openai`
 package.
 
-A batch costs half at OpenAI and is answered within a day. Each request is a line of a file under the
-hash of its body, so that its answer finds it again in whatever order the lines come back. A record
-beside the store says which file holds which requests, before its batch is created: a command that
-ended at any moment is run again, after minutes or days, looks for the batch of that file, takes the
-answers that are there, and sends no request twice. The respondent and what is asked are those of
-single requests, so that their answers are filed in the same place.
+A batch costs half at OpenAI and is answered within a day. Each request is a line of a file under
+the hash of its body, so that its answer finds it again in whatever order the lines come back. A
+record beside the store says which file holds which requests, before its batch is created: a command
+that ended at any moment is run again, after minutes or days, looks for the batch of that file,
+takes the answers that are there, and sends no request twice. The respondent and what is asked are
+those of single requests, so that their answers are filed in the same place.
 """
 
 from __future__ import annotations

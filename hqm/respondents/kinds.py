@@ -313,8 +313,10 @@ def families_of(respondents: Sequence[str], recorded: Mapping[str, str] | None =
 
     Where all names are one word with a running number, the number tells models apart.
 
-    >>> families_of(["sys01", "sys02", "sys03", "sys04", "sys05"])[:2], families_of(["sys1", "sys2"])
-    (['sys01', 'sys02'], ['sys', 'sys'])
+    >>> families_of(["sys01", "sys02", "sys03", "sys04", "sys05"])[:2]
+    ['sys01', 'sys02']
+    >>> families_of(["sys1", "sys2"])
+    ['sys', 'sys']
     """
     if not recorded and _are_numbered(respondents):
         return [short_name(name) for name in respondents]

@@ -1,4 +1,6 @@
-"""The numbers that figures show: one value feeds the drawing of the page and the figure for a paper."""
+"""The numbers that figures show: one value feeds the drawing of the page and the figure for a
+paper.
+"""
 
 from __future__ import annotations
 

@@ -203,7 +203,9 @@ def _is_scored(rows: Sequence[BoardRow]) -> bool:
 
 
 def _leaderboard(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
-    """Scores with their intervals over pictures, best on top, a line between neighbours that differ."""
+    """Scores with their intervals over pictures, best on top, a line between neighbours that
+    differ.
+    """
     boards = [(audit, board_rows(audit)) for audit in audits]
     shown = [(audit, rows) for audit, rows in boards if _is_scored(rows)]
     _require(shown, "no audit has a respondent with a score")

@@ -183,13 +183,14 @@ def paper_quality_table(measures: Sequence[Measure], audits: Sequence[BenchmarkA
         ),
         rows=tuple(rows),
         notes=(
-            "Pearson's r over models: between two runs, between two wordings, and between scores and"
-            " people's labels. Types: hallucination types that items are labelled with. rho_G:"
+            "Pearson's r over models: between two runs, between two wordings, and between scores"
+            " and people's labels. Types: hallucination types that items are labelled with. rho_G:"
             " reliability of one run. ICC(A,1): agreement of the wordings. Shift: of the mean score"
             " by the other wording, in points.",
             *open_marks.values(),
             *(
-                f"{audit.title}: scored by people alone, so that no scorer can be compared with them."
+                f"{audit.title}: scored by people alone, so that no scorer can be compared with"
+                " them."
                 for audit in audits
                 if audit.scoring == "people"
             ),
@@ -307,7 +308,8 @@ def quality_table(
             " one-sided 95% bound.",
             "rho_G: reliability of one run. ICC: ICC(A,1), agreement. Shift: of the mean score by"
             " the other wording. Types alone: how many are shown to say more than the"
-            " total (Haberman 2008), with an error of at most .03 of the scale, above chance and without a leak.",
+            " total (Haberman 2008), with an error of at most .03 of the scale, above chance and"
+            " without a leak.",
             *mark_notes,
             "There is no column of averages, because test-retest and parallel forms measure"
             " different errors and their mean measures neither.",
@@ -605,8 +607,8 @@ def _by_type(audit: BenchmarkAudit) -> Table | None:
         notes=_notes_below(
             [audit],
             f"Overall interval: 95%, for these models on new items, over {cluster_noun(audit)}.",
-            f"{_MARK_NOTE} (Holm over all pairs; the standard error of a type is that of all items divided by the"
-            " root"
+            f"{_MARK_NOTE} (Holm over all pairs; the standard error of a type is that of all items"
+            " divided by the root"
             " of its share of the items).",
         ),
     )
@@ -672,8 +674,8 @@ def _drop_empty_columns(table: Table) -> Table:
 
 
 def _judge(audits: Sequence[BenchmarkAudit]) -> Table | None:
-    """The judge asked a second time about the same answers: how much of the noise between runs comes from
-    the judge.
+    """The judge asked a second time about the same answers: how much of the noise between runs
+    comes from the judge.
     """
     statistics = (
         ("r", "judge_consistency.pearson"),

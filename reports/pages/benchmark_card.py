@@ -276,7 +276,8 @@ _PAPER = """@article{yan2024hqm,
 }
 """
 _SOFTWARE = """@software{hqm,
-  title = {{HQM}: a psychometric auditor for hallucination benchmarks of large vision-language models},
+  title = {{HQM}: a psychometric auditor for hallucination benchmarks of large \
+vision-language models},
   author = {{The HQM contributors}},
   version = {VERSION},
   license = {Apache-2.0},

@@ -153,7 +153,8 @@ def beyond_chance(comparison: Comparison) -> tuple[str, ...]:
         if c.adjusted < 0.05:
             nearer, farther = (c.first, c.second) if c.test.difference > 0 else (c.second, c.first)
             sentences.append(
-                f"{c.criterion} correlates more with {nearer} than with {farther}, for other respondents."
+                f"{c.criterion} correlates more with {nearer} than with {farther}, for other"
+                " respondents."
             )
     return tuple(sentences)
 

@@ -1,4 +1,5 @@
-"""The picture of an error budget: what is drawn, from which its title, marks and sentences are made.
+"""The picture of an error budget: what is drawn, from which its title, marks and sentences are
+made.
 
 One value holds the bars and the gaps with their marks, so that no title names another largest error
 than the longest bar, and no gap is larger in words than in colour.

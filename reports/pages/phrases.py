@@ -408,8 +408,8 @@ TERMS: Mapping[str, tuple[str, str]] = {
     "measurable type": (
         r"[Mm]easurable",
         (
-            "a type on which a respondent's score has a standard error of at most .03 of the scale in"
-            " this audit"
+            "a type on which a respondent's score has a standard error of at most .03 of the scale"
+            " in this audit"
             " (root mean square over the respondents)"
         ),
     ),

@@ -63,5 +63,7 @@ REMEDY_TEMPLATES: Mapping[str, tuple[str, str, str, str, str]] = {
         "Add items, or remove the claim.",
     ),
 }
-"""What is to be corrected -> title, sentence, link, the part of the evidence behind it, and remedy."""
+"""What is to be corrected -> title, sentence, link, the part of the evidence behind it, and
+remedy.
+"""
 FINDING_TEMPLATE = ("{finding}", "{found}", "the check", "fix", "")

@@ -332,7 +332,8 @@ def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
     wide = 1.3 * (wording.half or 0.0)
     if wording.any_wording is not None and len(wording.other) == 1 and wording.any_wording > wide:
         yield (
-            "The bar “Another wording” compares the two wordings that were asked. A wording that was"
+            "The bar “Another wording” compares the two wordings that were asked. A wording that"
+            " was"
             f" not asked could shift a model by up to {points.format(wording.any_wording)} points."
         )
 

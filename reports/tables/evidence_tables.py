@@ -482,8 +482,8 @@ def _labelling_note(count: Estimate) -> str:
         raters_note = "Who labelled is not recorded. "
     if len(raters) > 1:
         pooling_note = (
-            f"Several labels of an answer are pooled ({detail['pool']}): {detail['adjudicated']:,} were"
-            f" adjudicated, {detail['unresolved']:,} are unresolved. "
+            f"Several labels of an answer are pooled ({detail['pool']}): {detail['adjudicated']:,}"
+            f" were adjudicated, {detail['unresolved']:,} are unresolved. "
         )
     else:
         pooling_note = ""

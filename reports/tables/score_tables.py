@@ -58,8 +58,8 @@ def score_signature(audit: BenchmarkAudit) -> str:
 
 
 def undistinguished_sets(audit: BenchmarkAudit) -> list[list[str]]:
-    """Sets of respondents in which no pair is shown to differ (Holm over all pairs), best set first;
-    empty where this was not estimated.
+    """Sets of respondents in which no pair is shown to differ (Holm over all pairs), best set
+    first; empty where this was not estimated.
     """
     sets = detail_of(audit, "discriminability.separable_pairs", "tied_sets")
     if isinstance(sets, (list, tuple)):
@@ -619,7 +619,10 @@ def ceiling_note(audit: BenchmarkAudit) -> str:
     if top is None or "CEILING" not in top.flags:
         return ""
     count = len(top.detail.get("in_top") or ())
-    return f" {count} lie at {number(top.value, 2)} or better, where none is shown to differ from a full score."
+    return (
+        f" {count} lie at {number(top.value, 2)} or better, where none is shown to differ from a"
+        " full score."
+    )
 
 
 def people_scores_note(audit: BenchmarkAudit) -> str:

@@ -467,9 +467,10 @@ def _gap_table(audit: BenchmarkAudit, budget: ErrorBudget) -> Table:
         rows.append(tuple(map(Text, cells)))
     notes = (
         "Interval: 95 %, these models on new items, from the items that both answered. Outcome:"
-        " planned contrasts, of the first two by itself and of the others by the fallback procedure,"
-        " so that models below change none above; p is the adjusted one of a difference. An error that is printed"
-        " as 0 is in neither column.",
+        " planned contrasts, of the first two by itself and of the others by the fallback"
+        " procedure,"
+        " so that models below change none above; p is the adjusted one of a difference. An error"
+        " that is printed as 0 is in neither column.",
     )
     return Table.for_page(
         f"Gaps of the leaderboard by {metric}",

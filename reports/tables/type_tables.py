@@ -63,7 +63,8 @@ def types_title(audit: BenchmarkAudit, limit: float = MEASURABLE) -> str:
         subject = join_names(alone)
     else:
         subject = f"{number_word(len(alone))} of {number_word(len(measured))} types"
-    return f"{capital(subject)} {verb_form(len(alone), 'adds', 'add')} information to the total score{tail}"
+    verb = verb_form(len(alone), "adds", "add")
+    return f"{capital(subject)} {verb} information to the total score{tail}"
 
 
 def _type_names(types: Sequence[str]) -> str:
@@ -243,7 +244,8 @@ def added_value(audit: BenchmarkAudit) -> Table | None:
                 "How much of the type's true score its own items predict, and how much of it the"
                 " total predicts (Haberman 2008). A type stands alone where the 95% interval of the"
                 " difference over respondents lies above 0, and the upper end of the standard error"
-                f" of its score is at most {_limit(audit)}, which is the limit of the default policy."
+                f" of its score is at most {_limit(audit)}, which is the limit of the default"
+                " policy."
             ),
         ),
         signature=estimate.signature,
@@ -278,8 +280,8 @@ def _unidimensionality_note(estimate: Estimate) -> str:
     visible, shared = (finite_number(estimate.detail.get(key)) for key in ("visible", "shared"))
     if visible is not None:
         power_note = (
-            f"Nothing larger than a standard deviation of {number(visible, 1)} logits would have been"
-            " missed (80% power)."
+            f"Nothing larger than a standard deviation of {number(visible, 1)} logits would have"
+            " been missed (80% power)."
         )
     else:
         power_note = "Strengths of 2 logits would have been missed."
@@ -316,8 +318,8 @@ def _precision_note(estimate: Estimate) -> str:
     return (
         "The standard error of a score where the score is: over other items of the same kind"
         " (Lord), and over these items, as differences between models have it (Rasch). From"
-        f" {number(estimate.value)} on (or better), the power to show that a model differs from a full"
-        f" score is below 80%.{models_note}"
+        f" {number(estimate.value)} on (or better), the power to show that a model differs from a"
+        f" full score is below 80%.{models_note}"
     )
 
 
@@ -464,7 +466,8 @@ _CAPTIONS = {
     "types": "Strength of models in a type beyond their overall ability; to the right of the broken"
     " line it would hardly have been missed.",
     "parts": "Beyond the broken lines a difference is called large.",
-    "errors": "Models in the shaded range are not shown to differ from a full score; each stroke is a model.",
+    "errors": "Models in the shaded range are not shown to differ from a full score; each stroke"
+    " is a model.",
     "by_respondent": "Each model's difference with its 95% interval.",
 }
 

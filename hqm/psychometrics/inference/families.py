@@ -570,8 +570,8 @@ class Influence(Outcome):
     """A statistic without each respondent in turn, and without those that lie far off.
 
     `leave_one_out[i]` lacks respondent i; `strongest` is the one whose absence changes the
-    statistic most, by `change`. `far` are those that lie far from all others, by a test with p-value `far_p`,
-    and `without_far` is the statistic without them.
+    statistic most, by `change`. `far` are those that lie far from all others, by a test with
+    p-value `far_p`, and `without_far` is the statistic without them.
     """
 
     value: float

@@ -541,8 +541,8 @@ def agreement_interval(
 
     What a coefficient lacks to 1 is a sum of squared differences between the administrations. Of a
     square that is noise throughout the jackknife finds twice the variance (Efron and Stein 1981:
-    its bias is upward, here by the same amount again), so the noise's own part is taken off once; log(1 -
-    r) is nearly normal.
+    its bias is upward, here by the same amount again), so the noise's own part is taken off once;
+    log(1 - r) is nearly normal.
 
     Parameters
     ----------
