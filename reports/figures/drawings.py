@@ -575,10 +575,10 @@ def error_curves(
         drawing.text(axes.x(x), axes.y(y) + lift, name, size=11, side="middle")
     axes.draw_x_axis("score")
     axes.draw_y_axis("standard error")
-    descriptions = [
-        f"{name}: {', '.join(f'{number(y)} at {number(x, 2)}' for x, y in curve)}"
-        for name, curve in curves.items()
-    ]
+    descriptions = []
+    for name, curve in curves.items():
+        values = ", ".join(f"{number(y)} at {number(x, 2)}" for x, y in curve)
+        descriptions.append(f"{name}: {values}")
     return drawing.finish(title, f"{'; '.join(descriptions)}.")
 
 

@@ -146,20 +146,19 @@ def comma_separated(tables: Sequence[Table]) -> str:
     return csv_text(lines)
 
 
+def _json_table(table: Table) -> Mapping[str, object]:
+    return {
+        "name": table.name,
+        "caption": table.caption,
+        "columns": [{"title": c.title, "group": c.group, "kind": c.kind} for c in table.columns],
+        "rows": [list(map(_json_cell, row)) for row in table.rows],
+        "notes": list(table.notes),
+    }
+
+
 def as_json(tables: Sequence[Table]) -> str:
     """Tables as JSON, without rounding."""
-    entries: list[Mapping[str, Any]] = [
-        {
-            "name": table.name,
-            "caption": table.caption,
-            "columns": [
-                {"title": c.title, "group": c.group, "kind": c.kind} for c in table.columns
-            ],
-            "rows": [list(map(_json_cell, row)) for row in table.rows],
-            "notes": list(table.notes),
-        }
-        for table in tables
-    ]
+    entries = list(map(_json_table, tables))
     return json.dumps({"tables": entries}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -291,12 +290,14 @@ def fit_to_page(table: Table) -> Table:
         return table
     # a table in long form: the texts of a row are repeated beside each of its numbers
     names = [i for i, column in enumerate(table.columns) if column.kind == "text"]
-    rows = [
-        (*(row[i] for i in names), Text(heading(column)), entry)
-        for row in table.rows
-        for column, entry in zip(table.columns, row, strict=True)
-        if column.kind != "text" and entry.value is not None
-    ]
+    rows: list[tuple[Text, ...]] = []
+    for row in table.rows:
+        texts = [row[i] for i in names]
+        rows += [
+            (*texts, Text(heading(column)), entry)
+            for column, entry in zip(table.columns, row, strict=True)
+            if column.kind != "text" and entry.value is not None
+        ]
     return replace(
         table,
         columns=(

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 from hqm.reports.figures.drawings import truncate
 from hqm.reports.latex.latex_tables import estimate_cell, number_cell
@@ -257,10 +258,11 @@ def quality_table(
 
     Every number is the audit's own, over the respondents of that audit.
     """
-    columns = {
-        name: [estimate_cell(measure.estimate(name)) for measure in measures]
-        for name in COEFFICIENT_COLUMNS
-    }
+
+    def column(name: str) -> list[Text]:
+        return [estimate_cell(measure.estimate(name)) for measure in measures]
+
+    columns = {name: column(name) for name in COEFFICIENT_COLUMNS}
     mark_notes: tuple[str, ...] = ()
     if comparison is not None and comparison.differences:
         columns = {
@@ -541,13 +543,7 @@ def _types(audits: Sequence[BenchmarkAudit]) -> Table:
             Column("Benchmark", "text"),
             *(Column(kind, "number") for kind in HALLUCINATION_TYPES),
         ),
-        rows=tuple(
-            (
-                Text(audit.title),
-                *(_items(audit.coverage.get(kind, {})) for kind in HALLUCINATION_TYPES),
-            )
-            for audit in audits
-        ),
+        rows=tuple(map(_type_counts, audits)),
         notes=(
             (
                 "Number of items known to be of each type. A dash means none; “claimed” means that"
@@ -555,6 +551,11 @@ def _types(audits: Sequence[BenchmarkAudit]) -> Table:
             ),
         ),
     )
+
+
+def _type_counts(audit: BenchmarkAudit) -> tuple[Text, ...]:
+    counts = (_items(audit.coverage.get(kind, {})) for kind in HALLUCINATION_TYPES)
+    return (Text(audit.title), *counts)
 
 
 def _items(kind: Mapping[str, object]) -> Text:
@@ -568,11 +569,11 @@ def _items(kind: Mapping[str, object]) -> Text:
 
 def _by_type(audit: BenchmarkAudit) -> Table | None:
     """Table 5: the leaderboard by hallucination type."""
-    kinds = [
-        kind
-        for kind in audit.coverage
-        if any(r.by_type.get(kind) is not None for r in audit.respondents)
-    ]
+
+    def is_scored(kind: str) -> bool:
+        return any(r.by_type.get(kind) is not None for r in audit.respondents)
+
+    kinds = list(filter(is_scored, audit.coverage))
     if len(kinds) < 2:
         return None
     metric = leading_metric(audit)
@@ -601,7 +602,7 @@ def _by_type(audit: BenchmarkAudit) -> Table | None:
         _caption(f"{metric} by type on", audit),
         (*heads, Column("overall", "interval", group)),
         tuple(
-            (Text(short_name(r.name)), *(column[r.name] for column in columns))
+            (Text(short_name(r.name)), *map(itemgetter(r.name), columns))
             for r in respondents_in_order(audit)
         ),
         notes=_notes_below(
@@ -632,20 +633,17 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> Table:
         "parallel_forms.mean_shift": Column("shift", "number", parallel),
         "consistency.alpha": Column("alpha", "interval", "Items"),
     }
+    rows = []
+    for audit in audits:
+        for metric in audit.metrics:
+            cells = (estimate_cell(find_estimate(audit, name, metric)) for name in columns)
+            rows.append((Text(audit.title), Text(metric), *cells))
     return _drop_empty_columns(
         Table(
             "reliability",
             "Reliability of the benchmarks.",
             (Column("Benchmark", "text"), Column("Metric", "text"), *columns.values()),
-            rows=tuple(
-                (
-                    Text(audit.title),
-                    Text(metric),
-                    *(estimate_cell(find_estimate(audit, name, metric)) for name in columns),
-                )
-                for audit in audits
-                for metric in audit.metrics
-            ),
+            rows=tuple(rows),
             notes=_notes_below(
                 audits,
                 _TARGET_NOTE,
@@ -661,15 +659,15 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> Table:
 
 def _drop_empty_columns(table: Table) -> Table:
     """The table without columns of numbers that hold no value."""
-    indices = [
-        i
-        for i, column in enumerate(table.columns)
-        if column.kind == "text" or any(row[i].value is not None for row in table.rows)
-    ]
+
+    def is_filled(i: int) -> bool:
+        return table.columns[i].kind == "text" or any(r[i].value is not None for r in table.rows)
+
+    indices = list(filter(is_filled, range(len(table.columns))))
     return replace(
         table,
         columns=tuple(table.columns[i] for i in indices),
-        rows=tuple(tuple(row[i] for i in indices) for row in table.rows),
+        rows=tuple(tuple(map(row.__getitem__, indices)) for row in table.rows),
     )
 
 
@@ -694,11 +692,11 @@ def _judge(audits: Sequence[BenchmarkAudit]) -> Table | None:
                 )
     if not rows:
         return None
-    judged_audits = [
-        audit
-        for audit in audits
-        if any(e.indicator.startswith("judge_consistency.") for e in audit.all_estimates)
-    ]
+
+    def has_judge_estimates(audit: BenchmarkAudit) -> bool:
+        return any(e.indicator.startswith("judge_consistency.") for e in audit.all_estimates)
+
+    judged_audits = list(filter(has_judge_estimates, audits))
     return _drop_empty_columns(
         Table(
             "judge",

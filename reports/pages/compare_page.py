@@ -322,16 +322,15 @@ _STATISTICS = {"pearson": "Pearson", "spearman": "Spearman", "tau_b": "Kendall"}
 def people_tables(study: MetricsBesidePeople) -> tuple[Table, ...]:
     """How metrics correlate with people over answers, and which differences are shown."""
     order = sorted(study.correlations, key=lambda name: -study.correlations[name].pearson.value)
+
+    def row(name: str) -> tuple[Text, ...]:
+        correlations = study.correlations[name]
+        return (Text(name), *(_over_pictures(getattr(correlations, s)) for s in _STATISTICS))
+
     first = Table.for_page(
         "Metrics beside people",
         ("Metric", *_STATISTICS.values()),
-        [
-            (
-                Text(name),
-                *(_over_pictures(getattr(study.correlations[name], s)) for s in _STATISTICS),
-            )
-            for name in order
-        ],
+        list(map(row, order)),
         (1, 2, 3),
         (
             f"{pluralise(study.n, 'answer')} that every metric and people scored, about"

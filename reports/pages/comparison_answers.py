@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Literal
 
 from hqm.reports.latex.latex_tables import number_cell
@@ -59,10 +60,11 @@ def measure_noun(comparison: Comparison) -> str:
         if len({m.metric for m in comparison.measures}) == 1:
             return "benchmark"
         return "measure"
-    words = ("metric", "scoring", "parser", "judge", "version")
-    differ = [
-        word for word in words if len({m.words.get(word, "") for m in comparison.measures}) > 1
-    ]
+
+    def differs(word: str) -> bool:
+        return len({m.words.get(word, "") for m in comparison.measures}) > 1
+
+    differ = list(filter(differs, ("metric", "scoring", "parser", "judge", "version")))
     if len(differ) == 1:
         return differ[0]
     return "measure"
@@ -119,16 +121,15 @@ def most_reliable(comparison: Comparison, *, use_random: bool = False) -> str:
     there is none.
     """
     labels = [m.label for m in comparison.measures]
-    best = (
-        label
-        for label in labels
-        if all(
+
+    def is_best(label: str) -> bool:
+        return all(
             _is_higher(comparison, "test_retest", label, rival, use_random=use_random)
             for rival in labels
             if rival != label
         )
-    )
-    return next(best, "")
+
+    return next(filter(is_best, labels), "")
 
 
 def largest_difference(comparison: Comparison) -> Difference | None:
@@ -283,15 +284,15 @@ def measure_to_report(comparison: Comparison) -> Answer:
     noun = measure_noun(comparison)
     question = f"Which {noun} to report?"
     best = most_reliable(comparison)
+    families = ("criterion", "parallel_forms", "judge_consistency")
     rivals = [
         (family, measure.label)
-        for family in ("criterion", "parallel_forms", "judge_consistency")
-        for measure in comparison.measures
+        for family, measure in product(families, comparison.measures)
         if best
         and measure.label != best
-        and any(
-            _is_higher(comparison, family, measure.label, best, use_random=use_random)
-            for use_random in (False, True)
+        and (
+            _is_higher(comparison, family, measure.label, best, use_random=False)
+            or _is_higher(comparison, family, measure.label, best, use_random=True)
         )
     ]
     other_labels = [m.label for m in comparison.measures if m.label != best]

@@ -201,7 +201,8 @@ class MeasuresPicture:
     @property
     def sources(self) -> tuple[str, ...]:
         """The sources of error that at least one measure has a bar for, in their usual order."""
-        measured = {bar.source for bar in chain.from_iterable(p.bars for p in self.pictures)}
+        bars = chain.from_iterable(picture.bars for picture in self.pictures)
+        measured = {bar.source for bar in bars}
         return tuple(source for source in SOURCES if source in measured)
 
     @property

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from hqm.reports.tables.table import (
@@ -136,7 +137,7 @@ def plain_text(sentences: Iterable[Sentence]) -> str:
     >>> plain_text([compose("It has {n} items.", n=2), compose("It is short.")])
     'It has 2 items. It is short.'
     """
-    return " ".join("".join(piece.text for piece in sentence) for sentence in sentences)
+    return " ".join("".join(map(attrgetter("text"), sentence)) for sentence in sentences)
 
 
 # --- terms, each explained in one sentence ---

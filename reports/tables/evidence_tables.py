@@ -138,7 +138,9 @@ def reliability(audit: BenchmarkAudit) -> Table:
         ]
         rows += measured
         if not measured and remedy:
-            reasons = (e.reason for e in audit.all_estimates if _belongs(e, family) and e.reason)
+            reasons = (
+                e.reason for e in audit.all_estimates if _family_of(e) == family and e.reason
+            )
             reason = next(reasons, remedy)
             absent.append(
                 (
@@ -171,11 +173,11 @@ def reliability(audit: BenchmarkAudit) -> Table:
     )
 
 
-def _belongs(estimate: Estimate, family: str) -> bool:
-    """Whether an estimate is one of the family; what older audits call a criterion by an oracle is
-    the oracle's.
-    """
-    return family == ("oracle" if is_by_oracle(estimate) else estimate.indicator.partition(".")[0])
+def _family_of(estimate: Estimate) -> str:
+    """The family of an estimate; a criterion by an oracle, as older audits say, is the oracle's."""
+    if is_by_oracle(estimate):
+        return "oracle"
+    return estimate.indicator.partition(".")[0]
 
 
 def _compared_administrations(
@@ -186,7 +188,7 @@ def _compared_administrations(
     pairs = dict.fromkeys(
         (e.indicator.partition(".")[0], e.other)
         for e in audit.all_estimates
-        if _belongs(e, family) and e.metric == metric
+        if _family_of(e) == family and e.metric == metric
     )
     if family == "test_retest":
         return list(pairs)[:1]
@@ -375,16 +377,17 @@ def d_study_table(estimate: Estimate) -> Table | None:
     if not rows:
         return None
     sizes = ("items", "runs", "forms", "judges", "answers", "cost")
-    sizes_given = [key for key in sizes if any(row.get(key) is not None for row in rows)]
+
+    def is_given(key: str) -> bool:
+        return any(row.get(key) is not None for row in rows)
+
+    sizes_given = list(filter(is_given, sizes))
     remarks = any(row.get("reason") for row in rows)
-    table = [
-        (
-            Text(number(finite_number(row.get("target")), 2)),
-            *(Text(count_text(row.get(key))) for key in sizes_given),
-            *([Text(str(row.get("reason") or ""))] * remarks),
-        )
-        for row in rows
-    ]
+    table = []
+    for row in rows:
+        target = Text(number(finite_number(row.get("target")), 2))
+        counts = [Text(count_text(row.get(key))) for key in sizes_given]
+        table.append((target, *counts, *([Text(str(row.get("reason") or ""))] * remarks)))
     heads = {"runs": "seeds", "answers": "answers per respondent"}
     return Table.for_page(
         caption=f"D-study: what you would need for .90{_design(estimate)}",
@@ -417,12 +420,13 @@ def family_table(
     audit: BenchmarkAudit, families: Sequence[str], caption: str, note: str = ""
 ) -> Table:
     """The estimates of some families, and how to measure those that the audit has not."""
-    estimates = [e for e in audit.all_estimates if any(_belongs(e, name) for name in families)]
+    estimates = [e for e in audit.all_estimates if _family_of(e) in families]
+    measured_families = set(map(_family_of, estimates))
     missing = [
         f"{FAMILIES.get(name, name)}: not measured;"
         f" {SOURCES[name][3] if name in SOURCES else 'this audit has none'}."
         for name in families
-        if not any(_belongs(e, name) for e in estimates)
+        if name not in measured_families
     ]
     applicable = [e for e in estimates if e.status != "not_applicable"]
     return _estimates_table(audit, caption, applicable, (note, *missing))
@@ -455,7 +459,7 @@ def oracle_table(audit: BenchmarkAudit) -> Table | None:
 
 def criterion_table(audit: BenchmarkAudit) -> Table | None:
     """How far the scores follow people's labels; None where nobody labelled answers."""
-    if not any(_belongs(e, "criterion") for e in audit.all_estimates):
+    if not any(_family_of(e) == "criterion" for e in audit.all_estimates):
         return None
     notes = {
         _labelling_note(e)
@@ -498,7 +502,7 @@ def stages_table(audit: BenchmarkAudit) -> Table | None:
     """How often single stages of the judges decide as people do; None where nobody labelled what
     they decide on.
     """
-    if not any(_belongs(e, "stages") for e in audit.all_estimates):
+    if not any(_family_of(e) == "stages" for e in audit.all_estimates):
         return None
     counts = {
         f"{e.metric}: people labelled {e.detail['labelled']:,} {e.detail['unit']}s; of"
@@ -506,7 +510,7 @@ def stages_table(audit: BenchmarkAudit) -> Table | None:
         f" neither yes nor no, on {e.detail['unresolved']:,} people disagree. Yes is"
         f" “{e.detail['yes']}”, no “{e.detail['no']}”."
         for e in audit.all_estimates
-        if _belongs(e, "stages") and "labelled" in e.detail
+        if _family_of(e) == "stages" and "labelled" in e.detail
     }
     return family_table(
         audit,

@@ -216,15 +216,18 @@ def _table(caption: str, rows: Iterable[Mapping[str, object]], signature: str = 
     displayed = list(rows)[:_MAX_ROWS]
     columns = tuple(dict.fromkeys(name for row in displayed for name in row if _cell(row[name])))
     n_hidden = len(list(rows)) - len(displayed)
+
+    def cells(row: Mapping[str, Any]) -> tuple[Text, ...]:
+        return tuple(Text(_cell(row.get(name))) for name in columns)
+
+    def is_numeric(index: int) -> bool:
+        return any(isinstance(row.get(columns[index]), (int, float)) for row in displayed)
+
     return Table.for_page(
         caption,
         tuple(name.replace("_", " ") for name in columns),
-        rows=tuple(tuple(Text(_cell(row.get(name))) for name in columns) for row in displayed),
-        right=tuple(
-            i
-            for i, name in enumerate(columns)
-            if any(isinstance(row.get(name), (int, float)) for row in displayed)
-        ),
+        rows=tuple(map(cells, displayed)),
+        right=tuple(filter(is_numeric, range(len(columns)))),
         notes=(f"{n_hidden:,} further rows are in findings.csv.",) if n_hidden > 0 else (),
         signature=signature,
     )

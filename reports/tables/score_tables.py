@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, starmap
 from typing import Any, Literal
 
 from hqm.reports.pages.phrases import Points, join_names, reason_withheld
@@ -307,9 +307,8 @@ def yes_ratios(audit: BenchmarkAudit) -> Table | None:
     """
     if not audit.truth_yes:
         return None
-    cells = [
-        name for name in audit.cells if any(name in row.yes_ratio for row in audit.respondents)
-    ]
+    cells_with_ratio = set().union(*(row.yes_ratio for row in audit.respondents))
+    cells = [name for name in audit.cells if name in cells_with_ratio]
     truths = (Text(number(audit.truth_yes.get(Cell.parse(name).form))) for name in cells)
     rows = [(Text("the right answers", muted=True), *truths)]
     for row in respondents_in_order(audit):
@@ -416,11 +415,11 @@ def _elasticity(estimate: Estimate) -> str:
 
 def states(audit: BenchmarkAudit) -> Table:
     """How many answers ended in each state."""
-    occurring = [
-        state
-        for state in STATES
-        if any(counts.get(state) for counts in audit.state_counts.values())
-    ]
+
+    def is_occurring(state: str) -> bool:
+        return any(counts.get(state) for counts in audit.state_counts.values())
+
+    occurring = list(filter(is_occurring, STATES))
     columns = [
         state for state in STATES if state in occurring or state not in ("missing", "cut", "empty")
     ]
@@ -460,31 +459,25 @@ def states(audit: BenchmarkAudit) -> Table:
     )
 
 
+def _form_row(name: str, row: Mapping[str, Any]) -> tuple[Text, ...]:
+    reasons = "; ".join(f"{n:,}: {reason}" for reason, n in row.get("reasons", {}).items())
+    rules = ", ".join(f"{rule} {n:,}" for rule, n in row["rules"].items())
+    changes = (f"{n:,} changed from {change}" for change, n in row.get("modes", {}).items())
+    return (
+        Text(name),
+        Text(f"{row['items']:,}"),
+        Text(f"{row['left_out']:,}", small=reasons),
+        Text(rules, small="; ".join(changes)),
+        Text(row["digest"]),
+    )
+
+
 def forms(audit: BenchmarkAudit) -> Table:
     """The forms, with the rules that made them."""
     return Table.for_page(
         "Forms",
         ("Form", "Items", "Left out", "Made by", "Content hash"),
-        rows=tuple(
-            (
-                Text(name),
-                Text(f"{row['items']:,}"),
-                Text(
-                    f"{row['left_out']:,}",
-                    small="; ".join(
-                        f"{n:,}: {reason}" for reason, n in row.get("reasons", {}).items()
-                    ),
-                ),
-                Text(
-                    ", ".join(f"{rule} {n:,}" for rule, n in row["rules"].items()),
-                    small="; ".join(
-                        f"{n:,} changed from {change}" for change, n in row.get("modes", {}).items()
-                    ),
-                ),
-                Text(row["digest"]),
-            )
-            for name, row in audit.forms.items()
-        ),
+        rows=tuple(starmap(_form_row, audit.forms.items())),
         right=(1, 2),
     )
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import Any, Literal
 
 from hqm import Audit, BenchmarkAudit, Cell, Estimate, Interval, Policy, indicator_named
@@ -681,14 +682,16 @@ def identity_table(audit: Audit) -> Table:
                 if k not in ("kind", "max_tokens", "model") and v is not None
             }
             identity_by_name.setdefault(row.name, identity)
-    keys = list(dict.fromkeys(key for identity in identity_by_name.values() for key in identity))
+    keys = list(dict.fromkeys(chain.from_iterable(identity_by_name.values())))
+
+    def row_of(name: str) -> tuple[Text, ...]:
+        identity = identity_by_name[name]
+        return (Text(name), *(Text(str(identity.get(key, DASH))) for key in keys))
+
     return Table.for_page(
         "How each respondent was asked",
         ("Respondent", *(key.replace("_", " ") for key in keys)),
-        rows=tuple(
-            (Text(name), *(Text(str(identity.get(key, DASH))) for key in keys))
-            for name, identity in identity_by_name.items()
-        ),
+        rows=tuple(map(row_of, identity_by_name)),
     )
 
 

@@ -78,9 +78,8 @@ def by_type(audit: BenchmarkAudit) -> Table | None:
     """Respondents by hallucination type, coloured from worst to best; None where no item has a
     type.
     """
-    types = [
-        kind for kind in audit.coverage if any(kind in row.by_type for row in audit.respondents)
-    ]
+    scored_types = set().union(*(row.by_type for row in audit.respondents))
+    types = [kind for kind in audit.coverage if kind in scored_types]
     if not types:
         return None
     first = next(iter(audit.metrics))
@@ -340,18 +339,14 @@ def _draw_numbers(*lines: float) -> Callable[[_DetailTable, BenchmarkAudit, Esti
     def draw(spec: _DetailTable, _audit: BenchmarkAudit, estimate: Estimate) -> str:
         keys = set(spec.columns.values())
         (key,) = keys & {"own", "logits"}
-        rows = [
-            DotRow(
-                ", ".join(
-                    short_name(str(row[k])) for k in ("type", "part", "group", "name") if k in row
-                ),
-                (value,),
-                finite_number(row.get("low")),
-                finite_number(row.get("high")),
-            )
-            for row in _detail_rows(spec, estimate)
-            if (value := finite_number(row.get(key))) is not None
-        ]
+        rows = []
+        for row in _detail_rows(spec, estimate):
+            value = finite_number(row.get(key))
+            if value is not None:
+                names = [row[k] for k in ("type", "part", "group", "name") if k in row]
+                label = ", ".join(short_name(str(name)) for name in names)
+                low, high = finite_number(row.get("low")), finite_number(row.get("high"))
+                rows.append(DotRow(label, (value,), low, high))
         detectable = finite_number(estimate.detail.get("visible"))
         if detectable is not None:
             reference_lines = (*lines, detectable)
@@ -482,6 +477,10 @@ def _detail_rows(spec: _DetailTable, estimate: Estimate) -> Sequence[Mapping[str
 def _detail_table(spec: _DetailTable, estimate: Estimate) -> Table:
     rows = _detail_rows(spec, estimate)
     keys = spec.columns.values()
+
+    def cells(row: Mapping[str, Any]) -> tuple[Text, ...]:
+        return tuple(_text(row.get(key)) for key in keys)
+
     if rows:
         texts = sum(isinstance(rows[0].get(key), str) for key in keys)
     else:
@@ -489,7 +488,7 @@ def _detail_table(spec: _DetailTable, estimate: Estimate) -> Table:
     return Table.for_page(
         spec.title,
         tuple(spec.columns),
-        tuple(tuple(_text(row.get(key)) for key in keys) for row in rows),
+        tuple(map(cells, rows)),
         tuple(range(texts, len(spec.columns))),
         notes=(spec.note(estimate),),
         signature=estimate.signature,
@@ -533,16 +532,18 @@ def analysis_figures(audit: BenchmarkAudit) -> list[Figure]:
 def _table(audit: BenchmarkAudit, analysis: Mapping[str, Any]) -> Table:
     columns = tuple(analysis["columns"])
     rows = analysis["rows"]
+
+    def cells(row: Row) -> tuple[Text, ...]:
+        return tuple(_text(v, name=c == "Respondent") for c, v in zip(columns, row, strict=True))
+
+    def is_numeric(index: int) -> bool:
+        return any(isinstance(row[index], (int, float)) for row in rows)
+
     return Table.for_page(
         f"{analysis['title']}.",
         columns,
-        rows=tuple(
-            tuple(_text(v, name=c == "Respondent") for c, v in zip(columns, row, strict=True))
-            for row in rows
-        ),
-        right=tuple(
-            i for i in range(len(columns)) if any(isinstance(row[i], (int, float)) for row in rows)
-        ),
+        rows=tuple(map(cells, rows)),
+        right=tuple(filter(is_numeric, range(len(columns)))),
         notes=(analysis["about"],),
         signature=score_tables.score_signature(audit),
     )
