@@ -20,6 +20,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -306,7 +307,9 @@ class AmberD(Benchmark):
             [str(i) for i, note in notes.items() if len(note["truth"]) > len(set(note["truth"]))],
         )
         groups = [group for group in same_question(form).values() if len(group) > 1]
-        contradictory = [group for group in groups if len({item.target for item in group}) > 1]
+        contradictory = [
+            group for group in groups if len(set(map(attrgetter("target"), group))) > 1
+        ]
         yield Finding(
             "pairs",
             f"{len(groups)} pairs of picture and question stand twice, {len(contradictory)} of them"

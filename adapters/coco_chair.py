@@ -252,10 +252,12 @@ def _split(annotations: Path, split: str, counters: Sequence[Counter]) -> list[d
                 segmented.setdefault(int(value["id"]), set())
             elif key == "categories":
                 names[int(value["id"])] = str(value["name"])
-        objects += [
-            {key: {c.words[names[i]] for i in ids} for key, ids in segmented.items()}
-            for c in counters
-        ]
+        segmented_ids = set().union(*segmented.values())
+        for counter in counters:
+            words = {i: counter.words[names[i]] for i in segmented_ids}
+            objects.append(
+                {key: set(map(words.__getitem__, ids)) for key, ids in segmented.items()}
+            )
         file = f"captions_{split}.json"
         for key, value in _parts(annotations, file):
             for counted, counter in zip(objects, counters, strict=True):
@@ -514,13 +516,12 @@ class CocoChair(Benchmark):
         if not common:
             return list(systems.values())
         self._not_by_all = sorted({key for keys in captioned for key in keys} - common)
-        return [
-            replace(
-                recording,
-                answers={key: recording.answers[key] for key in recording.answers if key in common},
-            )
-            for recording in systems.values()
-        ]
+
+        def with_common_pictures(recording: Recording) -> Recording:
+            answers = {key: answer for key, answer in recording.answers.items() if key in common}
+            return replace(recording, answers=answers)
+
+        return list(map(with_common_pictures, systems.values()))
 
     def _keep_captioned(self, recordings: Sequence[Recording]) -> None:
         """Leave in the original form the pictures that somebody captioned: the others were not

@@ -226,11 +226,12 @@ def sentence_score(
         )
 
     failed_words = [word for index, word in enumerate(words) if has_failed(index, word)]
-    good = [
-        not any(contains(word, sentence) for word in failed_words) for sentence in facts.sentences
-    ]
-    if good:
-        return sum(good) / len(good)
+
+    def is_good(sentence: str) -> bool:
+        return not any(contains(word, sentence) for word in failed_words)
+
+    if facts.sentences:
+        return sum(map(is_good, facts.sentences)) / len(facts.sentences)
     return None
 
 
@@ -728,12 +729,11 @@ class FaithScore(Benchmark):
             name: re.sub(r"\W", "", name.rpartition("/")[2].rpartition(":")[2]).lower()
             for name in known_respondents
         }
-        candidates = {
-            labelled_name: [
-                name for name in known_respondents if short[name] == labelled_name.lower()
-            ]
-            for labelled_name in RESPONDENTS
-        }
+
+        def same_names(labelled_name: str) -> list[str]:
+            return [name for name in known_respondents if short[name] == labelled_name.lower()]
+
+        candidates = {name: same_names(name) for name in RESPONDENTS}
         empty = 0.0 if self.scoring == "official" else None
         if clash := next((name for name, names in candidates.items() if len(names) > 1), None):
             raise AnswerError(

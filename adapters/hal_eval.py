@@ -316,6 +316,12 @@ def _quoted(answers: Sequence[ScoredAnswer], truths: Mapping[str, str]) -> Analy
     )
 
 
+def _share_of(kind: str, tallies: Sequence[Mapping[str, float]], wrong: float) -> float | None:
+    if wrong:
+        return sum(tally.get(kind, 0.0) for tally in tallies) / wrong
+    return None
+
+
 def _by_length(answers: Sequence[ScoredAnswer]) -> Analysis:
     """The types of hallucination by the length of the description."""
     rows: list[tuple[str, str, int, int, float, *tuple[float | None, ...]]] = []
@@ -332,10 +338,8 @@ def _by_length(answers: Sequence[ScoredAnswer]) -> Analysis:
             if not tallies:
                 continue
             wrong = sum(tally["hallucinated"] for tally in tallies)
-            shares = (
-                sum(tally.get(kind, 0.0) for tally in tallies) / wrong if wrong else None
-                for kind in ("object", "attribute", "relation", "event")
-            )
+            kinds = ("object", "attribute", "relation", "event")
+            shares = (_share_of(kind, tallies, wrong) for kind in kinds)
             if max_words:
                 name = f"{min_words + 1} to {max_words} words"
             else:
@@ -675,11 +679,11 @@ class HalEval(Benchmark):
         records = read_records(path)
         if not records or "first_answer" not in records[0]:
             return super().read_replies(path, form)
-        turns = ("first_answer", "second_answer")
-        return {
-            key: {"judge": [str(row[t]) for t in turns if t in row]}
-            for key, row in self._by_picture(path, form)
-        }
+
+        def turns(row: Mapping[str, Any]) -> list[str]:
+            return [str(row[name]) for name in ("first_answer", "second_answer") if name in row]
+
+        return {key: {"judge": turns(row)} for key, row in self._by_picture(path, form)}
 
     # --- the paper's further analyses ---
 

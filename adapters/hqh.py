@@ -35,6 +35,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -535,10 +536,10 @@ def _type_oddities(form: Form) -> Iterable[Finding]:
         [
             group[0]
             for group in same_question(form).values()
-            if len({item.type for item in group}) > 1
+            if len(set(map(attrgetter("type"), group))) > 1
         ],
     )
-    blocks = [name for name, _ in groupby(item.type for item in form.items)]
+    blocks = [name for name, _ in groupby(map(attrgetter("type"), form.items))]
     if len(blocks) == len(set(blocks)):
         yield Finding(
             "type-by-position",

@@ -83,10 +83,11 @@ def _part_remedy(parts: Iterable[str]) -> str:
 
 def _shared_positives(source: str, part_items: Sequence[Sequence[Item]]) -> Iterable[Finding]:
     """Whether the parts of a source share their questions that are answered yes."""
-    positives = {
-        frozenset((item.image, item.prompt) for item in items if item.target == "yes")
-        for items in part_items
-    }
+
+    def positive_questions(items: Sequence[Item]) -> frozenset[tuple[str | None, str]]:
+        return frozenset((item.image, item.prompt) for item in items if item.target == "yes")
+
+    positives = set(map(positive_questions, part_items))
     if len(part_items) > 1 and len(positives) == 1:
         n = len(positives.pop())
         yield Finding(
@@ -277,11 +278,8 @@ class Pope(Benchmark):
         if rows and not any(row.image for row in rows) and all(row.id for row in rows):
             rows = with_questions_beside(rows, path) or rows
         # a column `category` may also name something that is no part
-        known_parts = (*SPLITS, *PARTS)
-        rows = [
-            replace(row, parts=tuple(part for part in row.parts if part in known_parts))
-            for row in rows
-        ]
+        is_part = (*SPLITS, *PARTS).__contains__
+        rows = [replace(row, parts=tuple(filter(is_part, row.parts))) for row in rows]
         return of_parts(rows, form.items) or rows
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:

@@ -384,9 +384,11 @@ class Valor(Benchmark):
 
     def _subset_of_pictures(self, path: Path, pictures: Sequence[str], form: Form) -> str:
         """The subset that a file is about, found by its pictures and then by its name."""
-        fits = [
-            subset for subset in PARTS if all(f"{subset}/{key}" in form.by_id for key in pictures)
-        ]
+
+        def has_all(subset: str) -> bool:
+            return all(f"{subset}/{key}" in form.by_id for key in pictures)
+
+        fits = list(filter(has_all, PARTS))
         if len(fits) > 1:
             text = f"{path.parent.name}/{path.stem}"
             named_subsets = [subset for subset in fits if subset in text] or [

@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -298,10 +299,11 @@ def _pairs(form: Form) -> Iterable[Finding]:
     pairs: dict[str, list[Item]] = defaultdict(list)
     for item in form.items:
         pairs[item.meta["pair"]].append(item)
+    prompt = attrgetter("prompt")
     yield from finding(
         "pair-wording",
         sentence=f"{{n}} of {len(pairs)} question pairs are worded differently across figures",
-        items=[pair for pair, members in pairs.items() if len({i.prompt for i in members}) > 1],
+        items=[pair for pair, members in pairs.items() if len(set(map(prompt, members))) > 1],
     )
     yield from finding(
         "single-pair",
@@ -326,13 +328,12 @@ def _twins(form: Form) -> list[Item]:
     def alike(a: Item, b: Item) -> bool:
         return difflib.SequenceMatcher(None, a.prompt, b.prompt).ratio() > 0.85
 
+    def has_twin(item: Item, items: Sequence[Item]) -> bool:
+        return any(
+            candidate.target != item.target and alike(item, candidate) for candidate in items
+        )
+
     twins: list[Item] = []
     for items in figures.values():
-        twins += [
-            item
-            for item in items
-            if any(
-                candidate.target != item.target and alike(item, candidate) for candidate in items
-            )
-        ]
+        twins += [item for item in items if has_twin(item, items)]
     return twins
