@@ -467,9 +467,11 @@ def _noun_phrase(
     for namesake in graph.objects:
         if namesake.name == obj.name:
             present_colors |= set(namesake.values("color"))
-    wrong = tuple(
-        color for color in COLORS if all(excludes(color, value) for value in present_colors)
-    )
+
+    def is_absent(color: str) -> bool:
+        return all(excludes(color, value) for value in present_colors)
+
+    wrong = tuple(filter(is_absent, COLORS))
     color = Slot(
         kind="attribute",
         text=color_word,

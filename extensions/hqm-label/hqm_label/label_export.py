@@ -220,14 +220,11 @@ def _potato(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> dic
     """Instances as JSON lines with `id` and `text`, and the project's settings
     (github.com/davidjurgens/potato, docs/configuration).
     """
-    lines = [
-        {
-            "id": task["uid"],
-            "text": f"{task['question']}\n\n{task['answer']}",
-            **{name: value for name, value in task.items() if name != "uid"},
-        }
-        for task in tasks
-    ]
+    lines = []
+    for task in tasks:
+        line = {"id": task["uid"], "text": f"{task['question']}\n\n{task['answer']}", **task}
+        del line["uid"]
+        lines.append(line)
     settings = {
         "annotation_task_name": schema.title or schema.name,
         "task_dir": ".",
@@ -252,18 +249,19 @@ def _argilla(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> di
     """Records as `dataset.records.to_json` writes them, and the settings as `rg.Settings.from_json`
     takes them (Argilla 2).
     """
-    field_names = ("question", "answer", "image")
-    records = [
-        {
-            "id": task["uid"],
-            "fields": {name: task[name] for name in field_names if name in task},
-            "metadata": {},
-            "suggestions": {},
-            "responses": {},
-            "vectors": {},
-        }
-        for task in tasks
-    ]
+    records: list[dict[str, Any]] = []
+    for task in tasks:
+        task_fields = {name: task[name] for name in ("question", "answer", "image") if name in task}
+        records.append(
+            {
+                "id": task["uid"],
+                "fields": task_fields,
+                "metadata": {},
+                "suggestions": {},
+                "responses": {},
+                "vectors": {},
+            }
+        )
 
     def field_settings(name: str, title: str, **settings: Any) -> dict[str, Any]:
         return {"name": name, "title": title, "required": name != "note", "settings": settings}

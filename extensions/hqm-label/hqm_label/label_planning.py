@@ -492,7 +492,11 @@ def _plan_summary(
 ) -> dict[str, Any]:
     """Return what a plan holds and what is expected of it, as JSON data."""
     rows = label_plan.rows
-    counts = {name: sum(name in row.raters for row in rows) for name in label_plan.raters}
+
+    def n_rows(name: str) -> int:
+        return sum(name in row.raters for row in rows)
+
+    counts = {name: n_rows(name) for name in label_plan.raters}
     summary: dict[str, Any] = {
         "plan": str(path),
         "labels": sum(row.probability is not None for row in rows),

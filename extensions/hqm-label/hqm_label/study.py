@@ -521,7 +521,8 @@ def compare_people(study: Study) -> PeopleComparison | None:
     # people and the benchmark share the drawn pictures, so that their replicates are pairs
     pictures = bootstrap_counts(len(rows), rng, _REPLICATES, groups)
     names = list(dict.fromkeys(row.respondent for row in rows))
-    weights = np.array([[row.respondent == name for row in rows] for name in names], dtype=float)
+    respondents = np.array([row.respondent for row in rows])
+    weights = (respondents == np.array(names)[:, None]).astype(float)
     weights /= np.array([row.probability for row in rows])
     human = _resampled_scores(pooled, rater_draws, pictures, weights)
     values = _benchmark_scores(study, rows)

@@ -519,10 +519,11 @@ def draw_rows(
 
 def _order_by_pictures(candidates: Sequence[Candidate], rng: np.random.Generator) -> Indices:
     """Order the answers by respondent, each with its own random order of pictures."""
-    respondents = {
-        name: i for i, name in enumerate(dict.fromkeys(c.respondent for c in candidates))
-    }
-    pictures = {name: i for i, name in enumerate(dict.fromkeys(c.cluster for c in candidates))}
+    respondents: dict[str, int] = {}
+    pictures: dict[str, int] = {}
+    for candidate in candidates:
+        respondents.setdefault(candidate.respondent, len(respondents))
+        pictures.setdefault(candidate.cluster, len(pictures))
     # a systematic sample of this order takes each respondent's answers evenly over the pictures
     picture_ranks = np.array([rng.permutation(len(pictures)) for _ in respondents])
     respondent_index = np.array([respondents[c.respondent] for c in candidates])

@@ -306,7 +306,10 @@ class _Cluster:
         n_fitting = len(list(allocate_all([smallest] * _MAX_ACTORS, self._nodes())))
         n_requests = sum(len(work[i][1]) for i in movable)
         size = max(16, min(_MAX_SHARD, n_requests // (4 * max(1, self.max_actors or n_fitting))))
-        shards = [[_Shard(i, shard) for shard in shards_of(work[i][1], size)] for i in movable]
+        shards = []
+        for i in movable:
+            model_shards = [_Shard(i, shard) for shard in shards_of(work[i][1], size)]
+            shards.append(model_shards)
         # the largest first, and all in turn: every model stands somewhere, and none is loaded twice
         shards.sort(key=lambda model_shards: -self.models[model_shards[0].i].weights)
         turns = zip_longest(*shards)

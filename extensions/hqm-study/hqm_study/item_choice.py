@@ -427,10 +427,8 @@ def choose_forms(
     bank: Bank, items: int, forms: int, methods: Sequence[str] = tuple(METHODS)
 ) -> dict[str, list[ShortForm]]:
     """Method -> its forms; items that two methods share are chosen once."""
-    choices = {
-        name: _PICKS[name](bank, items, forms)
-        for name in dict.fromkeys(METHODS[m].pick for m in methods)
-    }
+    picks = dict.fromkeys(METHODS[name].pick for name in methods)
+    choices = {name: _PICKS[name](bank, items, forms) for name in picks}
     forms_by_method = {}
     for name in methods:
         method = METHODS[name]

@@ -28,7 +28,7 @@ from hqm.scoring.metrics import Metric
 from hqm.signature import digest
 from hqm.types import Item, finite
 from hqm.version import __version__
-from hqm_study.item_choice import METHODS
+from hqm_study.item_choice import METHODS, ShortForm
 from hqm_study.shortening import Measure, Shortening, shorten_answers
 
 FORM_NAMES = ("a", "b")
@@ -128,9 +128,11 @@ def shorten_matrix(
         methods=methods,
     )
     order = np.argsort(shortening.forms[0].items).astype(np.int64)
-    form_items = tuple(
-        tuple(matrix.items[int(i)] for i in form.items[order]) for form in shortening.forms
-    )
+
+    def items_of(form: ShortForm) -> tuple[Item, ...]:
+        return tuple(matrix.items[int(i)] for i in form.items[order])
+
+    form_items = tuple(map(items_of, shortening.forms))
     calibrations = tuple(
         _calibration(benchmark, matrix, shortening, k, order, source or Source())
         for k in range(forms)
@@ -367,7 +369,8 @@ def _card_text(
 ) -> str:
     card = benchmark.card
     loss = next(iter(calibration.loss.values()))
-    types = [kind for kind in card.types if any(item.type == kind for item in items)]
+    item_types = {item.type for item in items}
+    types = [kind for kind in card.types if kind in item_types]
     card_fields: dict[str, Any] = {
         "name": name,
         "title": f"{card.title}, short form{_form_letter(calibration)}",

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import starmap
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -294,7 +295,11 @@ def _parse_cells(rows: Rows, location: str) -> list[list[PrintedCell]]:
     """Return the cells of scores; whether a comma is a decimal point is told from all of them."""
     texts = [(number_text(cell), f"{location}:{line}") for line, row in rows for cell in row]
     comma = uses_decimal_comma(texts)
-    return [[parse_cell(cell, f"{location}:{line}", comma) for cell in row] for line, row in rows]
+
+    def parse_row(line: int, row: Sequence[str]) -> list[PrintedCell]:
+        return [parse_cell(cell, f"{location}:{line}", comma) for cell in row]
+
+    return list(starmap(parse_row, rows))
 
 
 def _read_columns(
@@ -359,7 +364,8 @@ def _join_headers(rows: Sequence[Sequence[str]]) -> list[str]:
             for j in range(2, width):
                 cells[j] = cells[j] or (cells[j - 1] if rows[-1][j].strip() else "")
         filled.append(cells)
-    return [" ".join(dict.fromkeys(row[j] for row in filled if row[j])) for j in range(width)]
+    # a column's titles from top to bottom, each once
+    return [" ".join(filter(None, dict.fromkeys(titles))) for titles in zip(*filled, strict=True)]
 
 
 class _Heading(NamedTuple):

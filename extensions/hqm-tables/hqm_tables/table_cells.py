@@ -180,12 +180,15 @@ def read_sheet(path: Path) -> Sheet:
         rows = _parse_csv(text, str(path))
         typeset = False
     if typeset:
-        # what pandas writes there for no number
-        rows = [
-            (line, ["" if cell.strip() in ("nan", "NaN") else cell for cell in row])
-            for line, row in rows
-        ]
-    return Sheet([(line, row) for line, row in rows if any(cell.strip() for cell in row)], typeset)
+        rows = [(line, list(map(_without_nan, row))) for line, row in rows]
+    return Sheet([(line, row) for line, row in rows if any(map(str.strip, row))], typeset)
+
+
+def _without_nan(cell: str) -> str:
+    """The cell, empty where it holds what pandas writes for no number."""
+    if cell.strip() in ("nan", "NaN"):
+        return ""
+    return cell
 
 
 # --- CSV ---

@@ -19,10 +19,10 @@ def read_shapes(_: Path) -> Source:
     """The 252 scenes that come with HQM, with a function that draws each."""
     scenes = importlib.import_module("hqm.benchmarks.shapes.scene")
     path = shipped() / "shapes" / "scenes.jsonl"
-    scenes_by_name = {
-        row["image"]: scenes.Scene.from_dict({k: v for k, v in row.items() if k != "image"})
-        for row in read_records(path)
-    }
+    scenes_by_name = {}
+    for row in read_records(path):
+        scene = dict(row)
+        scenes_by_name[scene.pop("image")] = scenes.Scene.from_dict(scene)
 
     def draw(name: str, file: Path) -> None:
         scenes.draw(scenes_by_name[name]).save(file, "PNG")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from operator import attrgetter
 
 from hqm_build.balance import add_matches, balance_answers, split_items
 from hqm_build.graph import (
@@ -279,7 +280,7 @@ def draft(order: Order) -> Draft:
         "relation": list(_relations(graphs)),
     }
     filled_parts = [
-        part for part in PARTS if {question.target for question in pools[part]} == {"yes", "no"}
+        part for part in PARTS if set(map(attrgetter("target"), pools[part])) == {"yes", "no"}
     ]
     notes = [
         f"{part}: no item, the annotations have no questions with both answers"

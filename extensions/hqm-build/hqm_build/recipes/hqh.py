@@ -437,11 +437,14 @@ def draft(order: Order) -> Draft:
 
 def promises(measured: Measured) -> tuple[Promise, ...]:
     """No type is short of its number unless a note says so."""
+
+    def is_noted(kind: str) -> bool:
+        return any(note.startswith(f"{kind}:") for note in measured.notes)
+
     unsaid = [
         kind
         for kind in HALLUCINATION_TYPES
-        if measured.part_counts.get(kind, 0) < measured.draft.requested[kind]
-        and not any(note.startswith(f"{kind}:") for note in measured.notes)
+        if measured.part_counts.get(kind, 0) < measured.draft.requested[kind] and not is_noted(kind)
     ]
     return (
         Promise(
