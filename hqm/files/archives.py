@@ -174,7 +174,7 @@ def sheet_rows(path: Path) -> list[dict[str, Any]]:
     return [
         dict(zip_longest(names, map(_cell_text, row[: len(names)]), fillvalue=""))
         for row in body
-        if any(cell is not None for cell in row)
+        if row.count(None) < len(row)
     ]
 
 

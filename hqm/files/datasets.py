@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -61,11 +62,7 @@ class Tree:
     def of(cls, folder: Path) -> Tree:
         """The files of a folder on this machine; hidden ones are left out."""
         paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-        names = sorted(
-            path.as_posix()
-            for path in paths
-            if not any(component.startswith(".") for component in path.parts)
-        )
+        names = sorted(path.as_posix() for path in paths if "/." not in f"/{path.as_posix()}")
         return cls(str(folder), tuple(names), lambda requested: folder)
 
     def path(self, name: str) -> Path:
@@ -301,7 +298,9 @@ def _by_readme(tree: Tree, config: str) -> list[Shard]:
     shards = []
     for split, patterns in _data_files(selected.get("data_files")):
         globs = [pattern.removeprefix("./") for pattern in patterns]
-        matching = (name for name in readable if any(fnmatch.fnmatchcase(name, g) for g in globs))
+        matching = (
+            name for name in readable if any(map(partial(fnmatch.fnmatchcase, name), globs))
+        )
         shards += [Shard(split, name) for name in matching]
     if not shards and selected.get("data_dir"):
         prefix = f"{str(selected['data_dir']).strip('/')}/"

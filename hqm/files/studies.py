@@ -1,5 +1,5 @@
-"""Studies of earlier commands: a result that takes seconds and depends on its arguments alone is not computed
-again.
+"""Studies of earlier commands: a result that takes seconds and depends on its arguments alone is
+not computed again.
 
 A study is found by a hash of its arguments, of the code that makes it, and of the versions of numpy
 and scipy, so that a change of one of them is not overlooked. The cache may be deleted at any time;

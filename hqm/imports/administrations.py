@@ -76,8 +76,9 @@ def name_files(answered: Mapping[str, Collection[Hashable]]) -> dict[str, str]:
     """Return path -> the respondent that answered in the file, where no row names one.
 
     The answers to one item twice are of two respondents. Of the folders and names that tell the
-    files apart, the fewest are taken that separate such files: of `llava/Math.json`, `qwen/Math.json`
-    and `llava/Art.json` the folder. Files that answer different items are parts of one respondent.
+    files apart, the fewest are taken that separate such files: of `llava/Math.json`,
+    `qwen/Math.json` and `llava/Art.json` the folder. Files that answer different items are parts of
+    one respondent.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""How the rows of a file may lie: a record a row, or an object or a sheet that holds them otherwise.
+"""How the rows of a file may lie: a record a row, or an object or a sheet that holds them
+otherwise.
 
 `lay_out` turns what people leave into a record a row: an object from item to answer, an object of
 columns, rows below a heading such as `results` or a split, and sheets whose columns carry the

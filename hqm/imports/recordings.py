@@ -273,6 +273,10 @@ def read_recordings(
     ]
 
 
+def _with_ids(form: Form) -> dict[str, Item]:
+    return {key: item for key, item in form.by_id.items() if key.strip()}
+
+
 class _Reader:
     """Collects recorded administrations from the records of one or several files."""
 
@@ -287,10 +291,7 @@ class _Reader:
         # again and again
         self._of_names: dict[tuple[str, str, int], tuple[dict[str, Item], dict[str, Response]]] = {}
         self._same: dict[tuple[str, str], Response] = {}
-        self._items = {
-            name: {key: i for key, i in form.by_id.items() if key.strip()}
-            for name, form in forms.items()
-        }
+        self._items = {name: _with_ids(form) for name, form in forms.items()}
 
     def not_plain(
         self, records: Iterable[tuple[int, Mapping[str, Any]]], stem: str

@@ -256,14 +256,14 @@ def _paraphrase_findings(form: Form, copies: Mapping[str, str]) -> Iterable[Find
             groups[image, sense, frozenset(map(normalised_words, item.options))].append(item)
     _MEANINGS.keep()
     # the same words are the matter of other findings
-    repeated = [
-        list(words.values())
-        for group in groups.values()
-        if len(words := {normalised_words(item.prompt): item for item in group}) > 1
-    ]
-    differing = sum(
-        len({normalised_words(str(item.target)) for item in group}) > 1 for group in repeated
-    )
+    repeated = []
+    differing = 0
+    for group in groups.values():
+        words = {normalised_words(item.prompt): item for item in group}
+        if len(words) > 1:
+            repeated.append(list(words.values()))
+            targets = {normalised_words(str(item.target)) for item in words.values()}
+            differing += len(targets) > 1
     yield from _group_finding(
         "paraphrased-question",
         "questions about one picture ask the same in other words: {n} times"
@@ -272,16 +272,17 @@ def _paraphrase_findings(form: Form, copies: Mapping[str, str]) -> Iterable[Find
     )
 
 
+def _example(group: Sequence[Item]) -> str:
+    return " / ".join(f"{item.id}: {item.prompt} [{item.target}]" for item in group[:3])
+
+
 def _group_finding(name: str, sentence: str, groups: Sequence[Sequence[Item]]) -> Iterable[Finding]:
     if groups:
         yield Finding(
             name,
             sentence.format(n=len(groups)),
             len(groups),
-            examples=tuple(
-                " / ".join(f"{item.id}: {item.prompt} [{item.target}]" for item in group[:3])
-                for group in groups[:3]
-            ),
+            examples=tuple(map(_example, groups[:3])),
             rows=tuple(row_of(*g) for g in groups),
         )
 

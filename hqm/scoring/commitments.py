@@ -58,7 +58,8 @@ _SPACED_CUES = (
 _UNSPACED_CUES = (
     r"(?:应该是|应为|应该为|应是|而是|就是)\s*(?=[(（]?[A-Z](?![a-z]))",
     r"(?:正确|最终|最后)?的?(?:答案|选项|结论)(?:应该|应当)?(?:是|为|选)?\s*[:：]?",
-    r"(?:故|应|因此|所以)\s*(?:本题)?\s*(?:选择?|答案[是为选])\s*[:：]?|(?:我|应该|^|，)选择?\s*[:：]?(?!项)",
+    r"(?:故|应|因此|所以)\s*(?:本题)?\s*(?:选择?|答案[是为选])\s*[:：]?|(?:我|应该|^"
+    r"|，)选择?\s*[:：]?(?!项)",
     r"(?:最終的な|正しい)?(?:答え|回答|解答|正解|選択肢)(?:は|：|:)",
     r"(?:최종|정확한)?\s*(?:정답|답|답변)(?:은|는|:)",
     r"(?:правильный\s+|верный\s+)?(?:ответ|вариант)\s*(?::|—|–|-|это)?",
@@ -74,7 +75,8 @@ _CUE = CueSearch(
         rf"|option|value|number))?"
         rf"(?:\s+(?:to|for|of|from|among|in|here|that)\b[^.:\n{BOX}]{{0,100}}?)?\s+{_IS}\b"
         r"(?:\s+(?:therefore|thus|then|clearly|indeed|likely|probably|definitely))?\s*[:：]?"
-        r"|\b(?:i|we|let's|let us|i'd|i'll|i'm|one)\s+(?:would\s+|will\s+|should\s+|must\s+|can\s+)?"
+        r"|\b(?:i|we|let's|let us|i'd|i'll|i'm|one)\s+(?:would\s+|will\s+|should\s+|must\s+"
+        r"|can\s+)?"
         r"(?:go(?:ing)? with|choose|chose|pick|select|settle on|opt for|answer with|answer(?! th)"
         r"|lean(?:ing)? (?:towards?|to)|vote for|mark|circle)\b\s*:?"
         r"|\bif (?:forced|pressed|i (?:had|have) to (?:guess|choose|pick))\b[^.:,\n]{0,20}[,:]"
@@ -90,10 +92,14 @@ _CUE = CueSearch(
     ),
     first_words=frozenset(
         "final correct best right most closest short my overall only true answer answers option"
-        " choice solution letter conclusion result ans verdict judgement judgment response prediction"
-        " selection i we let one if that leaves leaving between change changing answering choosing selecting"
-        " going antwort lösung ergebnis bonne réponse respuesta opción resposta opção risposta opzione"
-        " correcta correta corretta richtig korrekt antwoord prawidłowa odpowiedź cevap đáp câu jawaban jawabannya".split()
+        " choice solution letter conclusion result ans verdict judgement judgment response"
+        " prediction"
+        " selection i we let one if that leaves leaving between change changing answering choosing"
+        " selecting"
+        " going antwort lösung ergebnis bonne réponse respuesta opción resposta opção risposta"
+        " opzione"
+        " correcta correta corretta richtig korrekt antwoord prawidłowa odpowiedź cevap đáp câu"
+        " jawaban jawabannya".split()
     ),
     unspaced=re.compile("|".join(_UNSPACED_CUES), re.IGNORECASE),
 )
@@ -244,7 +250,8 @@ UNABLE_ABROAD = (
 )
 _UNABLE = WordSearch(
     re.compile(
-        r"\b(?:can(?:no|')t|cannot|could(?: no|n')t|isn't possible to|unable to|(?:\bnot|n't) (?:able"
+        r"\b(?:can(?:no|')t|cannot|could(?: no|n')t|isn't possible to|unable to|(?:\bnot"
+        r"|n't) (?:able"
         r"|possible) to"
         r"|impossible to)\s+"
         r"(?:be\s+)?(?:\w+ly\s+)?(?:\w+\s+or\s+)?(?:determin|tell|told|answer|see|say|said|identif"
@@ -255,10 +262,13 @@ _UNABLE = WordSearch(
         r"|establish|ascertain|assess|estimat|deduc|deriv|obtain|distinguish)\w*"
         r"|(?:\b(?:insufficient|not enough|more)|n't enough) information|(?:\bnot"
         r"|n't) (?:\w+ly )?(?:sure|clear|certain|visible|legible"
-        r"|specified|mentioned|provided|determinable|listed|among|yet determined|labell?ed|named|marked"
-        r"|readable|evident|apparent|discernible|stated|indicated|loaded|attached|supplied)\b|(?:\bnot"
+        r"|specified|mentioned|provided|determinable|listed|among|yet determined|labell?ed|named"
+        r"|marked"
+        r"|readable|evident|apparent|discernible|stated|indicated|loaded|attached|supplied)\b"
+        r"|(?:\bnot"
         r"|n't|\bto) load\b"
-        r"|\b(?:does|do|did|is|are|was)(?:n't| not) (?:provide|contain|include|show|give|have|mention"
+        r"|\b(?:does|do|did|is|are|was)(?:n't| not) (?:provide|contain|include|show|give|have"
+        r"|mention"
         r"|specif|match)\w*"
         r"|\b(?:unknown|undetermined|indeterminate|unanswerable|unclear|illegible|unreadable)\b"
         r"|\bn/a\b|\btoo (?:blurry|small|dark|faint|far|low)\b"
@@ -587,14 +597,17 @@ _DENIAL = WordSearch(
         r"|nicht|kein|keine|pas|non|não|ni|nem|нет|не)\b"
         r"|n't(?:\s+(?!only\b)[a-z]+)?(?:\s+(?:his|her|its|their))?"
         r"|不是|并非|而不是)"
-        r"(?:\s+(?:be|a|an|the|option|choice|really|just|only|actually|answer|say|show|contain|include"
+        r"(?:\s+(?:be|a|an|the|option|choice|really|just|only|actually|answer|say|show|contain"
+        r"|include"
         r"|read|mention|see|have|\w+ing|made|of|depict|look like|on|in|at|by|from"
         r"|es|est|ist|é|è|la|le|el|il|die|der|das|letra|opción|opção))*[\s\"'(\[]*$",
         re.IGNORECASE,
     ),
     first_words=frozenset(
-        "not no never more less fewer greater larger higher smaller lower rather instead neither nor"
-        " except unlike excluding besides cannot reminiscent neighbor neighbour friend pupil student"
+        "not no never more less fewer greater larger higher smaller lower rather instead neither"
+        " nor"
+        " except unlike excluding besides cannot reminiscent neighbor neighbour friend pupil"
+        " student"
         " follower rival imitation imitator in similar inspired influenced nicht kein keine pas non"
         " ni nem".split()
     ),
@@ -605,7 +618,8 @@ _DENIAL_AFTER = re.compile(
     r"|looks?)?"
     r"(?:\s*(?:is|are|was|would be)?\s*(?:not|n't)\b|\s*\b(?:in?correct|wrong|false|ruled out"
     r"|eliminated|impossible|excluded)\b)"
-    r"|^[\"')\]]*\s*(?:选项)?(?:より|ではな|じゃな|は(?:違|誤|間違)|不是|不对|不正确|错误|是错|가 아니|이 아니|은 아니|는 아니)",
+    r"|^[\"')\]]*\s*(?:选项)?(?:より|ではな|じゃな|は(?:違|誤|間違)|不是|不对|不正确|错误|是错"
+    r"|가 아니|이 아니|은 아니|는 아니)",
     re.IGNORECASE,
 )
 

@@ -155,7 +155,8 @@ _ENGLISH = _words(
     "has have can see i you he she they any for at by be",
 )
 EXISTENCE_QUESTION = re.compile(
-    r"\b(?:is|are) there\b|\b(?:can|do) you see\b|\bany\b|^(?:does|do)\b.*\b(?:contain|show|depict|include)"
+    r"\b(?:is|are) there\b|\b(?:can|do) you see\b|\bany\b|^(?:does|do)\b.*\b(?:contain|show"
+    r"|depict|include)"
     r"|\b(?:visible|present)\b",
     re.IGNORECASE,
 )

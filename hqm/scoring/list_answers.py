@@ -47,7 +47,8 @@ ORDER_QUESTION = re.compile(r"\b(?:coordinates?|order|sort|rank|sequence)", re.I
 # an answer that the list has no members
 EMPTY_LIST = re.compile(
     r"\b(?:none|nothing|empty|nobody|no one)\b|(?:\bnot|n't) \w+ any\b|^\W*no \w+(?:\W*$|,| (?:has"
-    r"|have|had|is|are|was|were|can be seen)\b)|\b(?:is|are|has|have|had) no\b(?!\s+(?:way|info|image"
+    r"|have|had|is|are|was|were|can be seen)\b)|\b(?:is|are|has|have|had) no\b(?!\s+(?:way|info"
+    r"|image"
     r"|picture))",
     re.I,
 )

@@ -30,7 +30,8 @@ _FILLERS = (
 )
 # a verb or sign that states the number behind it
 _COPULA = re.compile(
-    r"(?:=|≈|\b(?:from|by)\s+\S+(?:\s\w+)?\s+to\s|\b(?:is worth|worth|(?:est|était) de|ist|war|bei|beträgt|es"
+    r"(?:=|≈|\b(?:from|by)\s+\S+(?:\s\w+)?\s+to\s|\b(?:is worth|worth|(?:est|était) de|ist|war|bei"
+    r"|beträgt|es"
     r"|era|fue|is|are|was|were|be|equals?|equal to|gives?|get|gets|makes?|has|have|had"
     rf"|reach(?:es|ed)?|totals?|making|totall?ing|left with|of|see|count|shows?|reads?|indicates?"
     r"|points to|(?:stood|stands|stand) at|accounts? for|makes? up|costs?|(?:comes?|came|works?"
@@ -52,7 +53,8 @@ _CONTINUATION = re.compile(
 )
 # what follows explains the number, and has numbers of its own
 SUBORDINATE = re.compile(
-    r", from\b|,? (?:because|since|(?<!well )as(?! well)|with|where|given|considering|but|whereas|while"
+    r", from\b|,? (?:because|since|(?<!well )as(?! well)|with|where|given|considering|but|whereas"
+    r"|while"
     r"|although|assuming|if"
     r"|when|after|before|out of|compared|rather than|instead of|per|up from|down from"
     r"|arranged|consisting|split|divided|grouped|reaching|(?:up|down)(?: by)? [$€£]?[\d.,]+\s?%?"
@@ -79,7 +81,8 @@ _TIME_PREPOSITION = re.compile(
 )
 _TIME_PHRASE = re.compile(r"\W*(?:in|for|at|during|en|im)\s+(\d+)\b", re.IGNORECASE)
 _COUNT_QUESTION = re.compile(
-    r"how many (?:of the )?((?:[a-z]+ ){1,4}?)(?:are|is|was|were|do|does|did|can|could|has|have|had|will)\b"
+    r"how many (?:of the )?((?:[a-z]+ ){1,4}?)(?:are|is|was|were|do|does|did|can|could|has|have"
+    r"|had|will)\b"
     r"(?: (?!there)(\w{4,}?(?:ing|ed|en))\b)?",
     re.IGNORECASE,
 )

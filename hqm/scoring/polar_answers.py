@@ -54,7 +54,8 @@ _ASSURANCE = (
 )
 # a yes or no at the very beginning; longer phrases before shorter ones
 _LEAD = re.compile(
-    rf"^[\W_]*{_ASSURANCE}(?P<word>(?:{_alternatives((*_YES, *_NO))})(?![\w'])|(?:{_alternatives((*_TRUE, *_FALSE))})"
+    rf"^[\W_]*{_ASSURANCE}(?P<word>(?:{_alternatives((*_YES, *_NO))})(?![\w'])"
+    rf"|(?:{_alternatives((*_TRUE, *_FALSE))})"
     r"(?=\s*(?:[.,;:!)\n—–]|$|answer\b|because\b|since\b|as\b"
     r"|(?:it|they|he|she|there|this|that) (?:is|are|was|were|does|do|did|has|have)\W*$))"
     r"|(?:absolutely|definitely|certainly|of course|probably|most likely|sure|likely)\s+not\b"
@@ -141,7 +142,8 @@ _VERDICT = re.compile(
 _FINAL_POLARITY = re.compile(
     r"(?:[,:;→>—–]|\b(?:so|then|therefore|hence|thus|is|was|be|it|(?<!or )an?|again|definite|clear"
     r"|as|say"
-    r"|with|effectively|basically|essentially|practically|así que|por (?:lo )?tanto|donc|also|daher|quindi|portanto|поэтому|так что))"
+    r"|with|effectively|basically|essentially|practically|así que|por (?:lo )?tanto|donc|also"
+    r"|daher|quindi|portanto|поэтому|так что))"
     r"\s*[\"']?(yes|no|sí|oui|non|ja|nein|sim|não|да|нет)\b[\"']?[.!]?$"
     r"|[,;] (?:but|so|and|then) (yes|no)\b(?=[,.;:!])",
     re.IGNORECASE,
@@ -620,8 +622,11 @@ _CONTRARIES = (
 
 def _groups_by_word(groups: Sequence[frozenset[str]]) -> Mapping[str, tuple[frozenset[str], ...]]:
     """Word -> the groups that it is in, for each answer asks for few of them."""
-    words = frozenset().union(*groups)
-    return {word: tuple(group for group in groups if word in group) for word in words}
+
+    def groups_with(word: str) -> tuple[frozenset[str], ...]:
+        return tuple(group for group in groups if word in group)
+
+    return {word: groups_with(word) for word in frozenset().union(*groups)}
 
 
 _RELATIONS_BY_WORD, _CONTRARIES_BY_WORD = _groups_by_word(_RELATIONS), _groups_by_word(_CONTRARIES)

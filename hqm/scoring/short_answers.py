@@ -406,7 +406,8 @@ def _is_overridden(answer: ParsedAnswer, target: str, question: str) -> bool | N
     if relevance == 0 and is_contrast and first_names:
         return (
             re.match(
-                r"\W*(?:(?:now|actually|in fact) )?(?:it|they|he|she|this|that|the \w+)\b.*\b(?:is|are|was)\b",
+                r"\W*(?:(?:now|actually|in fact) )?(?:it|they|he|she|this|that|the \w+)\b.*\b(?:is"
+                r"|are|was)\b",
                 contrast,
             )
             is not None

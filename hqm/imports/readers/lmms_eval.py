@@ -155,7 +155,8 @@ def _results(path: Path) -> tuple[Mapping[str, Any], list[str]]:
         results = read_json(run_files[0])
     except HQMError as error:
         return {}, [
-            f"its results file cannot be read ({error.message}), so the respondent is named after the"
+            f"its results file cannot be read ({error.message}), so the respondent is named after"
+            " the"
             " folder"
         ]
     return (results if isinstance(results, Mapping) else {}), []

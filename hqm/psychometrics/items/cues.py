@@ -236,7 +236,11 @@ def option_levels(question: str, options: Sequence[str]) -> list[tuple[Hashable,
 def _words_in_common(option_words: Sequence[Sequence[str]]) -> list[int]:
     """How many words each option shares with the others, over all pairs."""
     counts = Counter(word for option in option_words for word in set(option))
-    return [sum(counts[word] - 1 for word in set(option)) for option in option_words]
+
+    def n_shared(option: Sequence[str]) -> int:
+        return sum(counts[word] - 1 for word in set(option))
+
+    return list(map(n_shared, option_words))
 
 
 def _form_of(text: str) -> tuple[bool, bool, str]:

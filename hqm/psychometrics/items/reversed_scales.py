@@ -96,17 +96,17 @@ def reversed_items(
         expected = pi W / (pi W + (1 - pi) R)
 
     The distribution g of the good items' correlations is free on a grid and learnt with the share
-    pi of reversed ones (EM; over pi is integrated with Jeffreys' prior). Where respondents are alike
-    all zeta are near 0, R and W are one, and nothing is named. The rest of an item is taken over
-    the items that are not likely reversed themselves.
+    pi of reversed ones (EM; over pi is integrated with Jeffreys' prior). Where respondents are
+    alike all zeta are near 0, R and W are one, and nothing is named. The rest of an item is taken
+    over the items that are not likely reversed themselves.
 
     In simulated studies of 100 items with scores 1 to 5, of 6, 8 or 10 respondents, reversed items
     are shown in .00 to .04 of studies without any (nine worlds: skewed, alike, items without
     discrimination, heavy tails, families, missing answers and others; 100 studies each). Of ten
-    reversed items, 7.6, 8.1 and 8.8 are among the first ten of the list, 2.4, 4.0 and 5.7 are named,
-    and .02 to .03 of the named are sound (`python -m tests.perf.graded_items 100 6,8,10`). Means
-    over two runs name half as many more. Where items do not discriminate, fewer are found and .17
-    of the few that are named are sound.
+    reversed items, 7.6, 8.1 and 8.8 are among the first ten of the list, 2.4, 4.0 and 5.7 are
+    named, and .02 to .03 of the named are sound (`python -m tests.perf.graded_items 100 6,8,10`).
+    Means over two runs name half as many more. Where items do not discriminate, fewer are found and
+    .17 of the few that are named are sound.
 
     References
     ----------

@@ -160,10 +160,10 @@ def blind_solvability(
 
         P(answer c of item i) = exp(x_ic' w) / sum over c' of exp(x_ic'' w)
 
-    x: how often an answer, or its place, is right; words, pairs of words and surface of the question
-    with each answer or place; text, rank of length, place, size as a number, punctuation and words
-    shared with question and other options of each option. A feature stands once for all items, once
-    for each type and, for the strata within parts, once for each part.
+    x: how often an answer, or its place, is right; words, pairs of words and surface of the
+    question with each answer or place; text, rank of length, place, size as a number, punctuation
+    and words shared with question and other options of each option. A feature stands once for all
+    items, once for each type and, for the strata within parts, once for each part.
 
     The baseline of items with labels of their own (options, open answers) is chance. That of items
     which share their labels, as yes and no, is the commonest label of the type; it is not
@@ -569,9 +569,11 @@ def unshared_word_counts(texts: Sequence[str]) -> list[int]:
         words = [spellings.setdefault(word, word) for word in text.split()]
         word_lists.append([word for word in words if any(map(str.isalnum, word))])
     shortest = min(map(len, word_lists), default=0)
-    begin = next(
-        (i for i in range(shortest) if len({words[i] for words in word_lists}) > 1), shortest
-    )
+
+    def differ_at(index: int) -> bool:
+        return len({words[index] for words in word_lists}) > 1
+
+    begin = next(filter(differ_at, range(shortest)), shortest)
     left = shortest - begin
-    end = next((i for i in range(left) if len({words[-1 - i] for words in word_lists}) > 1), left)
+    end = next((i for i in range(left) if differ_at(-1 - i)), left)
     return [len(words) - begin - end for words in word_lists]

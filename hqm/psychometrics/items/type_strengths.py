@@ -326,10 +326,13 @@ def _detectable_sd(
     """
     m = len(fitted.ability)
     k = len(kinds)
-    standard_errors = [
-        1 / np.sqrt([fitted.information[:, (side == h) & (labels == t)].sum(axis=1) for t in kinds])
-        for h in (0, 1)
-    ]
+
+    def errors_of_half(half: int) -> Array:
+        """(types, respondents)"""
+        masks = [(side == half) & (labels == kind) for kind in kinds]
+        return 1 / np.sqrt([fitted.information[:, mask].sum(axis=1) for mask in masks])
+
+    standard_errors = [errors_of_half(0), errors_of_half(1)]
     # ability is estimated from the type as well, and takes its part of the strength
     true_strengths = math.sqrt(1 - 1 / k) * rng.normal(size=(replicates, k, m))
     error_scores = [error * rng.normal(size=(replicates, k, m)) for error in standard_errors]

@@ -379,7 +379,7 @@ def reading_list(
     ablest = np.argsort(-model.ability.mean(axis=0), kind="stable")
 
     def list_rows(item_numbers: IntArray) -> tuple[ItemToRead, ...]:
-        fails = (tuple(int(m) for m in ablest if x[m, i] < 0.5) for i in item_numbers)
+        fails = (tuple(ablest[x[ablest, i] < 0.5].tolist()) for i in item_numbers)
         return tuple(
             ItemToRead(int(i), float(item_rest_correlations[i]), failing, float(chance[i]))
             for i, failing in zip(item_numbers, fails, strict=True)

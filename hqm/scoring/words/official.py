@@ -215,4 +215,4 @@ def _excel(path: Path) -> list[dict[str, Any]]:
             location=str(path),
             remedy="Run: pip install openpyxl, or save the table as .csv beside it.",
         ) from None
-    return [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
+    return [dict(zip(map(str, row), row.values(), strict=True)) for row in frame.to_dict("records")]
