@@ -64,8 +64,8 @@ def stored_replies(
     return replies
 
 
-PROMPT = """Put the question below in other words, so that it asks for exactly the same thing about \
-the same picture.
+PROMPT = """Put the question below in other words, so that it asks for exactly the same thing \
+about the same picture.
 Keep every name, number, quotation and coordinate as it is. If the question takes something for \
 granted, keep that too,
 whether or not it is true. If an instruction on how to answer stands at the end, keep it at the end.

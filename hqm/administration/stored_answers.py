@@ -341,15 +341,19 @@ def cells_in(
                     asks, benchmark, form, respondent, run
                 ):
                     cells[order, run] = Cell(form.name, run, sight=asks.sight)
-    scaled = [
-        Cell(ORIGINAL, 0, resolution=resolution)
-        for resolution in ([] if asks.blind else resolutions_in(store, benchmark.name))
-        if any(
+
+    def is_asked(resolution: str) -> bool:
+        return any(
             was_administered(
                 asks.with_resolution(resolution), benchmark, benchmark.original, respondent, 0
             )
             for respondent in respondents
         )
+
+    scaled = [
+        Cell(ORIGINAL, 0, resolution=resolution)
+        for resolution in ([] if asks.blind else resolutions_in(store, benchmark.name))
+        if is_asked(resolution)
     ]
     return [*(cells[key] for key in sorted(cells)), *scaled]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -92,9 +92,7 @@ class Example:
         """The example as `audit.json` has it."""
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         data["answers"] = [
-            {f.name: getattr(answer, f.name) for f in fields(answer)}
-            | {"judge_words": list(answer.judge_words)}
-            for answer in self.answers
+            asdict(answer) | {"judge_words": list(answer.judge_words)} for answer in self.answers
         ]
         return data
 

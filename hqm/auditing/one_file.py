@@ -4,6 +4,7 @@ replies.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -194,14 +195,16 @@ def _by_part(matrix: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, dict[s
     parts = list(dict.fromkeys(item_parts.tolist()))
     if len(parts) < 2:
         return {}
-    return {
-        part: {
-            m.name: finite(float(m.printed(matrix.units(m, item_parts == part).sums)[0]))
+
+    def scores(part: str) -> dict[str, float | None]:
+        mask = item_parts == part
+        return {
+            m.name: finite(float(m.printed(matrix.units(m, mask).sums)[0]))
             for m in metrics
             if not m.subset
         }
-        for part in parts
-    }
+
+    return {part: scores(part) for part in parts}
 
 
 def _by_key(
@@ -492,6 +495,9 @@ def score_group(
         metrics.update(
             benchmark.group_metrics({score.benchmark: score.metrics for score in scores})
         )
+    state_counts: Counter[str] = Counter()
+    for score in scores:
+        state_counts.update(score.states)
     return FileScore(
         benchmark=name,
         part=None,
@@ -501,9 +507,7 @@ def score_group(
         unscored=sum(score.unscored for score in scores),
         withheld=sum(score.withheld for score in scores),
         metrics=metrics,
-        states={
-            s: total for s in STATES if (total := sum(score.states.get(s, 0) for score in scores))
-        },
+        states={state: state_counts[state] for state in STATES if state_counts[state]},
         signature=sign(
             {
                 "group": name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hqm.benchmark.adapter import Benchmark
@@ -66,7 +66,7 @@ class ScoreComparison:
     def to_dict(self) -> dict[str, Any]:
         """The value as JSON prints it."""
         fields = {name: getattr(self, name) for name in self.__slots__ if name != "differences"}
-        rows = [{name: getattr(row, name) for name in row.__slots__} for row in self.differences]
+        rows = list(map(asdict, self.differences))
         return {**fields, "reasons": dict(self.reasons), "differences": rows}
 
 

@@ -295,7 +295,9 @@ def _administrations(evidence: Evidence) -> list[Cell]:
 
 
 def _on_common_items(matrices: Sequence[ScoreMatrix]) -> list[ScoreMatrix]:
-    shared = set.intersection(*({item.id for item in matrix.items} for matrix in matrices))
+    shared = {item.id for item in matrices[0].items}
+    for matrix in matrices[1:]:
+        shared &= {item.id for item in matrix.items}
     items = [item.id for item in matrices[0].items if item.id in shared]
     return [matrix.take(matrix.respondents, items) for matrix in matrices]
 

@@ -217,9 +217,11 @@ def _items(benchmark: Benchmark) -> list[dict[str, Any]]:
         items = benchmark.original.items
     except DataError:
         return []
-    filled_fields = [
-        name for name in FieldsSection.model_fields if any(getattr(i, name, "") for i in items)
-    ]
+
+    def is_filled(name: str) -> bool:
+        return any(getattr(item, name, "") for item in items)
+
+    filled_fields = list(filter(is_filled, FieldsSection.model_fields))
     return [_record(item, filled_fields) for item in items]
 
 

@@ -9,6 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from statistics import mode
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -629,6 +630,10 @@ def shown_picture(item: Item, has_pictures: bool) -> str:
     return ""
 
 
+def _keyed_ids(items: Sequence[Item]) -> str:
+    return " and ".join(f"{item.id} [{item.target}]" for item in items)
+
+
 def check_form(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Finding]:
     """The findings about duplicates, balance and order, which are looked for in every benchmark."""
     groups = same_question(form, copies)
@@ -641,7 +646,8 @@ def check_form(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Fi
             f" a {'picture and ' if names_pictures(form) else ''}question",
             extra,
             tuple(
-                f"{', '.join(i.id for i in group[:3])}: {group[0].prompt}" for group in repeated[:3]
+                f"{', '.join(map(attrgetter('id'), group[:3]))}: {group[0].prompt}"
+                for group in repeated[:3]
             ),
             rows=tuple(row_of(*group) for group in repeated),
         )
@@ -649,10 +655,7 @@ def check_form(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Fi
     if contradictory:
         n = len(contradictory)
         sentence = f"{n} repeated questions have different right answers"
-        examples = tuple(
-            f"{' and '.join(f'{i.id} [{i.target}]' for i in group[:3])}: {group[0].prompt}"
-            for group in contradictory[:3]
-        )
+        examples = tuple(f"{_keyed_ids(g[:3])}: {g[0].prompt}" for g in contradictory[:3])
         yield Finding(
             "contradictory-label",
             sentence,

@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from os.path import commonpath
 from pathlib import Path
 from statistics import mode
@@ -364,10 +365,10 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
     card = _card(name, title, forms[0], keyed)
     rows = [row for log in keyed for row in log.rows]
     metrics, equal = _metrics(rows, {s for log in keyed for s in log.lower}, keyed[0].tool)
-    logs_of_form = [
-        replace(log, rows=tuple(replace(row, form=form_name(row, first_form)) for row in log.rows))
-        for log in keyed
-    ]
+    logs_of_form = []
+    for log in keyed:
+        rows_of_form = [replace(row, form=form_name(row, first_form)) for row in log.rows]
+        logs_of_form.append(replace(log, rows=tuple(rows_of_form)))
     matched = match_logs({form.name: form for form in forms}, logs_of_form, settings)
     notes = (
         *notes_on_shares,
@@ -423,7 +424,10 @@ def _without_rare_runs(logs: _NumberedLogs) -> tuple[_NumberedLogs, list[str]]:
     if not rare_runs:
         return logs, []
     names = sorted(set().union(*(respondents_by_run[run] for run in rare_runs)))
-    common_logs = [(log, [row for row in rows if row.run not in rare_runs]) for log, rows in logs]
+    common_logs: _NumberedLogs = []
+    for log, rows in logs:
+        common_rows = [row for row in rows if row.run not in rare_runs]
+        common_logs.append((log, common_rows))
     n_rows = sum(len(rows) for _, rows in logs) - sum(len(rows) for _, rows in common_logs)
     note = (
         f"{n_rows} answers of {name_fields(names)} are left out: they are runs that fewer than half"
@@ -567,7 +571,7 @@ def _metrics(
         else:
             different[name] = values
     metrics = [
-        _metric(name, values, lower, tool, partial=len({i for i, _ in values}) < scored)
+        _metric(name, values, lower, tool, partial=len(set(map(itemgetter(0), values))) < scored)
         for name, values in different.items()
     ]
     if metrics and all(metric.subset for metric in metrics):

@@ -136,15 +136,18 @@ def with_item_ids(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
     if all(log.tool == TABLE for log in logs):
         _check_answered_once(logs)
     key_name = ""
-    keyed = []
+    keyed: list[list[tuple[Row, str]]] = []
     is_table = all(log.tool == TABLE for log in logs)
     for name, key in _KEYS.items():
         if is_table and name == "row number in the tool's data":
             # a table is no data of a tool, and the numbers of its rows are the last resort
             continue
         key_name = name
-        keyed = [[(row, key(row, number)) for number, row in enumerate(log.rows)] for log in logs]
-        if all(_is_unique_key(rows) for rows in keyed):
+        keyed = []
+        for log in logs:
+            rows = [(row, key(row, number)) for number, row in enumerate(log.rows)]
+            keyed.append(rows)
+        if all(map(_is_unique_key, keyed)):
             break
     has_ids = all(row.ids for log in logs for row in log.rows)
     notes = []

@@ -367,6 +367,7 @@ def list_kinds() -> tuple[str, ...]:
 def _benchmarks() -> None:
     from hqm.benchmark.registry import card, groups, names
 
+    cards = {name: card(name) for name in names()}
     print_table(
         "",
         ("name", "task", "version", "types", "licence", "what"),
@@ -379,7 +380,7 @@ def _benchmarks() -> None:
                 benchmark_card.licence,
                 benchmark_card.summary,
             )
-            for name, benchmark_card in ((name, card(name)) for name in names())
+            for name, benchmark_card in cards.items()
         ),
     )
     print_all(*(f"{group} = {' + '.join(members)}" for group, members in groups().items()))

@@ -11,7 +11,7 @@ import shutil
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -117,10 +117,11 @@ def _libraries(report: Report) -> None:
     versions = {
         name: installed_version(name) for libraries in required.values() for name in libraries
     }
-    unmet = {
-        extra: [name for name, fits in libraries.items() if not fits]
-        for extra, libraries in required.items()
-    }
+
+    def unmet_names(libraries: Mapping[str, bool]) -> list[str]:
+        return [name for name, fits in libraries.items() if not fits]
+
+    unmet = {extra: unmet_names(libraries) for extra, libraries in required.items()}
     complete = [extra for extra in EXTRAS if extra in unmet and not unmet[extra]]
     version_texts = (f"{name} {versions[name]}" for name in _SCREEN_LIBRARIES if versions.get(name))
     report.data |= {

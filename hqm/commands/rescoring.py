@@ -5,7 +5,7 @@ with nothing asked.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import product
@@ -25,7 +25,7 @@ from hqm.errors import DataError, DesignError, UsageError
 from hqm.files.records import read_text
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.store.database import Store
-from hqm.types import Cell
+from hqm.types import Cell, Response
 
 
 def audit_readings(
@@ -132,6 +132,10 @@ def _reading_respondents(session: Session, benchmark: Benchmark) -> list[StoredR
     return respondents_in(session.asks, benchmark)
 
 
+def _has_answer(answers: Iterable[Response | None]) -> bool:
+    return any(answer is not None for answer in answers)
+
+
 def _drop_unasked_items(
     session: Session, benchmark: Benchmark, respondents: Sequence[StoredRespondent]
 ) -> None:
@@ -139,9 +143,7 @@ def _drop_unasked_items(
     form = benchmark.original
     rows = session.answers.by_respondent(benchmark, form, respondents, 0).values()
     asked_items = tuple(
-        item
-        for item, *answers in zip(form.items, *rows, strict=True)
-        if any(answer is not None for answer in answers)
+        item for item, *answers in zip(form.items, *rows, strict=True) if _has_answer(answers)
     )
     if asked_items and len(asked_items) < len(form.items):
         benchmark.original = replace(form, items=asked_items)
@@ -333,9 +335,7 @@ def _check_same_items(
     if items_digest in ("", benchmark.original.digest):
         return
     rows = session.answers.by_respondent(benchmark, benchmark.original, respondents, 0).values()
-    was_asked = [
-        any(answer is not None for answer in answers) for answers in zip(*rows, strict=True)
-    ]
+    was_asked = list(map(_has_answer, zip(*rows, strict=True)))
     answered = replace(
         benchmark.original,
         items=tuple(

@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from hqm.commands.terminal import print_json, print_lines, print_report_table, print_table, tell
@@ -460,13 +461,11 @@ def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
     """Print what became of the files of each release."""
     from hqm.benchmark.download import summary
 
+    def rows(files: Sequence[Fetched]) -> list[dict[str, Any]]:
+        return [{**asdict(file), "path": str(file.path)} for file in files]
+
     if as_json:
-        print_json(
-            [
-                {**summary(card), "fetched": [{**asdict(f), "path": str(f.path)} for f in files]}
-                for card, files in results.items()
-            ]
-        )
+        print_json([{**summary(card), "fetched": rows(files)} for card, files in results.items()])
         return
     for card, files in results.items():
         if not files:
@@ -584,7 +583,7 @@ def _indicators(audited: BenchmarkAudit) -> None:
     tables = _tables()
     brief = tables.indicators_brief(audited)
     is_single = len(audited.respondents) == 1
-    rows = [[cell.text for cell in row] for row in brief.rows]
+    rows = [list(map(attrgetter("text"), row)) for row in brief.rows]
     if is_single:
         rows = [row for row in rows if row[2] != tables.DASH]
     if is_single:

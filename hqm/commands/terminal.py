@@ -88,7 +88,11 @@ def print_table(
 
 def print_report_table(table: Any) -> None:
     """Print a table of a report; the small text of a cell follows its number in the same line."""
-    rows = [[_with_small(cell.text, cell.small) for cell in row] for row in table.rows]
+
+    def texts(row: Any) -> list[str]:
+        return [_with_small(cell.text, cell.small) for cell in row]
+
+    rows = list(map(texts, table.rows))
     print_table(table.caption, table.titles, rows, right=table.right)
 
 

@@ -184,11 +184,12 @@ def compare_with_people(
             raise _no_common_answer(labels.keys(), column.keys(), name, criterion)
     answers = sorted(labels.keys() & set().union(*columns.values()))
     cluster = {item.id: item.cluster or item.id for item in benchmark.original.items}
+
+    def values(column: Mapping[Answer, float]) -> list[float]:
+        return [column.get(answer, math.nan) for answer in answers]
+
     return metrics_beside_people(
-        {
-            name: [column.get(answer, math.nan) for answer in answers]
-            for name, column in columns.items()
-        },
+        {name: values(column) for name, column in columns.items()},
         [float(np.mean(labels[answer])) for answer in answers],
         [cluster.get(item, item) for item, _ in answers],
     )

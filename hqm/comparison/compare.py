@@ -116,7 +116,8 @@ def compare_audits(
             f" {measures[0].label if measures else 'none'}",
             remedy="Name further audits, or repeat --metric, --scoring, --parser or --judge.",
         )
-    names = [name for name in measures[0].scores if all(name in m.scores for m in measures)]
+    shared = set(measures[0].scores).intersection(*(m.scores for m in measures))
+    names = [name for name in measures[0].scores if name in shared]
     protocol = tuple(dict.fromkeys(_protocol(audited) for audited in benchmark_audits))
     common_length = length or min(m.items for m in measures)
     if len(names) < 3:
@@ -394,10 +395,7 @@ def _pair(
         r if math.isfinite(r) else 0.0,
         n_effective or float(len(names)),
     )
-    figures = [
-        [_figure(study, name, size) for study, size in zip(components, sizes, strict=True)]
-        for name in ("mdd",)
-    ]
+    figures = [[_figure(study, "mdd", size) for study, size in zip(components, sizes, strict=True)]]
     g = [
         _reliability(study, size, value)
         for study, size, value in zip(components, sizes, compared.g, strict=True)
@@ -551,14 +549,11 @@ def key_effect(before: BenchmarkAudit, after: BenchmarkAudit, key: CorrectedKey)
 
 def _ranks(scores: Mapping[str, float | None], *, higher: bool) -> dict[str, int]:
     scored = {name: score for name, score in scores.items() if score is not None}
-    return {
-        name: 1
-        + sum(
-            other_score > score if higher else other_score < score
-            for other_score in scored.values()
-        )
-        for name, score in scored.items()
-    }
+
+    def rank(score: float) -> int:
+        return 1 + sum(rival > score if higher else rival < score for rival in scored.values())
+
+    return {name: rank(score) for name, score in scored.items()}
 
 
 def _value(audit: BenchmarkAudit, indicator: str, metric: str) -> float | None:

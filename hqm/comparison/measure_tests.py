@@ -5,6 +5,7 @@ which.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -181,11 +182,11 @@ def by_types(
         for kind, scores in m.by_type.items()
         if len(scores) >= 3
     ]
-    kinds = list(dict.fromkeys(kind for kind, _ in scored_types))
-    shared = [kind for kind in kinds if sum(k == kind for k, _ in scored_types) > 1]
+    n_measures = Counter(kind for kind, _ in scored_types)
+    shared = [kind for kind, n in n_measures.items() if n > 1]
     if not shared:
         return None, {}
-    trait_methods = [(kind, m) for kind in kinds for k, m in scored_types if k == kind]
+    trait_methods = [(kind, m) for kind in n_measures for k, m in scored_types if k == kind]
     scores = np.stack([column(m, names, m.by_type[kind]) for kind, m in trait_methods], axis=1)
     table = multitrait_multimethod(
         scores, [kind for kind, _ in trait_methods], [m.label for _, m in trait_methods]

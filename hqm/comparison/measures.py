@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from hqm.auditing.audit import BenchmarkAudit, RespondentScores
@@ -139,6 +140,10 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
         kinds = [kind for kind in types_measured(audit) if kind.items]
     reference = Cell.parse(audit.reference)
     n_alone = sum(kind.stands_alone for kind in kinds)
+
+    def scores_of_type(kind: str) -> dict[str, float]:
+        return _finite_scores((row.name, row.by_type.get(kind)) for row in audit.respondents)
+
     return Measure(
         label=audit.title,
         benchmark=audit.benchmark,
@@ -154,10 +159,7 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
         intervals=_intervals(audit, metric),
         pairs=_second_scores(audit, metric, estimates),
         noise={name: error**2 for name, error in _finite_scores(errors.items()).items()},
-        by_type={
-            kind: _finite_scores((row.name, row.by_type.get(kind)) for row in audit.respondents)
-            for kind in types
-        },
+        by_type={kind: scores_of_type(kind) for kind in types},
         estimates=estimates,
         left_out=read_jackknife_records(audit.left_out, metric),
         components=audit.components.get(metric, {}),
@@ -196,6 +198,10 @@ def _second_score(row: RespondentScores, cell: str, metric: str) -> float | None
     return row.cells.get(cell, {}).get(metric)
 
 
+def _without_prefix(row: Mapping[str, object]) -> dict[str, object]:
+    return {name.removeprefix("n_"): value for name, value in row.items()}
+
+
 def _finite_scores(pairs: Iterable[tuple[str, float | None]]) -> dict[str, float]:
     return {
         name: float(value) for name, value in pairs if value is not None and math.isfinite(value)
@@ -218,11 +224,11 @@ def _with_labels(measures: Sequence[Measure]) -> tuple[Measure, ...]:
     metrics = {measure.metric for measure in measures}
     labelled: list[Measure] = []
     for measure in measures:
-        siblings = [sibling for sibling in measures if sibling.benchmark == measure.benchmark]
+        words = [sibling.words for sibling in measures if sibling.benchmark == measure.benchmark]
         qualifiers = [
             measure.words[word]
             for word in ("scoring", "parser", "judge", "version")
-            if measure.words[word] and len({sibling.words[word] for sibling in siblings}) > 1
+            if measure.words[word] and len(set(map(itemgetter(word), words))) > 1
         ]
         head = [
             *([measure.title] if len(titles) > 1 else []),
@@ -474,10 +480,7 @@ class Comparison:
                 e["indicator"]: e["signature"] for e in measure.pop("estimates")
             }
         # the keys of the file are those of version 0.2.0
-        data["separations"] = [
-            {name.removeprefix("n_"): value for name, value in separation.items()}
-            for separation in data["separations"]
-        ]
+        data["separations"] = list(map(_without_prefix, data["separations"]))
         data["tests"] = {population: count.to_dict() for population, count in self.tests.items()}
         return json.dumps(json_data(data), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 

@@ -378,7 +378,7 @@ class Case:
 
     def by_respondent(self, *columns: Iterable[float]) -> dict[str, Any]:
         """Respondent -> its number, or its list of numbers, for a detail."""
-        rows = ([finite(float(value)) for value in row] for row in zip(*columns, strict=True))
+        rows = (list(map(finite, map(float, row))) for row in zip(*columns, strict=True))
         return {
             name: row if len(row) > 1 else row[0]
             for name, row in zip(self.respondents, rows, strict=False)

@@ -248,13 +248,11 @@ class Judging:
         self._loaded = heavy[-1] if heavy else self._loaded
         questions_by_request = {id(question.request): question for question in questions}
         holds: dict[int, Hold] = {}
-        work = [
-            (
-                group[0].respondent,
-                self._admit(group[0].respondent, [question.request for question in group], holds),
-            )
-            for group in groups
-        ]
+        work = []
+        for group in groups:
+            judge = group[0].respondent
+            requests = [question.request for question in group]
+            work.append((judge, self._admit(judge, requests, holds)))
         # a judge that is loaded, or a server that is started, serves the next waves, unless another
         # one needs its room
         for i, batch in answer_here(

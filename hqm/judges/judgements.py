@@ -299,9 +299,8 @@ def _rows_by_key(
     The command line decides over a row, and a row over the file's name.
     """
     groups: dict[_Key, list[Row]] = defaultdict(list)
-    names = {
-        stem: _names_in_path(path, source, respondents, stem) for stem in {row.stem for row in rows}
-    }
+    stems = {row.stem for row in rows}
+    names = {stem: _names_in_path(path, source, respondents, stem) for stem in stems}
     for row in rows:
         file_judge, file_run, file_respondent = names[row.stem]
         label, label_asking = parse_judge(row.judge.replace("|", "/"))

@@ -185,12 +185,11 @@ def _pool_raters(
 ) -> PooledLabels:
     """Return the sample with the labels that its raters' labels pool to."""
     answers = list(map(_answer_of, unpooled.judgements))
-    table = np.array(
-        [
-            [rater_labels.get(answer, np.nan) for answer in answers]
-            for rater_labels in raters.values()
-        ]
-    )
+
+    def row(labels: Mapping[tuple[str, str], float]) -> list[float]:
+        return [labels.get(answer, np.nan) for answer in answers]
+
+    table = np.array(list(map(row, raters.values())))
     rule = _pooling_rule(table, pool, has_adjudications=bool(adjudicated))
     pooled = pooled_labels(table, rule)
     if pool == "adjudicated":

@@ -443,11 +443,18 @@ class Reader:
             for key, values in encoded.kinds.items():
                 kinds[key][r, begin : begin + len(encoded.prefix)] = values[0]
         device = self.model.device
-        tensors = {
-            key: torch.cat([encoded.tensors[key] for encoded, _ in split]) for key in first.tensors
-        }
+        tensors = joined_tensors([encoded for encoded, _ in split])
         texts = {"input_ids": ids, "attention_mask": mask, **kinds}
         return {**{key: moved_to(value, device) for key, value in texts.items()}, **tensors}
+
+
+def joined_tensors(pictures: Sequence[EncodedPicture]) -> dict[str, torch.Tensor]:
+    """Return the tensors of several pictures as one batch."""
+    tensors = {}
+    for key in pictures[0].tensors:
+        rows = [picture.tensors[key] for picture in pictures]
+        tensors[key] = torch.cat(rows)
+    return tensors
 
 
 def _by_picture(inputs: Any, count: int) -> list[dict[str, torch.Tensor]] | None:
@@ -466,4 +473,8 @@ def _by_picture(inputs: Any, count: int) -> list[dict[str, torch.Tensor]] | None
             columns[name] = values.split(1)
         else:
             return None
-    return [{name: parts[row] for name, parts in columns.items()} for row in range(count)]
+
+    def tensors_of(row: int) -> dict[str, torch.Tensor]:
+        return {name: parts[row] for name, parts in columns.items()}
+
+    return list(map(tensors_of, range(count)))

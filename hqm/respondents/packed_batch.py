@@ -231,9 +231,11 @@ class DecodingBatch:
 
     def drop(self, finished: set[int]) -> None:
         """Drop finished rows; their memory is freed when the batch is repacked."""
-        self.members = [
-            [None if row in finished else row for row in members] for members in self.members
-        ]
+
+        def without_finished(members: Sequence[int | None]) -> list[int | None]:
+            return [None if row in finished else row for row in members]
+
+        self.members = list(map(without_finished, self.members))
 
     @property
     def full(self) -> bool:

@@ -127,11 +127,12 @@ class TokenSampler:
         token_ids = sorted(
             {token for word_tokens in words for tokens in word_tokens.values() for token in tokens}
         )
-        column = {token: i for i, token in enumerate(token_ids)}
+
         probabilities = chances[indices][:, token_ids].tolist()
         for index, word_tokens, values in zip(indices, words, probabilities, strict=True):
+            by_token = dict(zip(token_ids, values, strict=True))
             self.first[rows[index]] = {
-                word: sum(values[column[token]] for token in tokens)
+                word: sum(map(by_token.__getitem__, tokens))
                 for word, tokens in word_tokens.items()
                 if tokens
             }

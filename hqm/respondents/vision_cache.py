@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from hqm.respondents.attention import moved_to, tensor_on
 from hqm.respondents.batching import Prompt
-from hqm.respondents.hf_inputs import CannotSplit, EncodedPicture, Reader
+from hqm.respondents.hf_inputs import CannotSplit, EncodedPicture, Reader, joined_tensors
 from hqm.respondents.kv_cache import STATES, CacheRows, Layers, layers_of
 from hqm.respondents.token_sampling import TokenSampler, read_tokens
 
@@ -48,10 +49,7 @@ class Prefill:
                 kinds[key][row, : lengths[row]] = values[0]
         device = model.device
         texts = {"input_ids": ids, "attention_mask": mask, **kinds}
-        tensors = {
-            key: torch.cat([picture.tensors[key] for picture in pictures])
-            for key in pictures[0].tensors
-        }
+        tensors = joined_tensors(pictures)
         ends = sorted(set(lengths))
         output = model(
             **{key: moved_to(value, device) for key, value in texts.items()},
@@ -335,7 +333,7 @@ def _concatenate(outputs: Sequence[Any]) -> Any:
         return torch.cat(list(outputs))
     if hasattr(first, "keys"):
         return type(first)(
-            **{key: _concatenate([output[key] for output in outputs]) for key in first}
+            **{key: _concatenate(list(map(itemgetter(key), outputs))) for key in first}
         )
     return type(first)(_concatenate(components) for components in zip(*outputs, strict=True))
 
@@ -350,9 +348,10 @@ def _split_by_picture(output: Any, sizes: Sequence[int]) -> list[Any]:
         return list(output.split(list(sizes)))
     if hasattr(output, "keys"):
         columns = {key: _split_by_picture(output[key], sizes) for key in output}
-        return [
-            type(output)(**{key: column[index] for key, column in columns.items()})
-            for index in range(len(sizes))
-        ]
+
+        def fields_of(index: int) -> dict[str, Any]:
+            return {key: column[index] for key, column in columns.items()}
+
+        return [type(output)(**fields_of(index)) for index in range(len(sizes))]
     rows = zip(*(_split_by_picture(component, sizes) for component in output), strict=True)
     return [type(output)(row) for row in rows]

@@ -194,7 +194,11 @@ def holm_in_order(sequences: Sequence[Sequence[float]]) -> list[list[float]]:
     [[0.02, 0.04], [0.04]]
     """
     adjusted = [[math.nan] * len(steps) for steps in sequences]
-    tested = [[(p, k) for k, p in enumerate(steps) if math.isfinite(p)] for steps in sequences]
+
+    def finite_steps(steps: Sequence[float]) -> list[tuple[float, int]]:
+        return [(p, k) for k, p in enumerate(steps) if math.isfinite(p)]
+
+    tested = list(map(finite_steps, sequences))
     heap = [(*steps[0], i, 1) for i, steps in enumerate(tested) if steps]
     # an entry: p, its position, the question, and the position of the question's next test
     heapify(heap)

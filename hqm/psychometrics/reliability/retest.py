@@ -393,9 +393,11 @@ def rho_g(
     run_sums = [
         cluster_sums(np.where(np.isfinite(run), run, 0.0), np.isfinite(run), labels) for run in x
     ]
-    cluster_totals, cluster_sizes = (
-        np.stack([array[included] for array in arrays]) for arrays in zip(*run_sums, strict=True)
-    )
+
+    def stacked(arrays: Sequence[Array]) -> Array:
+        return np.stack([array[included] for array in arrays])
+
+    cluster_totals, cluster_sizes = map(stacked, zip(*run_sums, strict=True))
     items_per_run = cluster_sizes.sum(axis=2)
     scores = cluster_totals.sum(axis=2) / items_per_run
     # items that differ between runs show the error variance directly

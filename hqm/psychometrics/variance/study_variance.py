@@ -141,7 +141,7 @@ def study_variance_components(
     # a facet with one level cannot be told from the mean
     varied_facets = {name for name, size in zip(FACETS, x.shape, strict=True) if size > 1}
     varied_facets |= {"picture", "family"}
-    effects = [tuple(name for name in effect if name in varied_facets) for effect in design.effects]
+    effects = [tuple(filter(varied_facets.__contains__, effect)) for effect in design.effects]
     included = list(range(len(effects)))
     equations = design.equations
     values, singular = solve_equations(
@@ -196,10 +196,11 @@ def _drop_unscored(
 ) -> tuple[Array, IntArray, IntArray]:
     """Return the scores and labels without levels that have no score."""
     scored = np.isfinite(x)
-    axes = [
-        np.flatnonzero(scored.any(axis=tuple(i for i in range(4) if i != axis)))
-        for axis in range(4)
-    ]
+
+    def scored_levels(axis: int) -> IntArray:
+        return np.flatnonzero(scored.any(axis=tuple(i for i in range(4) if i != axis)))
+
+    axes = list(map(scored_levels, range(4)))
     return x[np.ix_(*axes)], pictures[axes[1]], families[axes[0]]
 
 

@@ -8,7 +8,7 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from operator import ge
 
 import numpy as np
@@ -219,6 +219,11 @@ def crossed_components(
     return Moments(design.effects, values, levels, design.observations, design.mean, singular)
 
 
+def _facets_at(axes: Sequence[Axis], depth: Depth) -> tuple[str, ...]:
+    names = (axis.facet_at(d) for axis, d in zip(axes, depth, strict=True))
+    return tuple(chain.from_iterable(names))
+
+
 def effect_depths(
     axes: Sequence[Axis], effects: Sequence[Sequence[str]] | None = None
 ) -> list[Depth]:
@@ -229,10 +234,7 @@ def effect_depths(
     )
     inner = [depth for depth in all_depths if any(depth) and depth != finest]
     if effects is not None:
-        names = {
-            depth: frozenset(n for a, d in zip(axes, depth, strict=True) for n in a.facet_at(d))
-            for depth in all_depths
-        }
+        names = {depth: frozenset(_facets_at(axes, depth)) for depth in all_depths}
         requested = {frozenset(effect) for effect in effects}
         if unknown := requested - set(names.values()):
             raise ValueError(
@@ -301,12 +303,7 @@ class Design:
     @property
     def effects(self) -> tuple[tuple[str, ...], ...]:
         """The facets of each effect, in the order of the equations."""
-        return tuple(
-            tuple(
-                name for axis, d in zip(self.axes, depth, strict=True) for name in axis.facet_at(d)
-            )
-            for depth in self.depths
-        )
+        return tuple(_facets_at(self.axes, depth) for depth in self.depths)
 
     @functools.cached_property
     def equations(self) -> Array:
