@@ -938,8 +938,8 @@ COMPLEX_FUNCTIONS = {
 """Those still above it; no other may join them."""
 MAX_CONDITIONALS = 3.0
 """Inline conditionals in a hundred statements, as scikit-learn and statsmodels have at most."""
-MAX_NESTED_COMPREHENSIONS = 124
-"""How many comprehensions contain another one: fewer with every change, none in the end."""
+MAX_NESTED_COMPREHENSIONS = 0
+"""How many comprehensions contain another one."""
 
 
 def complexity(function: ast.AST) -> int:
