@@ -278,8 +278,8 @@ class Pope(Benchmark):
         if rows and not any(row.image for row in rows) and all(row.id for row in rows):
             rows = with_questions_beside(rows, path) or rows
         # a column `category` may also name something that is no part
-        is_part = (*SPLITS, *PARTS).__contains__
-        rows = [replace(row, parts=tuple(filter(is_part, row.parts))) for row in rows]
+        is_split_name = (*SPLITS, *PARTS).__contains__
+        rows = [replace(row, parts=tuple(filter(is_split_name, row.parts))) for row in rows]
         return of_parts(rows, form.items) or rows
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:

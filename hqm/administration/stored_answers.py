@@ -342,7 +342,7 @@ def cells_in(
                 ):
                     cells[order, run] = Cell(form.name, run, sight=asks.sight)
 
-    def is_asked(resolution: str) -> bool:
+    def is_planned(resolution: str) -> bool:
         return any(
             was_administered(
                 asks.with_resolution(resolution), benchmark, benchmark.original, respondent, 0
@@ -353,7 +353,7 @@ def cells_in(
     scaled = [
         Cell(ORIGINAL, 0, resolution=resolution)
         for resolution in ([] if asks.blind else resolutions_in(store, benchmark.name))
-        if is_asked(resolution)
+        if is_planned(resolution)
     ]
     return [*(cells[key] for key in sorted(cells)), *scaled]
 

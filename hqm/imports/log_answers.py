@@ -376,7 +376,7 @@ def _without_copies(logs: Sequence[Log], respondent: str | None) -> tuple[list[L
 
 
 def _same_answers(recordings: Sequence[Recording]) -> list[str]:
-    """Two notes at most: respondents whose answers are another's, and those whose runs are alike."""
+    """Two notes at most: on equal answers of two respondents, and of several runs."""
     groups: dict[tuple[str, tuple[tuple[str, str], ...]], list[Recording]] = defaultdict(list)
     for recording in recordings:
         content = tuple(sorted((key, answer.text) for key, answer in recording.answers.items()))

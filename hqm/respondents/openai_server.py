@@ -318,7 +318,7 @@ class OpenAIRespondent:
                 if response.state != "error":
                     self.has_answered = True
                 if "asked_without" in response.detail:
-                    state.held.append((request, response))
+                    state.pending_answers.append((request, response))
                 else:
                     await self._hand_over(request, response, state)
                 if not self.bodies.search.is_open:
@@ -333,7 +333,7 @@ class OpenAIRespondent:
 
     def _release_held(self, state: SharedState) -> None:
         """Hand over the answers of a search, with what it found."""
-        for request, response in state.held:
+        for request, response in state.pending_answers:
             detail = dict(response.detail)
             omitted = set(detail.pop("asked_without")).difference(self.left_out)
             if self.left_out:
@@ -342,7 +342,7 @@ class OpenAIRespondent:
                 detail["asked_without"] = sorted(omitted)
                 self.asked_without.append(tuple(detail["asked_without"]))
             state.collect(request, response._replace(detail=detail))
-        state.held.clear()
+        state.pending_answers.clear()
 
     async def _hand_over(self, request: Request, response: Response, state: SharedState) -> None:
         """Hand an answer to the caller; raise after too many failures in a row."""
@@ -424,7 +424,7 @@ class OpenAIRespondent:
         attempt: int,
         began: float,
     ) -> _Attempt | None:
-        """Send a request once, within the limits; None where a bound or the user ends the asking."""
+        """Send a request once, within the limits; None where a bound or the user ends it."""
         await self.pace.turn(tokens_in(request) + request.sampling.max_tokens)
         if self._stop.is_set() and attempt:
             return None

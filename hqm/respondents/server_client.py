@@ -377,7 +377,7 @@ class SharedState:
     asleep: int = 0
     """Workers that wait before another attempt."""
     failures: int = 0
-    held: list[tuple[Request, Response]] = field(default_factory=list)
+    pending_answers: list[tuple[Request, Response]] = field(default_factory=list)
     """Answers of a search for a refused parameter, until it ends."""
     _came: list[Answer] = field(default_factory=list)
 

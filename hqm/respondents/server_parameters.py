@@ -117,8 +117,8 @@ class ParameterSearch:
         sent
             The parameters of the request as it is sent now.
         """
-        is_taken = any(names.issuperset(sent) for names in self._answered_names)
-        if is_taken or self._n_refused_searches >= MAX_REFUSED_SEARCHES:
+        is_accepted = any(names.issuperset(sent) for names in self._answered_names)
+        if is_accepted or self._n_refused_searches >= MAX_REFUSED_SEARCHES:
             self._close()
             return None
         if not self._culprit:
@@ -207,10 +207,10 @@ def is_unexplained(status: int, content: bytes) -> bool:
         return False
     text = content[:MAX_TEXT].decode("utf-8", "replace")
     try:
-        is_named = not set(_PARAMETERS).isdisjoint(_named_fields(json.loads(text)))
+        names_parameter = not set(_PARAMETERS).isdisjoint(_named_fields(json.loads(text)))
     except ValueError:
-        is_named = False
-    return not is_named and not _ABOUT_CONTENT.search(text)
+        names_parameter = False
+    return not names_parameter and not _ABOUT_CONTENT.search(text)
 
 
 def refused_parameter(content: bytes, sent: Collection[str], prompt: str = "") -> str:

@@ -378,10 +378,10 @@ def d_study_table(estimate: Estimate) -> Table | None:
         return None
     sizes = ("items", "runs", "forms", "judges", "answers", "cost")
 
-    def is_given(key: str) -> bool:
+    def has_size(key: str) -> bool:
         return any(row.get(key) is not None for row in rows)
 
-    sizes_given = list(filter(is_given, sizes))
+    sizes_given = list(filter(has_size, sizes))
     remarks = any(row.get("reason") for row in rows)
     table = []
     for row in rows:

@@ -527,10 +527,10 @@ def compare_people(study: Study) -> PeopleComparison | None:
     human = _resampled_scores(pooled, rater_draws, pictures, weights)
     values = _benchmark_scores(study, rows)
     benchmark = _resampled_scores(values, np.tile(values, (_REPLICATES, 1)), pictures, weights)
-    respondents = []
+    intervals = []
     for i, name in enumerate(names):
         score = float(benchmark.scores[i])
-        respondents.append(
+        intervals.append(
             IntervalEstimate(
                 name=name,
                 n=int((np.isfinite(pooled) & (weights[i] > 0)).sum()),
@@ -543,7 +543,7 @@ def compare_people(study: Study) -> PeopleComparison | None:
     if is_binary:
         rater_errors = tuple(_rater_errors(shares, study.plan.raters, groups, rng))
     return PeopleComparison(
-        respondents=tuple(respondents),
+        respondents=tuple(intervals),
         raters=rater_errors,
         correlation=_correlation(human, benchmark),
     )
