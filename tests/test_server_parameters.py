@@ -11,7 +11,7 @@ from PIL import Image
 import hqm
 from hqm.respondents.base import Request, RespondentName, Sampling
 from hqm.respondents.openai_server import OpenAIRespondent
-from hqm.respondents.server_parameters import OPTIONAL, describe_left_out, refused_parameter
+from hqm.respondents.server_parameters import OPTIONAL, refused_parameter
 from hqm.types import Response
 from tests.conftest import Run
 from tests.messages import tells
@@ -177,114 +177,6 @@ def test_what_a_server_refuses_is_left_out_and_noted(
     assert all(parameter in final for parameter in kept)
     if "seed" not in left_out:
         assert final.get("seed", final.get("random_seed")) is not None
-
-
-UNNAMED = failure(400, "Bad Request")
-
-
-def refuses_unnamed(*refused: str, limits: Mapping[str, float] | None = None) -> Habit:
-    """A server that says only that the request is bad."""
-
-    def habit(body: Mapping[str, Any]) -> Reply | None:
-        is_over = any(body.get(name, 0) > limit for name, limit in (limits or {}).items())
-        return UNNAMED if is_over or not body.keys().isdisjoint(refused) else None
-
-    return habit
-
-
-UNNAMED_HABITS: list[tuple[Habit, list[str], int]] = [
-    (refuses_unnamed("seed", "random_seed"), SEED, 6),
-    (refuses_unnamed("seed"), [], 6),
-    (refuses_unnamed("top_p"), TOP_P, 5),
-    (refuses_unnamed("temperature"), TEMPERATURE, 5),
-    (refuses_unnamed("logprobs"), [], 6),
-    (refuses_unnamed("top_logprobs"), [], 6),
-    (refuses_unnamed("max_tokens"), [], 6),
-    (refuses_unnamed("max_tokens", "max_completion_tokens"), ["max_tokens"], 6),
-    (refuses_both(UNNAMED), TOP_P, 5),
-    (refuses_both(plain(422, "")), TOP_P, 5),
-    (lambda body: document(422, {"detail": [{"loc": ["body"], "msg": "wrong"}]}) if "seed" in body else None, [], 6),
-    (refuses_unnamed("temperature", "top_p"), ["temperature", "top_p"], 11),
-    (refuses_unnamed("max_tokens", "top_p", "seed", "random_seed"), ["top_p", "seed"], 18),
-    (refuses_unnamed("temperature", "top_p", "seed", "random_seed", "logprobs", "max_tokens"), ALL, 26),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("n_first", [1, 12])
-@pytest.mark.parametrize(("habit", "left_out", "n_refused"), UNNAMED_HABITS)
-def test_a_parameter_that_a_refusal_does_not_name_is_searched_for(
-    habit: Habit, left_out: list[str], n_refused: int, n_first: int
-) -> None:
-    paid: list[str] = []
-
-    def reply(_number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
-        refusal = habit(body)
-        if refusal is None:
-            paid.append(body["messages"][0]["content"][-1]["text"])
-        return refusal or completion("Yes.")
-
-    with PlannedServer(reply) as server:
-        answers, respondent = ask_all(server, [f"q{i}" for i in range(n_first)])
-        requests = [Request(f"r{i}", None, Sampling(0.5, 0.9, 17), i) for i in range(24)]
-        later = [response for batch in respondent.answer(requests) for _, response in batch]
-        n_asked = len(server.asked)
-        requests = [Request(f"s{i}", None, Sampling(0.5, 0.9, 17), i) for i in range(10)]
-        last = [response for batch in respondent.answer(requests) for _, response in batch]
-        assert len(server.asked) == n_asked + 10, "what is refused is found once"
-    responses = [*answers.values(), *later, *last]
-    assert {response.state for response in responses} == {"ok"}
-    assert len(paid) == len(set(paid)) == len(responses), "nothing is paid for twice"
-    # those that are in flight at first may all be refused besides the search
-    assert n_asked - n_first - 24 <= n_refused + n_first
-    assert list(respondent.left_out) == left_out
-    for response in last:
-        assert response.detail.get("left_out", []) == left_out
-        assert "asked_without" not in response.detail
-    if n_first > 8 and len(left_out) < 2:
-        assert all(r.detail.get("left_out", []) == left_out for r in responses)
-    n_searched = sum("asked_without" in response.detail for response in responses)
-    assert n_searched == len(respondent.asked_without) <= 4 * max(1, len(left_out))
-    sentences = describe_left_out([respondent])
-    assert tells(" ".join(sentences), "server.search") == (n_searched > 0)
-    final = server.asked[-1][1]
-    kept = [parameter for parameter in ("temperature", "top_p") if parameter not in left_out]
-    assert all(parameter in final for parameter in kept)
-
-
-@pytest.mark.parametrize("n_refused", [1, 30])
-def test_a_request_that_is_refused_bare_keeps_the_server_s_error(n_refused: int) -> None:
-    def reply(_number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
-        return UNNAMED if "bad" in json.dumps(body["messages"]) else completion("Yes.")
-
-    with PlannedServer(reply) as server:
-        respondent = OpenAIRespondent(
-            RespondentName.parse(f"openai/tiny@{server.url}"), give_up_after=99
-        )
-        texts = [f"{'bad' if i < n_refused else 'good'} {i:02}" for i in range(n_refused + 10)]
-        requests = [Request(text, None, Sampling(), 0) for text in texts]
-        answers = [answer for batch in respondent.answer(requests) for answer in batch]
-    assert respondent.left_out == ()
-    assert len(server.asked) <= len(texts) + 4
-    for request, response in answers:
-        assert response.state == ("error" if "bad" in request.prompt else "ok")
-        assert (
-            "bad" not in request.prompt or response.reason == "the server answered 400: Bad Request"
-        )
-
-
-def test_a_refused_picture_does_not_end_the_search_for_a_refused_parameter() -> None:
-    """The first request is refused for its own sake, and all of them for a parameter."""
-
-    def reply(_number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
-        is_bad = "bad" in json.dumps(body["messages"]) or "top_p" in body
-        return UNNAMED if is_bad else completion("Yes.")
-
-    with PlannedServer(reply) as server:
-        answers, respondent = ask_all(server, ["a bad one", *[f"good {i}" for i in range(20)]])
-    assert respondent.left_out == ("top_p",)
-    assert [text for text, response in answers.items() if response.state == "error"] == [
-        "a bad one"
-    ]
 
 
 def test_a_parameter_that_is_refused_later_is_left_out_from_then_on() -> None:

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName, picture_part, prices_in
@@ -42,7 +42,7 @@ from hqm.respondents.server_limits import (
     tokens_in,
     wanted_pause,
 )
-from hqm.respondents.server_parameters import SAMPLING_NAMES, is_unexplained, refused_parameter
+from hqm.respondents.server_parameters import refused_parameter
 from hqm.respondents.server_replies import read_reply
 from hqm.types import Response
 
@@ -58,9 +58,7 @@ from hqm.types import Response
 # refused key, an unknown model or a redirection ends the respondent at once, and twenty failures in
 # a row end it, of whatever kind as long as nothing was answered. A parameter that the server
 # refuses (`seed`, `top_p`, `temperature`, log probabilities) is left out from then on, and every
-# answer notes it (`left_out`); a seed is first sent under its other name (`random_seed`). Where a
-# refusal names none, it is searched for: answers that come meanwhile are kept, and note what else
-# they were asked without (`asked_without`).
+# answer notes it (`left_out`); a seed is first sent under its other name (`random_seed`).
 #
 # Each answer is handed over as it comes, and the next request begins when that answer is stored:
 # a killed run repeats no more than the requests in flight. Requests go out picture by picture,
@@ -94,21 +92,6 @@ OPERATION = frozenset((*SERVER, "key_env"))
 """Settings that say how a server is reached, not the respondent; they are no part of a respondent's
 name in the store.
 """
-
-
-class _Attempt(NamedTuple):
-    """What came of sending a request once."""
-
-    response: Response
-    wait: float | None
-    """Seconds before another attempt; None for no other."""
-    sent: float
-    """When it was sent."""
-
-    @property
-    def is_unexplained(self) -> bool:
-        """Whether the server refused it without saying why."""
-        return bool(self.response.detail.get("unexplained"))
 
 
 class OpenAIRespondent:
@@ -175,8 +158,6 @@ class OpenAIRespondent:
         """Whether the server ever answered, in this run or, as the store knows, in an earlier
         one.
         """
-        self.asked_without: list[tuple[str, ...]] = []
-        """What else the answers were asked without that a search for a refused parameter got."""
         self.clean = Redaction("")
         self._stop = threading.Event()
         self.batch_api = batch_api
@@ -268,7 +249,6 @@ class OpenAIRespondent:
             raise RespondentError(
                 message, location=self.name, remedy="Correct the address."
             ) from None
-        self._search_lock = asyncio.Lock()  # it belongs to this loop
         # by picture, so that a server's prefix cache is hit
         todo = deque(sorted(requests, key=lambda r: (str(r.image or ""), r.prompt)))
         state = SharedState(answers, asyncio.get_running_loop())
@@ -283,7 +263,6 @@ class OpenAIRespondent:
                 raise errors.exceptions[0] from None
             finally:
                 state.timer.cancel()
-                self._release_held(state)
                 state.pass_on()
 
     def _start_workers(self, todo: Sequence[Request], state: SharedState) -> None:
@@ -317,12 +296,7 @@ class OpenAIRespondent:
                     break
                 if response.state != "error":
                     self.has_answered = True
-                if "asked_without" in response.detail:
-                    state.pending_answers.append((request, response))
-                else:
-                    await self._hand_over(request, response, state)
-                if not self.bodies.search.is_open:
-                    self._release_held(state)
+                await self._hand_over(request, response, state)
             finally:
                 self.concurrency.leave()
             if response.state != "error" and todo:
@@ -330,19 +304,6 @@ class OpenAIRespondent:
                     self.pace.resume()
                 self._start_workers(todo, state)
         state.workers -= 1
-
-    def _release_held(self, state: SharedState) -> None:
-        """Hand over the answers of a search, with what it found."""
-        for request, response in state.pending_answers:
-            detail = dict(response.detail)
-            omitted = set(detail.pop("asked_without")).difference(self.left_out)
-            if self.left_out:
-                detail["left_out"] = list(self.left_out)
-            if omitted:
-                detail["asked_without"] = sorted(omitted)
-                self.asked_without.append(tuple(detail["asked_without"]))
-            state.collect(request, response._replace(detail=detail))
-        state.pending_answers.clear()
 
     async def _hand_over(self, request: Request, response: Response, state: SharedState) -> None:
         """Hand an answer to the caller; raise after too many failures in a row."""
@@ -386,24 +347,25 @@ class OpenAIRespondent:
             message = f"the picture {request.image} cannot be read: {error.strerror}"
             return Response("", "error", message), sent
         while True:
+            await self.pace.turn(tokens_in(request) + request.sampling.max_tokens)
+            if self._stop.is_set() and attempt:
+                hold = None
+            else:
+                hold = await self._reserve_budget(request)
+            if hold is None:
+                return response, sent
             settings = self.bodies.settings(request)
-            outcome = None
-            if not self.bodies.search.is_open:  # what a search has refused already is not sent
-                outcome = await self._send(client, request, content, settings, attempt, began)
-                if outcome is None:
-                    return response, sent
-                if self.bodies.simplify(settings, outcome.response.detail.get("parameter", "")):
-                    continue
-                if outcome.response.state != "error":
-                    self.bodies.search.note_answered(settings.names)
-            if outcome is None or outcome.is_unexplained:
-                async with self._search_lock:
-                    outcome = await self._search(client, request, content, settings, outcome)
-                if outcome is None and (self._stop.is_set() or self.budget.reached):
-                    return response, sent
-                if outcome is None:
-                    continue
-            response, wait, sent = outcome
+            sent = time.monotonic()
+            response = _BROKEN_OFF
+            wait = None
+            try:
+                response, wait = await self._attempt(
+                    client, request, content, settings, attempt, began
+                )
+            finally:
+                self.budget.end(hold, request, response)
+            if self.bodies.simplify(settings, response.detail.get("parameter", "")):
+                continue
             if self.bodies.left_out and response.state != "error":
                 left_out = list(self.bodies.left_out)
                 response = response._replace(detail={**response.detail, "left_out": left_out})
@@ -414,75 +376,6 @@ class OpenAIRespondent:
             attempt += 1
             if not await self._sleep(wait, state):
                 return response, sent
-
-    async def _send(
-        self,
-        client: Client,
-        request: Request,
-        content: Sequence[bytes],
-        settings: Settings,
-        attempt: int,
-        began: float,
-    ) -> _Attempt | None:
-        """Send a request once, within the limits; None where a bound or the user ends it."""
-        await self.pace.turn(tokens_in(request) + request.sampling.max_tokens)
-        if self._stop.is_set() and attempt:
-            return None
-        hold = await self._reserve_budget(request)
-        if hold is None:
-            return None
-        sent = time.monotonic()
-        response = _BROKEN_OFF
-        try:
-            response, wait = await self._attempt(client, request, content, settings, attempt, began)
-        finally:
-            self.budget.end(hold, request, response)
-        return _Attempt(response, wait, sent)
-
-    async def _search(
-        self,
-        client: Client,
-        request: Request,
-        content: Sequence[bytes],
-        settings: Settings,
-        refused: _Attempt | None,
-    ) -> _Attempt | None:
-        """Search for the parameter that a refusal does not name, and return what the request gets.
-
-        An answer ends the search of this request, as it is paid for; the next request goes on with
-        it. None where the request is to be sent as the server takes it now.
-        """
-        search = self.bodies.search
-        current = self.bodies.settings(request)
-        if current != settings and not search.is_open:  # another request has found it
-            return None
-        settings = current
-        n_attempts = 0
-        while (omitted := search.omission(settings.names)) is not None:
-            n_attempts += 1
-            attempt_settings = settings.without(omitted)
-            outcome = await self._send(
-                client, request, content, attempt_settings, n_attempts, time.monotonic()
-            )
-            if outcome is None:
-                return refused
-            response = outcome.response
-            if self.bodies.simplify(settings, response.detail.get("parameter", "")):
-                return None
-            if response.state == "error" and not outcome.is_unexplained:
-                return outcome
-            is_answered = response.state != "error"
-            culprit = search.note_attempt(settings.names, is_answered=is_answered)
-            self.bodies.simplify(settings, culprit)
-            settings = self.bodies.settings(request)
-            search.note_simplified(settings.names)
-            if is_answered:
-                names = [name for name in omitted if name in SAMPLING_NAMES]
-                detail = {**response.detail, "asked_without": names}
-                return outcome._replace(response=response._replace(detail=detail))
-            if not search.is_open:
-                return None if culprit else refused
-        return refused
 
     async def _sleep(self, seconds: float, state: SharedState) -> bool:
         """Wait, and let others be in flight meanwhile; False if the user stops."""
@@ -532,8 +425,6 @@ class OpenAIRespondent:
             parameter = refused_parameter(refusal.content, settings.names, request.prompt)
             if parameter and not is_overloaded:
                 response = response._replace(detail={**response.detail, "parameter": parameter})
-            elif is_unexplained(refusal.status, refusal.content):
-                response = response._replace(detail={**response.detail, "unexplained": True})
             return response, wait
         except TimeoutError:
             self.concurrency.refused(sent, time.monotonic())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hqm.errors import UsageError
 from hqm.respondents.base import Request, RespondentName, Sampling, picture_part
-from hqm.respondents.server_parameters import LIMIT_NAMES, SEED_NAMES, ParameterSearch
+from hqm.respondents.server_parameters import LIMIT_NAMES, SEED_NAMES
 
 LOGPROBS_MODE = "logprobs_mode"
 """The setting that says what a server's log probabilities are; `vllm serve` has it as an option."""
@@ -35,12 +35,6 @@ class Settings(NamedTuple):
         """The parameters that are sent, the seed among them."""
         return (*self.sent, *([self.seed_name] if self.seed_name else []))
 
-    def without(self, omitted: Collection[str]) -> Settings:
-        """The same parameters without some of them."""
-        sent = {name: value for name, value in self.sent.items() if name not in omitted}
-        seed_name = "" if self.seed_name in omitted else self.seed_name
-        return Settings(sent, _encode(sent), self.schema, seed_name)
-
 
 class BodyWriter:
     """Writes requests as one server takes them.
@@ -61,7 +55,6 @@ class BodyWriter:
         self._schemas = True
         self._seed_name = SEED_NAMES[0]
         self._refused: set[str] = set()
-        self.search = ParameterSearch()
         self._settings: dict[tuple[Sampling, bool, int], Settings] = {}
         """The parameters of every kind of request; a schema is identified by its `id`."""
 
@@ -100,7 +93,7 @@ class BodyWriter:
         if settings is None:
             sent = self._parameters(request)
             settings = self._settings[key] = Settings(
-                sent, _encode(sent), request.schema, self._seed_name
+                sent, json.dumps(sent)[1:-1].encode() + b", ", request.schema, self._seed_name
             )
         return settings
 
@@ -160,10 +153,6 @@ class BodyWriter:
             self._refused.add(refused)
         self._settings.clear()
         return True
-
-
-def _encode(sent: Mapping[str, Any]) -> bytes:
-    return json.dumps(sent)[1:-1].encode() + b", "
 
 
 def _mode_of(name: RespondentName) -> str:

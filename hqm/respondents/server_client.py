@@ -377,8 +377,6 @@ class SharedState:
     asleep: int = 0
     """Workers that wait before another attempt."""
     failures: int = 0
-    pending_answers: list[tuple[Request, Response]] = field(default_factory=list)
-    """Answers of a search for a refused parameter, until it ends."""
     _came: list[Answer] = field(default_factory=list)
 
     @property
@@ -388,15 +386,11 @@ class SharedState:
 
     async def hand_over(self, request: Request, response: Response) -> None:
         """Pass an answer to the caller, with others of this loop turn; wait until it is stored."""
-        await self.collect(request, response)
-
-    def collect(self, request: Request, response: Response) -> asyncio.Future[None]:
-        """Pass an answer to the caller, with others of this loop turn; done when it is stored."""
         stored = self.loop.create_future()
         self._came.append(Answer(request, response, stored, self.loop))
         if len(self._came) == 1:
             self.loop.call_soon(self.pass_on)
-        return stored
+        await stored
 
     def pass_on(self) -> None:
         """Pass the collected answers to the caller."""
