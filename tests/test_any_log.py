@@ -189,13 +189,19 @@ def test_tables_of_scores_in_every_shape_say_the_same(shape: str, tmp_path: Path
 
 def test_columns_of_other_names_runs_judges_and_clusters(tmp_path: Path) -> None:
     rows = [
-        {"LLM": m, "q": f"q{i}", "points": 10 * scored(i + run, m), "run": run, "doc": i // 4}
+        {
+            "LLM": m,
+            "Question ID": f"q{i}",
+            "points": 10 * scored(i + run, m),
+            "run": run,
+            "doc": i // 4,
+        }
         for m in MODELS
         for i in range(16)
         for run in (0, 1)
     ]
     path = table(tmp_path / "t.csv", rows)
-    columns = {"model": "LLM", "item": "q", "score": "points", "cluster": "doc"}
+    columns = {"model": "LLM", "item": "Question ID", "score": "points", "cluster": "doc"}
     (benchmark,) = hqm.from_logs(path, columns)
     assert {item.cluster for item in benchmark.original.items} == {"0", "1", "2", "3"}
     assert (benchmark.metrics[0].name, benchmark.metrics[0].share) == ("points", False)

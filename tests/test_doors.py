@@ -592,3 +592,30 @@ def test_a_column_of_the_words_of_the_keys_is_no_score(tmp_path: Path) -> None:
     path.write_text("\n".join(lines))
     with pytest.raises(HQMError, match="--columns answer=NAME"):
         benchmarks_of_logs(read_logs([path]))
+
+
+@pytest.mark.parametrize(
+    ("path", "column"),
+    [("img/{}.png", "item"), ("img/{}.JPG", "item"), ("log/{}.json", "image"), ("{}", "image")],
+)
+def test_a_path_that_names_pictures_tells_items_of_one_question_apart(
+    path: str, column: str, tmp_path: Path
+) -> None:
+    """As releases without ids have it: 24 pairs of picture and question, of 8 pictures."""
+    rows = ["path,question,model,answer,target"]
+    for index in range(24):
+        pair = f"{path.format(index // 3)},Is there a {('dog', 'cat', 'car')[index % 3]}?"
+        rows += [f"{pair},{model},{('Yes', 'No')[index % 2]},Yes" for model in ("m0", "m1")]
+    file = tmp_path / "t.csv"
+    file.write_text("\n".join(rows))
+    columns = None
+    if column == "image":
+        with pytest.raises(HQMError, match=pattern_of("door.twice")) as refusal:
+            benchmarks_of_logs(read_logs([file]))
+        assert refusal.value.remedy.endswith("--columns image=NAME.")
+        columns = {"image": "path"}
+    logs = read_logs([file], columns=columns)
+    (benchmark,) = benchmarks_of_logs(logs)
+    assert len(benchmark.original.items) == 24
+    assert len({item.image for item in benchmark.original.items}) == 8
+    assert any("item=path and question" in note for note in logs[0].notes)

@@ -206,13 +206,17 @@ def _check_answered_once(logs: Sequence[Log]) -> None:
         if len(units) < len(log.rows):
             continue  # rows that say nothing of their question are counted
         first, second = (log.rows[i] for i in repeated)
-        item = first.id if by_id else repr(first.question[:60])
+        item = first.id
+        column = "item"
+        if not by_id:
+            item = repr(first.question[:60])
+            column = "item" if first.image else "image"
         refuse_twice(
             f"{item} of {first.respondent} is answered",
             second.place,
             first.place,
             "Keep one of the two; or say what tells them apart: --columns run=NAME, or"
-            " --columns item=NAME.",
+            f" --columns {column}=NAME.",
         )
 
 

@@ -22,6 +22,7 @@ from hqm.imports.intake import (
     describe_reading,
     find_repeated,
     is_number,
+    plain_heading,
     take_rows,
     with_plain_numbers,
 )
@@ -190,8 +191,8 @@ def read_table(
     chosen_columns = dict(columns or {})
     layout = lay_out(records, path, chosen_columns)
     records = layout.records
+    chosen_columns = _find_columns(path, records, chosen_columns)
     _check_keys(path, records, chosen_columns)
-    _check_columns(path, records, chosen_columns)
     long_records = [] if chosen_columns else _of_wide(records)
     intake = take_rows(
         path, long_records or records, names=("model", "judge", "item"), columns=chosen_columns
@@ -403,17 +404,28 @@ def _natural_order(label: str) -> tuple[float, str]:
     return (math.inf if value is None else value, label)
 
 
-def _check_columns(
+def _find_columns(
     path: str, records: Sequence[Mapping[str, object]], chosen_columns: Mapping[str, str]
-) -> None:
-    """Refuse the choice of a column that the table does not have."""
-    for field, column in chosen_columns.items():
+) -> dict[str, str]:
+    """Return field -> the column that the user says, named as the rows have it.
+
+    Raises
+    ------
+    AnswerError
+        The table does not have the column.
+    """
+    columns = dict(chosen_columns)
+    for field, column in columns.items():
         if records and column not in records[0]:
-            raise AnswerError(
-                f"there is no column {column!r} for the field {field!r}",
-                location=path,
-                remedy=f"The columns are {name_fields(records[0])}.",
-            )
+            # the user writes the heading of the file, and the rows have plain ones
+            columns[field] = plain_heading(column)
+            if columns[field] not in records[0]:
+                raise AnswerError(
+                    f"there is no column {column!r} for the field {field!r}",
+                    location=path,
+                    remedy=f"The columns are {name_fields(records[0])}.",
+                )
+    return columns
 
 
 def fields_lacking(

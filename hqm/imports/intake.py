@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hqm.errors import AnswerError, DataError
+from hqm.files.datasets import PICTURES
 from hqm.files.dialect import COMMA_NUMBER, uses_decimal_comma
 from hqm.files.records import MAX_NAMED_FIELDS, read_records
 from hqm.imports import row as fields
@@ -57,6 +58,7 @@ _OTHER_COLUMNS = frozenset(
     "label verdict rating judgement judgment reply review role mark uid options choices answer_run"
     " asking state".split()
 )
+_PATH = "path"
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 HEADINGS = _OTHER_COLUMNS.union(fields.TYPES, *FIELDS.values())
 """The names of columns that mean the same in other cases, such as `Question ID`."""
@@ -92,7 +94,11 @@ def describe_reading(columns: Mapping[str, str]) -> str:
 
     >>> describe_reading({"run": "seed", "item": "question_id", "image": "picture"})
     'item=question_id, run=seed'
+    >>> describe_reading({"model": "model", "question": "question", "image": "path"})
+    'item=path and question, model=model'
     """
+    if "item" not in columns and "image" in columns and "question" in columns:
+        columns = {**columns, "item": f"{columns['image']} and {columns['question']}"}
     return ", ".join(f"{name}={columns[name]}" for name in _READING_FIELDS if name in columns)
 
 
@@ -134,6 +140,11 @@ def take_rows(
     present = dict.fromkeys(name for record in _distinct_shapes(rows) for name in record)
     rows, written_names = _plain_headings(rows, present, columns.values(), headings)
     present = dict.fromkeys(written_names.get(name, name) for name in present)
+    if _names_pictures(rows, present, columns.values()):
+        picture = {_PATH: fields.IMAGES[0]}
+        rows = [{picture.get(name, name): cell for name, cell in row.items()} for row in rows]
+        present = dict.fromkeys(picture.get(name, name) for name in present)
+        written_names = {**written_names, **picture}
     _check_heading(rows, list(present), str(path))
     original_names = {plain: written for written, plain in written_names.items()}
     planned = _plan_columns(present, columns)
@@ -171,6 +182,20 @@ def _distinct_shapes(records: Sequence[Mapping[str, object]]) -> Iterable[tuple[
 # --- columns ---
 
 
+def plain_heading(name: str, headings: Collection[str] = HEADINGS) -> str:
+    """Return the name of a column as rows have it: that of a field in lower case, others as they
+    look.
+
+    >>> plain_heading("Question ID"), plain_heading("ModelName"), plain_heading(" Score A")
+    ('question_id', 'model_name', 'Score A')
+    """
+    for written in (name, _CAPITAL.sub("_", name)):  # questionId, ModelName
+        plain = heading_words(written)
+        if plain in headings:
+            return plain
+    return name.strip() if name.isascii() else plain_name(name)
+
+
 def _plain_headings(
     records: list[dict[str, Any]],
     present: Iterable[str],
@@ -184,12 +209,7 @@ def _plain_headings(
     kept = set(chosen)
     written_names: dict[str, str] = {}
     for name in names - kept:
-        plain = heading_words(str(name))
-        if plain not in headings:
-            # questionId, ModelName
-            plain = heading_words(_CAPITAL.sub("_", str(name)))
-        if plain not in headings:
-            plain = name.strip() if name.isascii() else plain_name(name)
+        plain = plain_heading(str(name), headings)
         if plain != name and plain not in names:
             if plain in written_names.values():
                 continue  # two columns of one name in other cases: neither is meant plainly
@@ -201,6 +221,17 @@ def _plain_headings(
         names_and_cells = record.items()
         renamed.append({written_names.get(name, name): cell for name, cell in names_and_cells})
     return renamed, written_names
+
+
+def _names_pictures(
+    records: Sequence[Mapping[str, object]], present: Collection[str], chosen: Collection[str]
+) -> bool:
+    """Return whether a column `path` says the picture of every row, and no other column does. A
+    path may also be that of a log, or of a value in an object.
+    """
+    if _PATH not in present or _PATH in chosen or not set(present).isdisjoint(fields.IMAGES):
+        return False
+    return all(path.lower().endswith(PICTURES) for path in cell_texts(records, _PATH))
 
 
 def rename_headings(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
