@@ -142,7 +142,7 @@ def take_rows(
     present = dict.fromkeys(written_names.get(name, name) for name in present)
     if _names_pictures(rows, present, columns.values()):
         picture = {_PATH: fields.IMAGES[0]}
-        rows = [{picture.get(name, name): cell for name, cell in row.items()} for row in rows]
+        rows = [_renamed(row, picture) for row in rows]
         present = dict.fromkeys(picture.get(name, name) for name in present)
         written_names = {**written_names, **picture}
     _check_heading(rows, list(present), str(path))
@@ -216,11 +216,12 @@ def _plain_headings(
             written_names[name] = plain
     if not written_names:
         return records, {}
-    renamed = []
-    for record in records:
-        names_and_cells = record.items()
-        renamed.append({written_names.get(name, name): cell for name, cell in names_and_cells})
-    return renamed, written_names
+    return [_renamed(record, written_names) for record in records], written_names
+
+
+def _renamed(record: Mapping[str, object], names: Mapping[str, str]) -> dict[str, Any]:
+    """The record with other names of its fields."""
+    return {names.get(name, name): cell for name, cell in record.items()}
 
 
 def _names_pictures(
