@@ -301,8 +301,7 @@ KEYS: tuple[str, ...] = tuple(
     (
         "target label gold ground_truth gt_answer gt true_answer correct_answer right_answer "
         "gold_answer expected_answer reference_answer answer_key ideal expected expected_output "
-        "reference ref_answer groundtruth gold_label true_label correct_label correct_option "
-        "correct_choice"
+        "reference ref_answer groundtruth gold_label true_label correct_label"
     ).split()
 )
 RESPONDENTS = (

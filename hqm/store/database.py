@@ -397,8 +397,9 @@ class Store(StoreConnection):
         return Usage(*row)
 
     def seconds(self, respondent: int) -> tuple[int, float]:
-        """Return how many answers of a respondent were timed, attempts included, and the
-        seconds.
+        """Return how many answers of a respondent were timed, and their seconds.
+
+        Attempts are included.
         """
         timed = "SELECT json_extract(detail, '$.seconds') AS s FROM answers WHERE respondent = ?"
         query = f"SELECT COUNT(s), COALESCE(SUM(s), 0) FROM ({timed})"

@@ -22,7 +22,8 @@ def read_shapes(_: Path) -> Source:
     scenes_by_name = {}
     for row in read_records(path):
         scene = dict(row)
-        scenes_by_name[scene.pop("image")] = scenes.Scene.from_dict(scene)
+        image = scene.pop("image")
+        scenes_by_name[image] = scenes.Scene.from_dict(scene)
 
     def draw(name: str, file: Path) -> None:
         scenes.draw(scenes_by_name[name]).save(file, "PNG")
