@@ -255,9 +255,10 @@ def _split(annotations: Path, split: str, counters: Sequence[Counter]) -> list[d
         segmented_ids = set().union(*segmented.values())
         for counter in counters:
             words = {i: counter.words[names[i]] for i in segmented_ids}
-            objects.append(
-                {key: set(map(words.__getitem__, ids)) for key, ids in segmented.items()}
-            )
+            words_by_picture = {}
+            for picture, ids in segmented.items():
+                words_by_picture[picture] = {words[i] for i in ids}
+            objects.append(words_by_picture)
         file = f"captions_{split}.json"
         for key, value in _parts(annotations, file):
             for counted, counter in zip(objects, counters, strict=True):

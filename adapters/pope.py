@@ -277,9 +277,13 @@ class Pope(Benchmark):
         rows = [Row.of(record, f"{path}: record {i}") for i, record in records]
         if rows and not any(row.image for row in rows) and all(row.id for row in rows):
             rows = with_questions_beside(rows, path) or rows
+
         # a column `category` may also name something that is no part
-        is_split_name = (*SPLITS, *PARTS).__contains__
-        rows = [replace(row, parts=tuple(filter(is_split_name, row.parts))) for row in rows]
+        def with_parts(row: Row) -> Row:
+            parts = tuple(part for part in row.parts if part in SPLITS or part in PARTS)
+            return replace(row, parts=parts)
+
+        rows = list(map(with_parts, rows))
         return of_parts(rows, form.items) or rows
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:

@@ -191,12 +191,22 @@ def describe_parts(names: Mapping[str, str], n_items: Mapping[str, int]) -> list
     return notes[:MAX_NAMED_FIELDS]
 
 
+def list_names(names: Sequence[str], max_names: int) -> str:
+    """List the first names, and say how many more there are.
+
+    >>> list_names(["a"], 2), list_names(["a", "b"], 2), list_names(["a", "b", "c"], 2)
+    ('a', 'a and b', 'a, b and 1 more')
+    """
+    n_more = len(names) - max_names
+    if n_more > 0:
+        return f"{', '.join(names[:max_names])} and {n_more} more"
+    *first_names, last = names
+    return f"{', '.join(first_names)} and {last}" if first_names else last
+
+
 def describe_files(respondent: str, names: Sequence[str]) -> str:
     """Say that files of one model are taken as respondents of their own."""
-    *first, last = names[:MAX_NAMED_FIELDS]
-    listed = f"{', '.join(first)} and {last}"
-    if len(names) > MAX_NAMED_FIELDS:
-        listed = f"{', '.join(names[:MAX_NAMED_FIELDS])} and {len(names) - MAX_NAMED_FIELDS} more"
+    listed = list_names(names, MAX_NAMED_FIELDS)
     return (
         f"{respondent} answers the same items in {len(names)} files, taken as {len(names)}"
         f" respondents, {listed}; --set files=runs takes them as runs"

@@ -513,8 +513,7 @@ _LOWER = re.compile(
 
 def _words_of(records: Sequence[Mapping[str, object]], column: str) -> set[str]:
     """What the cells of a column say, in lower case; empty ones are left out."""
-    cells = (record.get(column) for record in records)
-    return {str(cell).strip().lower() for cell in cells if cell not in (None, "")}
+    return {text.strip().lower() for text in cell_texts(records, column) if text}
 
 
 def _without_answers(records: Sequence[Mapping[str, object]], names: Sequence[str]) -> list[str]:

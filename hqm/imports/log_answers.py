@@ -15,6 +15,7 @@ from hqm.files.records import first_record
 from hqm.imports.administrations import (
     describe_files,
     describe_parts,
+    list_names,
     name_files,
     name_respondents,
     say_runs,
@@ -387,26 +388,17 @@ def _same_answers(recordings: Sequence[Recording]) -> list[str]:
     for group in groups.values():
         n_runs = Counter(recording.respondent for recording in group)
         if len(n_runs) > 1:
-            twins[_names(list(n_runs))] = None
+            twins[list_names(list(n_runs), MAX_SHOWN_ROWS)] = None
         unchanged |= dict.fromkeys(name for name in n_runs if n_runs[name] > 1)
     notes = []
     if twins:
         notes.append(f"{'; '.join(twins)} gave the same answers: one respondent under two names?")
     if unchanged:
+        listed = list_names(list(unchanged), MAX_SHOWN_ROWS)
         notes.append(
-            f"{_names(list(unchanged))} gave the same answers in several runs: copies, or answers"
-            " without chance"
+            f"{listed} gave the same answers in several runs: copies, or answers without chance"
         )
     return notes
-
-
-def _names(respondents: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    n_more = len(respondents) - MAX_SHOWN_ROWS
-    if n_more > 0:
-        return f"{', '.join(respondents[:MAX_SHOWN_ROWS])} and {n_more} more"
-    *first_names, last = respondents
-    return f"{', '.join(first_names)} and {last}" if first_names else last
 
 
 def _check_name(logs: Sequence[Log], respondent: str | None) -> None:

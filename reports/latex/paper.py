@@ -664,10 +664,14 @@ def _drop_empty_columns(table: Table) -> Table:
         return table.columns[i].kind == "text" or any(r[i].value is not None for r in table.rows)
 
     indices = list(filter(is_filled, range(len(table.columns))))
+
+    def filled_cells(row: Sequence[Text]) -> tuple[Text, ...]:
+        return tuple(row[i] for i in indices)
+
     return replace(
         table,
         columns=tuple(table.columns[i] for i in indices),
-        rows=tuple(tuple(map(row.__getitem__, indices)) for row in table.rows),
+        rows=tuple(map(filled_cells, table.rows)),
     )
 
 

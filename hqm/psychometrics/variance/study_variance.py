@@ -4,6 +4,7 @@ one analysis.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -141,7 +142,11 @@ def study_variance_components(
     # a facet with one level cannot be told from the mean
     varied_facets = {name for name, size in zip(FACETS, x.shape, strict=True) if size > 1}
     varied_facets |= {"picture", "family"}
-    effects = [tuple(filter(varied_facets.__contains__, effect)) for effect in design.effects]
+
+    def varied(effect: Sequence[str]) -> tuple[str, ...]:
+        return tuple(name for name in effect if name in varied_facets)
+
+    effects = list(map(varied, design.effects))
     included = list(range(len(effects)))
     equations = design.equations
     values, singular = solve_equations(
