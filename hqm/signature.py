@@ -185,6 +185,27 @@ def scoring_label(scoring: str, benchmark: str) -> str:
     return f"{scoring}:{procedure.version}"
 
 
+def statement_signature(signature: str, procedure: str) -> str:
+    """The signature of a line that quotes an estimate and further numbers of its audit.
+
+    Parameters
+    ----------
+    signature
+        That of the estimate.
+    procedure
+        The label of what made the further numbers; an audit of an earlier version has none.
+
+    Examples
+    --------
+    >>> statement_signature("benchmark:pope@1|hqm:0.3.0", "numbers:1")
+    'benchmark:pope@1|audit:numbers:1|hqm:0.3.0'
+    """
+    if not procedure:
+        return signature
+    estimated, separator, version = signature.rpartition("|hqm:")
+    return f"{estimated}|audit:{procedure}{separator}{version}"
+
+
 def parse_signature(signature: str) -> dict[str, str]:
     """The parts of a signature; `sign` writes them back equal.
 
@@ -213,6 +234,7 @@ def changed_procedures(signature: str) -> list[tuple[str, str, str]]:
         *(("reader", label) for label in readers),
         *(("form", label) for label in parts.get("rules", "").split("+")),
         ("statistic", parts.get("statistic", "")),
+        ("audit", parts.get("audit", "")),
     ]
     changed = []
     scoring_now = scoring_label(scoring.partition(":")[0], benchmark)

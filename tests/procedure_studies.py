@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+import hqm
+from hqm.auditing.policy import Policy
+from hqm.auditing.precision import more_items, total_precision
 from hqm.benchmark.adapter import Calibration, FormLoss
 from hqm.indicators import (
     Protocol,
@@ -36,6 +40,7 @@ METRICS = {
     "wrong": Metric("wrong", mean_of("fp", "fn"), "lower", share=True),
 }
 KINDS = {"e": "existence", "a": "attribute", "c": "counting"}
+MAX_RESPONDENTS = 12
 NAMES = ("dog", "cat", "car", "cup", "hat", "key", "bus", "map", "tree", "boat", "lamp")
 
 
@@ -48,7 +53,44 @@ def estimate_study(study: Mapping[str, Any]) -> dict[str, Any]:
         while key in by_key:  # the same administrations with other settings
             key += "'"
         by_key[key] = _estimate_row(estimate)
+    outcomes["audit.numbers"] = _audit_numbers(study)
     return outcomes
+
+
+def _audit_numbers(study: Mapping[str, Any]) -> dict[str, Any]:
+    """What an audit of a frozen study's first answers says besides its estimates.
+
+    Twelve respondents and two forms are enough for every branch, and take a second.
+    """
+    cells = [("original", str(k), rows) for k, rows in enumerate(study["runs"])]
+    cells.append(("reworded", "0", study["forms"][0]))
+    rows: list[dict[str, object]] = []
+    for form, run, answers in cells:
+        for k, marks in enumerate(answers[:MAX_RESPONDENTS]):
+            for index, mark in enumerate(marks):
+                if mark != "-":
+                    rows.append(
+                        {
+                            "model": f"model {k:02d}",
+                            "item": f"q{index}",
+                            "image": f"{index // study['items_per_picture']}.png",
+                            "type": KINDS.get(study["types"][index], ""),
+                            "form": form,
+                            "run": run,
+                            "score": int(mark),
+                        }
+                    )
+    audited = hqm.audit(pd.DataFrame(rows))
+    policy = Policy.load()
+    numbers = {
+        "budget": asdict(audited.budget["score"]),
+        "components": audited.components,
+        "remedies": [(remedy.what, remedy.count, remedy.cost) for remedy in audited.mend],
+        "more": asdict(more_items(audited, policy)),
+        "precision": asdict(total_precision(audited)),
+    }
+    outcome = {name: [*map(_number, _numbers_in(value))] for name, value in numbers.items()}
+    return {**outcome, "answers": dict(audited.answers)}
 
 
 def _estimate_row(estimate: Estimate) -> list[Any]:
@@ -58,12 +100,18 @@ def _estimate_row(estimate: Estimate) -> list[Any]:
         for span in estimate.intervals
     ]
     sample = [estimate.n_respondents, estimate.n_items, estimate.unscored]
-    numbers = list(_numbers_in(estimate.detail))
-    # later numbers weigh more, so that two that change places are seen
-    total = sum(value * (1 + index / 100) for index, value in enumerate(numbers))
     flags = "+".join(estimate.flags)
     value = _number(math.nan if estimate.value is None else estimate.value)
-    return [value, estimate.status, flags, spans, sample, len(numbers), _number(total)]
+    return [value, estimate.status, flags, spans, sample, *_summary(estimate.detail)]
+
+
+def _summary(detail: object) -> tuple[int, float | str]:
+    """How many numbers there are, and their sum; later ones weigh more, so that two that change
+    places are seen.
+    """
+    numbers = list(_numbers_in(detail))
+    total = sum(value * (1 + index / 100) for index, value in enumerate(numbers))
+    return len(numbers), _number(total)
 
 
 def _number(value: float) -> float | str:

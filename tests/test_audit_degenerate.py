@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hqm
@@ -82,3 +83,30 @@ def test_a_whole_audit_of_such_answers_ends_without_a_warning(
     assert audit.all_estimates
     for estimate in audit.all_estimates:
         assert (estimate.value is None) <= bool(estimate.reason), estimate
+
+
+@pytest.mark.parametrize("scores", ["all right", "by item", "by wording", "one respondent right"])
+def test_a_table_of_alike_respondents_in_four_wordings_is_audited(scores: str) -> None:
+    """What rounding leaves of no variance is none, and a table without questions has no words."""
+    rows = [
+        {
+            "model": f"m{respondent}",
+            "item": f"q{index}",
+            "form": form,
+            "score": int(
+                {
+                    "all right": True,
+                    "by item": index % 3 == 0,
+                    "by wording": form != "second",
+                    "one respondent right": respondent == 0,
+                }[scores]
+            ),
+        }
+        for respondent in range(9)
+        for index in range(30)
+        for form in ("original", "second", "third", "fourth")
+    ]
+    audit = hqm.audit(pd.DataFrame(rows))
+    phi = audit.estimate("parallel_forms.phi_of_forms")
+    assert phi.value is None or phi.value <= 1
+    assert "form-same-words" not in [finding["name"] for finding in audit.findings]

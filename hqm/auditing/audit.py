@@ -455,13 +455,13 @@ class BenchmarkAudit(frames.AsFrames):
     budget: Mapping[str, ErrorBudget] = field(default_factory=dict)
     """Audited metric -> its error budget; empty in an audit of an earlier version."""
     mend: tuple[Remedy, ...] = ()
-    """What is to be mended, the gravest first, with what it costs; by the default policy, as
-    `answers` is.
-    """
+    """What is to be mended, the gravest first; by the default policy, as `answers` is."""
     answers: Mapping[Question, AnswerCode] = field(default_factory=dict)
-    """The answers to the seven questions of the report, as codes."""
+    """The answers to the seven questions, as codes."""
     scales: Mapping[str, Ends] = field(default_factory=dict)
     """Metric -> the least and the greatest score, where it has them, of every metric."""
+    procedure: AddressedName = ""
+    """What made the numbers that are no estimates, with its version (`numbers:1`)."""
 
     def scale(self, metric: str) -> Ends:
         """Return the least and the greatest score of a metric; None where there is no end."""

@@ -59,6 +59,7 @@ from hqm.psychometrics import family_dependence, jackknife_interval, stream
 from hqm.psychometrics.inference.families import FamilyDependence
 from hqm.scoring.matrix import ScoreMatrix, Units, metric_of
 from hqm.scoring.metrics import Array, Metric
+from hqm.signature import labelled
 from hqm.types import Cell, Estimate, Form, finite
 
 
@@ -311,6 +312,7 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
         left_out=jackknife_rows(record for record in records if record),
         components={metric.name: study_components(evidence, metric) for metric in evidence.metrics},
         budget=error_budgets(evidence, estimates, study.protocol(), study.dependence),
+        procedure=labelled("audit", "numbers"),
     )
     return add_answers(benchmark_audit)
 

@@ -471,7 +471,7 @@ def _signed_estimates(audit: Audit, signature: str) -> list[tuple[str, Estimate]
     UsageError
         The text is neither a whole signature nor 12 characters of one.
     """
-    from hqm.signature import short_signature
+    from hqm.signature import short_signature, statement_signature
 
     short = signature.lower()
     if "|" not in signature and not (
@@ -484,9 +484,14 @@ def _signed_estimates(audit: Audit, signature: str) -> list[tuple[str, Estimate]
                 " line."
             ),
         )
-    return [
-        (benchmark.benchmark, estimate)
-        for benchmark in audit.audits
-        for estimate in benchmark.all_estimates
-        if signature == estimate.signature or short == short_signature(estimate.signature)
-    ]
+    estimates = []
+    for benchmark in audit.audits:
+        for estimate in benchmark.all_estimates:
+            # a caption's line is signed for its further numbers too
+            lines = {
+                estimate.signature,
+                statement_signature(estimate.signature, benchmark.procedure),
+            }
+            if signature in lines or short in map(short_signature, lines):
+                estimates.append((benchmark.benchmark, estimate))
+    return estimates

@@ -531,6 +531,8 @@ def check_wordings(original: Form, form: Form) -> Iterator[Finding]:
 
 
 def _faults(before: Item, item: Item) -> Iterable[str]:
+    if not (before.prompt or before.options):
+        return  # a table of scores has no words to compare
     if (item.prompt, item.options) == (before.prompt, before.options):
         yield SAME_WORDS
     elif item.task == "yes_no":

@@ -82,7 +82,7 @@ from hqm.auditing.seven_questions import SevenAnswers, is_unread, seven_answers,
 from hqm.imports.human_labels import by_people
 from hqm.psychometrics.items.cues import compares_with_chance
 from hqm.psychometrics.variance.error_budget import change_band
-from hqm.signature import short_signature
+from hqm.signature import short_signature, statement_signature
 
 STATUS_SYMBOLS: Mapping[str, str] = {
     "fine": "✓",
@@ -747,7 +747,7 @@ def statement(audit: BenchmarkAudit) -> Statement:
     elif labelled.shift is not None:
         labels = f"people {points.format(labelled.shift, sign=True)} points"
     signed = signed or find_estimate(audit, "discriminability.separable_pairs")
-    line = signed.signature if signed is not None else ""
+    line = statement_signature(signed.signature, audit.procedure) if signed is not None else ""
     # the last field of a signature is the version that made the number
     _, _, version = line.rpartition("|hqm:")
     mark = short_signature(line) if line else ""

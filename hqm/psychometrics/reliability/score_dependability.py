@@ -28,6 +28,7 @@ from hqm.psychometrics.result import (
     Outcome,
     effective_size,
     float_array,
+    is_constant,
 )
 from hqm.psychometrics.variance.generalizability import DStudy, GStudy, d_study, g_study
 from hqm.psychometrics.variance.variance_components import Design
@@ -625,7 +626,8 @@ def wordings_needed(
         reason = too_few_respondents(n) or f"it takes three wordings to tell, there are {k}"
         return WordingsNeeded(status="insufficient", reason=reason)
     msr, msc, mse = mean_squares(x)
-    if not msr > mse:
+    # rounding makes equal respondents differ by 1e-17, which no variance is
+    if not msr > mse or is_constant(x.mean(axis=1)):
         return WordingsNeeded(status="degenerate", reason="the respondents do not differ")
     size = effective_size(n, n_effective)
     df_between = min(size - 1, 2 / log_variance_error(x.mean(axis=1), size))
