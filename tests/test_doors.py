@@ -619,3 +619,30 @@ def test_a_path_that_names_pictures_tells_items_of_one_question_apart(
     assert len(benchmark.original.items) == 24
     assert len({item.image for item in benchmark.original.items}) == 8
     assert any("item=path and question" in note for note in logs[0].notes)
+
+
+@pytest.mark.parametrize(
+    ("heading", "field"),
+    [("path", ""), ("path", "item"), ("path", "image"), ("image", ""), ("question_id", "")],
+)
+def test_pictures_of_one_name_in_two_folders_are_two(
+    heading: str, field: str, tmp_path: Path
+) -> None:
+    """A picture's name is an id for one question alone: 24 pairs, of 12 pictures in 2 folders."""
+    rows = []
+    for index in range(24):
+        picture = f"/{('cor', 'dis')[index % 2]}/{index // 4}.{('png', 'jfif')[index // 12]}"
+        question = f"Is it {('red', 'round')[index // 2 % 2]}?"
+        for model, answer in (("m0", "Yes"), ("m1", ("Yes", "No")[index // 3 % 2])):
+            cells = {"model": model, "question": question, "answer": answer, "target": "Yes"}
+            rows.append(json.dumps({heading: picture, **cells}))
+    file = tmp_path / "t.jsonl"
+    file.write_text("\n".join(rows))
+    columns = {field: heading} if field else None
+    (benchmark,) = benchmarks_of_logs(read_logs([file], columns=columns))
+    items = benchmark.original.items
+    assert len(items) == 24
+    assert len({item.image for item in items}) == len({item.cluster for item in items}) == 12
+    file.write_text("\n".join([*rows, rows[0]]))
+    with pytest.raises(HQMError, match=pattern_of("door.twice", first="record 1")):
+        benchmarks_of_logs(read_logs([file], columns=columns))

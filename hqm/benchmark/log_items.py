@@ -13,6 +13,7 @@ from typing import Any
 
 from hqm.benchmark.new_items import given_fields, letter_of, task_of
 from hqm.errors import AnswerError, DataError
+from hqm.files.datasets import names_picture
 from hqm.imports.answer_table import TABLE
 from hqm.imports.intake import find_repeated, refuse_twice
 from hqm.imports.match import has_other_key, normalised, picture_key
@@ -102,7 +103,11 @@ def _short_name(text: str) -> str:
 
 def _picture_keys(row: Row) -> str:
     """What the question of a row is about: its pictures or its video."""
-    return " ".join(map(picture_key, row.pictures or (row.image or row.video,)))
+    return " ".join(map(picture_key, _picture_paths(row)))
+
+
+def _picture_paths(row: Row) -> tuple[str, ...]:
+    return row.pictures or (row.image or row.video,)
 
 
 Key = Callable[[Row, int], str]
@@ -116,6 +121,12 @@ _KEYS: Mapping[str, Key] = {
     ),
     "picture and question": lambda row, _: (
         _short_name(f"{_picture_keys(row)} {normalised(row.question)}") if row.question else ""
+    ),
+    # folders may have pictures of the same names
+    "picture's path and question": lambda row, _: (
+        _short_name(f"{' '.join(_picture_paths(row))} {normalised(row.question)}")
+        if row.question
+        else ""
     ),
     "row number": lambda _, number: f"row{number}",
 }
@@ -133,11 +144,13 @@ def with_item_ids(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
     AnswerError
         An item of a table is answered twice in one run.
     """
-    if all(log.tool == TABLE for log in logs):
+    is_table = all(log.tool == TABLE for log in logs)
+    has_ids = all(row.ids for log in logs for row in log.rows)
+    if is_table:
+        logs = [_with_pictures_of_ids(log) for log in logs]
         _check_answered_once(logs)
     key_name = ""
     keyed: list[list[tuple[Row, str]]] = []
-    is_table = all(log.tool == TABLE for log in logs)
     for name, key in _KEYS.items():
         if is_table and name == "row number in the tool's data":
             # a table is no data of a tool, and the numbers of its rows are the last resort
@@ -149,14 +162,26 @@ def with_item_ids(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
             keyed.append(rows)
         if all(map(_is_unique_key, keyed)):
             break
-    has_ids = all(row.ids for log in logs for row in log.rows)
     notes = []
-    if key_name.startswith("row number") and all(log.tool == TABLE for log in logs):
+    if key_name.startswith("row number") and is_table:
         _check_positions(logs)
     if key_name != "id" and has_ids:
         notes.append(f"ids of the rows stand twice, so items are named by their {key_name}")
     with_ids = [_with_names(log, rows) for log, rows in zip(logs, keyed, strict=True)]
     return with_ids, notes
+
+
+def _with_pictures_of_ids(log: Log) -> Log:
+    """The log, its ids taken as the pictures where they name files of pictures and stand with
+    several questions: then they are no ids.
+    """
+    for row in log.rows:
+        if not (row.question and names_picture(row.id) and row.image in ("", row.id)):
+            return log
+    pairs = {(row.id, row.question) for row in log.rows}
+    if len(pairs) == len({row.id for row in log.rows}):
+        return log
+    return replace(log, rows=tuple(replace(row, image=row.id, ids=()) for row in log.rows))
 
 
 def _with_names(log: Log, rows: Sequence[tuple[Row, str]]) -> Log:
@@ -192,7 +217,7 @@ def _check_answered_once(logs: Sequence[Log]) -> None:
     """Refuse a table in which a respondent answers an item twice in one run."""
     for log in logs:
         by_id = all(row.ids for row in log.rows)
-        key = _KEYS["id"] if by_id else _KEYS["picture and question"]
+        key = _KEYS["id"] if by_id else _KEYS["picture's path and question"]
         if by_id and all(row.parts for row in log.rows):
             key = _KEYS["id and category"]
         units = []

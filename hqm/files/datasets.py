@@ -26,6 +26,17 @@ from hqm.files.records import SUFFIXES, read_json, read_text
 
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 """The ends of the names of pictures."""
+
+
+def names_picture(text: str) -> bool:
+    """Return whether a text ends as the name of a picture's file does, of any format.
+
+    >>> names_picture("/t2i/cor/0.JFIF"), names_picture("logs/run.json")
+    (True, False)
+    """
+    return text.strip().lower().endswith((*PICTURES, ".jfif", ".jpe", ".avif", ".heic"))
+
+
 _KINDS = ((".parquet",), (".arrow",), (".csv", ".tsv"), (".jsonl", ".ndjson", ".json"))
 _SPLITS = (
     "train",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hqm.errors import AnswerError, DataError
-from hqm.files.datasets import PICTURES
+from hqm.files.datasets import names_picture
 from hqm.files.dialect import COMMA_NUMBER, uses_decimal_comma
 from hqm.files.records import MAX_NAMED_FIELDS, read_records
 from hqm.imports import row as fields
@@ -232,7 +232,7 @@ def _names_pictures(
     """
     if _PATH not in present or _PATH in chosen or not set(present).isdisjoint(fields.IMAGES):
         return False
-    return all(path.lower().endswith(PICTURES) for path in cell_texts(records, _PATH))
+    return all(map(names_picture, cell_texts(records, _PATH)))
 
 
 def rename_headings(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
