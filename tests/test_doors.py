@@ -646,3 +646,107 @@ def test_pictures_of_one_name_in_two_folders_are_two(
     file.write_text("\n".join([*rows, rows[0]]))
     with pytest.raises(HQMError, match=pattern_of("door.twice", first="record 1")):
         benchmarks_of_logs(read_logs([file], columns=columns))
+
+
+def scores_with(column: str = "note", value: Callable[[int, int], object] | None = None) -> Sheet:
+    """Scores of three models on 12 items, and a further column of what a model and an item have."""
+    rows = []
+    for model in range(3):
+        for item in range(N_ITEMS):
+            cell = str(value(model, item)) if value else "x"
+            rows.append((f"m{model}", f"q{item}", str((item + model) // 2 % 2), cell))
+    return Sheet(("model", "item", "score", column), tuple(rows))
+
+
+FURTHER_COLUMNS: tuple[tuple[str, Callable[[int, int], object]], ...] = (
+    ("difficulty", lambda model, item: item % 5),
+    ("is_human", lambda model, item: 0),
+    ("gpu_id", lambda model, item: (model + item) % 8),
+    ("log_prob", lambda model, item: -(1 + model + item) / 50),
+    ("confidence", lambda model, item: (1 + model + item) / 50),
+    ("usd", lambda model, item: (1 + model * item) / 90),
+    ("retries", lambda model, item: model * item % 3),
+    ("step", lambda model, item: 12 * model + item),
+    ("n_frames", lambda model, item: 8 + model),
+    ("Unnamed: 0", lambda model, item: 99 - 12 * model - item),
+    ("seed", lambda model, item: 7919 * (12 * model + item) % 9973),
+)
+"""Columns of numbers that stand in tables of scores, and are none."""
+
+
+SEEDED = scores_with("seed", FURTHER_COLUMNS[-1][1])
+
+
+@pytest.mark.parametrize(("column", "value"), FURTHER_COLUMNS, ids=[n for n, _ in FURTHER_COLUMNS])
+def test_a_number_of_the_question_or_of_the_call_is_no_score(
+    column: str, value: Callable[[int, int], object], tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(scores_with(column, value).text())
+    (benchmark,) = benchmarks_of_logs(read_logs([path]))
+    assert [metric.name for metric in benchmark.metrics] == ["score"]
+    assert len(benchmark.original.items) == N_ITEMS
+
+
+@pytest.mark.parametrize("item", ["item", "Question ID"])
+def test_seeds_of_answers_are_no_runs_however_the_item_is_called(item: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(replace(SEEDED, columns=("model", item, "score", "seed")).text())
+    (benchmark,) = benchmarks_of_logs(read_logs([path]))
+    assert len(benchmark.original.items) == N_ITEMS
+    assert {recording.run for recording in benchmark.included_recordings} == {0}
+
+
+def test_a_row_of_empty_cells_is_left_out_and_said(tmp_path: Path) -> None:
+    sheet = scores_with()
+    path = tmp_path / "t.csv"
+    path.write_text(replace(sheet, rows=(*sheet.rows, ("", "", " ", ""))).text())
+    logs = read_logs([path])
+    assert any(tells(note, "door.blank", n=1) for note in logs[0].notes)
+    (benchmark,) = benchmarks_of_logs(logs)
+    assert len(benchmark.original.items) == N_ITEMS
+    assert len(benchmark.included_recordings) == 3
+
+
+@pytest.mark.parametrize(
+    ("sheet", "refusal"),
+    [
+        (scores_with().with_cell(7, "model", lambda _: ""), pattern_of("door.no-name")),
+        (scores_with().with_cell(7, "item", lambda _: ""), pattern_of("door.no-name")),
+        (
+            scores_with("retries", lambda model, item: item % 3).with_cell(
+                7, "score", lambda _: "inf"
+            ),
+            pattern_of("door.no-number"),
+        ),
+        (
+            replace(SEEDED, rows=(*SEEDED.rows, (*SEEDED.rows[0][:3], "5"))),
+            pattern_of("door.twice"),
+        ),
+        (
+            replace(SEEDED, rows=(*SEEDED.rows, ("Model Name", "Question ID", "score", "seed"))),
+            pattern_of("door.heading"),
+        ),
+    ],
+)
+def test_a_cell_that_would_make_another_reading_is_refused(
+    sheet: Sheet, refusal: str, tmp_path: Path
+) -> None:
+    """A file's name is no respondent of one row, and a count is not the score in place of one."""
+    path = tmp_path / "t.csv"
+    path.write_text(sheet.text())
+    with pytest.raises(HQMError, match=refusal):
+        benchmarks_of_logs(read_logs([path]))
+
+
+@pytest.mark.parametrize("heading", ["respondent", "Respondent", "model", "Model Name"])
+def test_two_respondents_are_no_one_however_their_column_is_called(
+    heading: str, dogs: Path, tmp_path: Path
+) -> None:
+    items = load(str(dogs)).original.items
+    lines = [f"{heading},item,answer"]
+    lines += [f"m{index % 2},{item.id},yes" for index, item in enumerate(items)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines))
+    with pytest.raises(HQMError, match=pattern_of("silent.another-cell", n=2)):
+        scored(path, dogs)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
@@ -23,6 +24,7 @@ from hqm.imports.intake import (
     find_repeated,
     is_number,
     plain_heading,
+    refuse_twice,
     take_rows,
     with_plain_numbers,
 )
@@ -199,18 +201,17 @@ def read_table(
     )
     records, run_column = _numbered_runs(intake, chosen_columns)
     records, turn_note = _with_turns(records, intake, chosen_columns)
-    scores, other_numbers = _score_columns(records, chosen_columns)
+    scores, other_numbers = _score_columns(records, chosen_columns, path)
     records = with_plain_numbers(records, scores, path)
     stem = path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0] or path
     is_llava = bool(records) and _is_llava(records[0])
     rows = []
-    names_respondents = True
     for i, record in enumerate(records):
-        row = _row(record, scores, chosen_columns, f"{path}: record {i + 1}", i)
-        if not row.respondent:
-            names_respondents = False
-            row = replace(row, respondent=stem)
-        rows.append(row)
+        rows.append(_row(record, scores, chosen_columns, f"{path}: record {i + 1}", i))
+    names_respondents = any(row.respondent for row in rows)
+    _check_names(rows)
+    if not names_respondents:
+        rows = [replace(row, respondent=stem) for row in rows]
     _check_items(rows, path)
     notes = list(intake.notes)
     for name in scores:
@@ -304,6 +305,27 @@ def _check_items(rows: Sequence[Row], path: str) -> None:
         )
 
 
+def _check_names(rows: Sequence[Row]) -> None:
+    """Refuse rows that say no respondent or no item where others do: that of the file's name, or of
+    the row's number, would be another.
+
+    Raises
+    ------
+    AnswerError
+        A row has an empty cell where others have a name.
+    """
+    for subject, names in (
+        ("respondent", [row.respondent for row in rows]),
+        ("item", [row.id for row in rows]),
+    ):
+        if any(names) and not all(names):
+            raise AnswerError(
+                f"it names no {subject}, and other rows do",
+                location=rows[names.index("")].place,
+                remedy="Fill the empty cell, or remove the row.",
+            )
+
+
 def _describe(intake: Intake, run_column: str, scores: Sequence[str]) -> str:
     """Say which column of a table was read as which field."""
     columns = dict(intake.columns)
@@ -352,8 +374,10 @@ def _numbered_runs(
     if column in ("", "run"):
         return records, column
     cells = cell_texts(records, column)
-    unit_columns = [intake.columns.get(field, "") for field in ("model", "item", "form")]
-    units = zip(*[cell_texts(records, name) for name in unit_columns], strict=True)
+    unit_cells = [intake.cells(field, records) for field in ("model", "item", "form")]
+    units = list(zip(*unit_cells, strict=True))
+    if "run" not in chosen_columns:
+        _check_runs(intake.path, units, cells, column)
     if find_repeated(units) is None:
         # every answer was drawn once, with a seed of its own
         pairs = zip(records, cells, strict=True)
@@ -370,6 +394,38 @@ def _numbered_runs(
     return [{**record, "run": numbers[cell], RUN_LABEL: cell} for record, cell in pairs], column
 
 
+def _check_runs(
+    path: str, units: Sequence[tuple[str, ...]], labels: Sequence[str], column: str
+) -> None:
+    """Refuse an answer that stands twice where every answer has a seed of its own: its seeds are no
+    runs, of which each would have one item.
+
+    Raises
+    ------
+    AnswerError
+        An item is answered twice, and a respondent has over twice as many labels as answers to any
+        item.
+    """
+    repeated = find_repeated(units)
+    if repeated is None:
+        return
+    labels_of: dict[str, set[str]] = {}
+    n_answers: dict[str, int] = {}
+    for unit, n in Counter(units).items():
+        n_answers[unit[0]] = max(n, n_answers.get(unit[0], 0))
+    for unit, label in zip(units, labels, strict=True):
+        labels_of.setdefault(unit[0], set()).add(label)
+    if any(len(texts) > 2 * n_answers[name] for name, texts in labels_of.items()):
+        first, second = repeated
+        refuse_twice(
+            f"{units[first][1]} of {units[first][0]} is answered",
+            f"{path}: record {second + 1}",
+            f"record {first + 1}",
+            f"Keep one of the two; the column {column!r} differs within a run. If it does say the"
+            f" run: --columns run={column}.",
+        )
+
+
 def _with_turns(
     records: list[dict[str, Any]], intake: Intake, chosen_columns: Mapping[str, str]
 ) -> tuple[list[dict[str, Any]], list[str]]:
@@ -381,10 +437,10 @@ def _with_turns(
     item = chosen_columns.get("item") or next((name for name in fields.IDS if name in first), "")
     if not turn or not item or turn in chosen_columns.values():
         return records, []
-    unit_columns = [intake.columns.get(field, "") for field in ("model", "form", "judge")]
+    unit_cells = [intake.cells(field, records) for field in ("model", "form", "judge")]
     runs = [record.get("run") for record in records]
-    cells = [cell_texts(records, name) for name in (*unit_columns, item)]
-    if find_repeated(zip(*cells, runs, strict=True)) is None:
+    items = cell_texts(records, item)
+    if find_repeated(zip(*unit_cells, items, runs, strict=True)) is None:
         return records, []
     clusters = [name for name in fields.CLUSTERS if name in first]
     with_turns = []
@@ -456,7 +512,7 @@ def fields_lacking(
 
 
 def _score_columns(
-    records: Sequence[Mapping[str, object]], chosen_columns: Mapping[str, str]
+    records: Sequence[Mapping[str, object]], chosen_columns: Mapping[str, str], path: str
 ) -> tuple[list[str], list[str]]:
     """The columns of scores, and those of numbers that are none by their names.
 
@@ -479,12 +535,56 @@ def _score_columns(
     numeric = _without_answers(records, numeric)
     # beside answers, a number may be anything of the question or of the answer
     has_answers = bool(answers_in(first)) or "answer" in chosen_columns
-    scores = [name for name in numeric if _is_score_name(name, has_answers)]
     if has_answers and "target" in chosen_columns:
         return [], numeric  # the user says what the answers are compared with
-    # of several scores, one that is called so is the first
-    scores.sort(key=lambda name: heading_words(name) not in SCORES)
+    if not has_answers:
+        _check_numbers(records, path)
+    scores = _named_scores(records, numeric, chosen_columns.get("item", ""), has_answers)
     return scores, [name for name in numeric if name not in scores]
+
+
+def _named_scores(
+    records: Sequence[Mapping[str, object]], columns: Sequence[str], item: str, has_answers: bool
+) -> list[str]:
+    """The columns of numbers that may be scores, those that are called so first."""
+    scores = [name for name in columns if _is_score_name(name, has_answers)]
+    if any(_SCORE.search(heading_words(name)) for name in scores):
+        scores = [name for name in scores if not _is_of_items(records, name, item)]
+    scores.sort(key=lambda name: heading_words(name) not in SCORES)
+    return scores
+
+
+def _check_numbers(records: Sequence[Mapping[str, object]], path: str) -> None:
+    """Refuse the column `score` of numbers where a cell is none: another column would be the score.
+
+    Raises
+    ------
+    AnswerError
+        Fewer than half of the cells are other than numbers.
+    """
+    cells = [record.get("score") for record in records]
+    others = [cell not in (None, "") and not is_number(cell) for cell in cells]
+    if 0 < 2 * sum(others) < len(cells):
+        index = others.index(True)
+        raise AnswerError(
+            f"{cells[index]!r} in the column 'score' is no number",
+            location=f"{path}: record {index + 1}",
+            remedy="Write a number, or leave the cell empty.",
+        )
+
+
+def _is_of_items(records: Sequence[Mapping[str, object]], column: str, item_column: str) -> bool:
+    """Return whether a column that is not called a score says the same of every answer to an item,
+    as a difficulty or a number of frames does.
+    """
+    if _SCORE.search(heading_words(column)):
+        return False
+    cells: dict[str, list[str]] = {}
+    names = (item_column,) if item_column else fields.IDS
+    for record in records:
+        cells.setdefault("".join(fields.ids_in(record, names)), []).append(str(record.get(column)))
+    is_constant = all(len(set(texts)) == 1 for texts in cells.values())
+    return is_constant and len(cells) < len(records)
 
 
 def _is_score_name(name: str, has_answers: bool) -> bool:
@@ -495,8 +595,8 @@ def _is_score_name(name: str, has_answers: bool) -> bool:
 
 _NO_SCORE = re.compile(
     r"(?:^|_)(?:seeds?|epochs?|runs?|trials?|temperature|top_[pk]|(?:max_|n_|num_)?(?:new_)?tokens"
-    r"|tokens_(?:in|out)|latency|duration|elapsed|seconds|time(?:stamp)?|cost|price|logprob"
-    r"|length|n_chars|params|parameters|year|date|width|height|index|rank|batch)(?:_|$)"
+    r"|tokens_(?:in|out)|latency|duration|elapsed|seconds|time(?:stamp)?|cost|usd|price"
+    r"|log_?probs?|confidence|steps?|retr(?:y|ies)|attempts?|gpu|worker|(?:n|num)_frames|unnamed:?|length|n_chars|params|parameters|year|date|width|height|index|rank|batch)(?:_|$)"
 )
 """What the columns of numbers are called that say how an answer was given, not how good it is."""
 _SCORE = re.compile(

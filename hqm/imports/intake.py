@@ -74,9 +74,15 @@ class Intake:
     records: list[dict[str, Any]]
     """The rows, their columns named as `FIELDS` names them where they were written otherwise."""
     columns: Mapping[str, str]
-    """Field -> the column of the file that holds it."""
+    """Field -> the column that holds it, as the file writes it."""
+    plain_columns: Mapping[str, str]
+    """Field -> the column that holds it, as `records` name it."""
     notes: tuple[str, ...] = ()
     """What a reader should know of how the rows were taken."""
+
+    def cells(self, field: str, records: Iterable[Mapping[str, object]]) -> list[str]:
+        """Return the texts of a field in these records; all empty where no column holds it."""
+        return cell_texts(records, self.plain_columns.get(field, ""))
 
     def located(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Each row with its place for messages: `answers.json: record 3`."""
@@ -133,9 +139,10 @@ def take_rows(
     """
     rows = read_records(path, encoding) if records is None else records
     layout = lay_out(rows, str(path), columns)
-    rows = layout.records
+    rows = [row for row in layout.records if not all(map(_is_blank, row.values()))]
+    n_blank = len(layout.records) - len(rows)
     if not rows:
-        return Intake(str(path), rows, {})
+        return Intake(str(path), rows, {}, {})
     columns = dict(columns or {})
     present = dict.fromkeys(name for record in _distinct_shapes(rows) for name in record)
     rows, written_names = _plain_headings(rows, present, columns.values(), headings)
@@ -153,9 +160,11 @@ def take_rows(
         if field in planned:
             _check_looks(rows, planned[field], field, planned, str(path))
     named_columns = {field: original_names.get(name, name) for field, name in planned.items()}
+    if n_blank:
+        notes.append(f"rows of empty cells, left out: {n_blank}")
     if layout.note:
         notes.insert(0, f"its rows are {layout.note}")
-    return Intake(str(path), rows, named_columns, tuple(notes))
+    return Intake(str(path), rows, named_columns, planned, tuple(notes))
 
 
 def _plan_columns(present: Collection[str], columns: Mapping[str, str]) -> dict[str, str]:
@@ -177,6 +186,10 @@ def _plan_columns(present: Collection[str], columns: Mapping[str, str]) -> dict[
 def _distinct_shapes(records: Sequence[Mapping[str, object]]) -> Iterable[tuple[str, ...]]:
     """Return the names of the records' fields, each combination once."""
     return dict.fromkeys(map(tuple, records))
+
+
+def _is_blank(cell: object) -> bool:
+    return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
 # --- columns ---
@@ -248,10 +261,11 @@ def _check_heading(
 ) -> None:
     """Refuse a heading that stands again among the rows, as where files were put together."""
     first = next(iter(present), "")
-    # only texts as long as the name can be it, which spares the look at most cells
-    n_chars = len(first.strip())
-    texts = [text for text in _cells(records, first) if len(text.strip()) == n_chars]
-    if all(heading_words(text) != heading_words(first) for text in texts):
+    names = _names_of_column(first)
+    # only texts as long as a name can be it, which spares the look at most cells
+    lengths = set(map(len, names))
+    texts = [text for text in _cells(records, first) if len(text.strip()) in lengths]
+    if names.isdisjoint(map(heading_words, texts)):
         return
     for index, record in enumerate(records, 1):
         if is_heading(record):
@@ -670,15 +684,23 @@ def check_right_option(options: Sequence[str], letter: str, location: str) -> No
 
 
 def is_heading(cells: Mapping[str, object]) -> bool:
-    """Whether every cell of a row is the name of its column.
+    """Whether every cell of a row is the name of its column, or another name of its field.
 
     >>> is_heading({"item": "Item", "run": "run"}), is_heading({"item": "1", "run": "run"})
     (True, False)
+    >>> is_heading({"model_name": "model", "item": "Question ID"})
+    True
     """
     texts = [(name, cell) for name, cell in cells.items() if cell not in (None, "")]
     return len(texts) > 1 and all(
-        heading_words(str(cell)) == heading_words(name) for name, cell in texts
+        heading_words(str(cell)) in _names_of_column(name) for name, cell in texts
     )
+
+
+def _names_of_column(name: str) -> set[str]:
+    """The name of a column, and those of the same field."""
+    plain = heading_words(name)
+    return {plain}.union(*(aliases for aliases in FIELDS.values() if plain in aliases))
 
 
 def refuse_heading(location: str) -> NoReturn:

@@ -187,7 +187,7 @@ def read_answers(
     questions = []
     first = None
     intake = take_rows(path)
-    name_column = intake.columns.get("model", "respondent")
+    name_column = intake.plain_columns.get("model", "respondent")
     for location, record in intake.located():
         run = count_in(record, "run", location) or 0
         _check_sight(record, location)
@@ -255,10 +255,14 @@ def read_recordings(
     for file in files:
         intake = take_rows(file)
         notes += [f"{file}: {note}" for note in intake.notes]
-        if "benchmark" in intake.columns.values():
+        if "benchmark" in intake.plain_columns.values():
             named = cell_texts(intake.records, "benchmark")
             check_benchmark(benchmark, named, str(file))
-        records = enumerate(intake.records, 1)
+        rows = intake.records
+        name_column = intake.plain_columns.get("model", "respondent")
+        if name_column != "respondent":
+            rows = [{**row, "respondent": row.get(name_column)} for row in rows]
+        records = enumerate(rows, 1)
         reader.asked.clear()
         for i, record in reader.not_plain(records, file.stem):
             reader.take(record, file.stem, f"{file}: record {i}")
