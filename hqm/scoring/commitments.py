@@ -16,6 +16,13 @@ from functools import lru_cache
 from hqm.scoring.cue_search import CueIndex, CueSearch, WordSearch, words_pattern
 from hqm.scoring.plain_text import BOLD, BOLD_END, BOX, BOX_END, MARKS, plain, without_marks
 
+EXCEPTION = re.compile(
+    r"\b(?:(?:all|each|(?:every|any)(?:thing|one|body)?)\b(?: (?!(?:is|are|was|were)\b)\w+)? but"
+    r" (?!\w+ (?:is|are|was|were)\b)|except(?:ing)?\b|excluding\b|with the exception of\b"
+    r"|(?:apart|aside) from\b|other than\b)",
+    re.IGNORECASE,
+)
+"""What stands behind it is what a statement does not hold for: "all except 2015"."""
 _ANOTHER_QUESTION = re.compile(r"\n\s*(?:question|human|user|hint)\s*:", re.IGNORECASE)
 """Some models go on with another question, and answer it as well."""
 _OPTION_LINE = re.compile(r"^\s*[*-]?\s*\ue002?[(\[]?([A-Z]{1,2})[.):\]][ \t\ue003]*\S")
@@ -178,6 +185,7 @@ _RETRACTION = CueSearch(
         # an answer that ends in two cases leaves open which holds
         r"|\bif\b[^.!?\n]{3,120}?[,:][^.!?\n]{1,80}?(?:[;,.]| but| and)\s*"
         r"(?:otherwise|else|if (?!so\b|not\b))[^.!?\n]+[.!\s]*$"
+        r"|\bif (?:you|we|one) (?:ignore|exclude|disregard|discount|leave out)s?\b[^.!?\n]+[.!\s]*$"
         r"|\bif (?:you|we|one|the question|by) [^.!?\n]{0,20}?\b(?:mean|refer|ask|count|take)s?\b"
         r"[^.!?\n]{2,80}(?:;| but\b)[^.!?\n]+[.!\s]*$",
         re.IGNORECASE,
@@ -590,7 +598,8 @@ _QUESTION_WORDS = frozenset(
 _DENIAL = WordSearch(
     re.compile(
         r"(?:\b(?:not|no|never|(?:more|less|fewer|greater|larger|higher|smaller|lower) than"
-        r"|rather than|instead of|neither|nor|except|unlike|excluding|besides|cannot be"
+        r"|rather than|instead of|any(?:thing|one|body) but|neither|nor|except|unlike|excluding"
+        r"|besides|cannot be"
         r"|(?:reminiscent|neighbou?r|friend|pupil|student|follower|rival|imitat(?:ion|or)"
         r"|in the (?:style|manner)) of"
         r"|similar to|(?:inspired|influenced) by"
@@ -608,7 +617,8 @@ _DENIAL = WordSearch(
         " nor"
         " except unlike excluding besides cannot reminiscent neighbor neighbour friend pupil"
         " student"
-        " follower rival imitation imitator in similar inspired influenced nicht kein keine pas non"
+        " follower rival imitation imitator in similar inspired influenced anything anyone"
+        " anybody nicht kein keine pas non"
         " ni nem".split()
     ),
 )

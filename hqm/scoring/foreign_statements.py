@@ -78,7 +78,7 @@ _LANGUAGES = (
         "ja", "[\u3041-\u3096\u30a1-\u30fa]",
         _pattern("ありません|いません|ません|ない|なし|いえません"),
         _pattern("かもしれ|分か|わか|できま|判断|おそらく|たぶん|かどうか"),
-        frozenset("はがをにのでもとへかですますあるいりっれてしたこそ画像写真絵中見写映んこれそれ有存在"),
+        frozenset("はがをにのでもとへかですますあるいりっれてしたこそ画像写真絵中見写映んこれそれ有存在当たつ"),
         unspaced=True,
     ),
     Language(
@@ -187,6 +187,14 @@ def language_of(text: str) -> Language | None:
     return best
 
 
+def statement_language(text: str, question: str) -> Language | None:
+    """Return the language of a statement; that of its question where it is too short to tell."""
+    language = language_of(text)
+    if language is None and not _ENGLISH.intersection(_WORD.findall(text.casefold())):
+        return language_of(question)
+    return language
+
+
 def denies_in_other_language(text: str, question: str) -> bool | None:
     """Whether a statement in another language than English denies what was asked.
 
@@ -208,7 +216,7 @@ def denies_in_other_language(text: str, question: str) -> bool | None:
     >>> denies_in_other_language("图中有一只狗。", "图片中有狗吗？")
     False
     """
-    language = language_of(text)
+    language = statement_language(text, question)
     if language is None:
         return None
     clauses = [clause for clause in _CLAUSE_END.split(text) if clause and clause.strip()]

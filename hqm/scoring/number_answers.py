@@ -17,7 +17,7 @@ from hqm.scoring.commitments import (
     sentences,
     shared_words,
 )
-from hqm.scoring.written_numbers import Number, numbers_in, sole_number
+from hqm.scoring.written_numbers import SMALL_NUMBERS, Number, numbers_in, sole_number
 
 # the words that may stand between a verb and the number that it states
 _FILLERS = (
@@ -68,7 +68,7 @@ _ZERO_COUNT = re.compile(
     r"|(?:i (?:do not|don't|cannot|can't) (?:see|make out)|there (?:aren't"
     r"|are not))(?= any\b))\s+)?"
     r"(?:none\b|nobody\b|(?:no|not any|any)\s+(?!one\b|idea|way|answer|information|image|more"
-    r"|less)\w)"
+    r"|less|fewer)\w)"
     r"|^[^.,;]*\b(?:has|have|shows?|contains?|includes?)\s+(?:no|not any|any)\s+(\w+)",
     re.IGNORECASE,
 )
@@ -96,6 +96,28 @@ _REFERENCE_AMOUNT = re.compile(
 # the number of a step of the reasoning
 _STEP = re.compile(r"^\W*(?:step|schritt|étape|paso)\s+\d+\b", re.IGNORECASE)
 IN_PARENTHESES = re.compile(r"\([^()]*\)")
+# a number with one of these before or behind it is one that is not reached, or a maximum; "at least
+# 7" is what was counted
+_BOUND_BEFORE = re.compile(
+    r"\b(?:at most|(?:more|fewer|less) than|upwards of|a maximum of|(?:mehr|weniger) als|höchstens"
+    r"|(?:^|(?:is|are|was|were|be|have|has|see|count|of|for)\s+)up to|(?:más|menos) de|au plus"
+    r"|como máximo|(?:plus|moins) de|(?:più|meno) di|mais de|no máximo|более|больше|меньше)\s*$"
+    r"|(?:至多|最多|超过|多于|少于|최대)[^\W\d]?\s*$",
+    re.IGNORECASE,
+)
+_BOUND_BEHIND = re.compile(r"\s+or (?:fewer|less)\b|\s*\w?\s*(?:以下|以内|이하)", re.IGNORECASE)
+_MAX_BOUND_CHARS = 24
+_BOUND_QUESTION = re.compile(
+    r"\b(?:at (?:least|most)|minimum|maximum|least|most|fewest|limit|capacity)\b|最|至少",
+    re.IGNORECASE,
+)
+# the clause of a sum in other languages than English: "insgesamt also 7"
+_FOREIGN_TOTAL = re.compile(
+    r"\b(?:insgesamt|zusammen|en total|au total|en tout|in totale|no total|ao todo|всего|итого)\b"
+    r"|一共|总共|共有|共计|合计|总计|合計|全部で|합쳐|총",
+    re.IGNORECASE,
+)
+_PART_SEPARATOR = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+(?:and|plus)\s+", re.IGNORECASE)
 # a sentence with one of these states a result, whatever numbers lead to it
 _TOTAL = re.compile(
     r"\b(?:difference|average|mean|median|range|ratio|product|total|altogether|in all|sum|final"
@@ -126,7 +148,7 @@ def read_number(text: str, counts: bool = False, question: str = "") -> Number |
     for passage in answer.explicit:
         number = _passage_number(passage.text, counts, question)
         if number is not None:
-            return number
+            return _exact_number(number, passage.text, question)
         if not passage.corrects and (says_unable(passage.text) or numbers_in(passage.text)):
             return None
     if answer.retraction_end >= 0:
@@ -157,10 +179,46 @@ def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number 
         else:
             number = _passage_number(text, counts, question)
         if number is not None:
-            return number
+            return _exact_number(number, text, question)
         if text in answer.concluding and text in last and _is_hedged(text, numbers_in(text)):
             return None
     return None
+
+
+def _exact_number(number: Number, text: str, question: str) -> Number | None:
+    """A number of a text; None where it is only named as a bound ("up to 5"), unless a bound is
+    asked for.
+    """
+    same_numbers = [other for other in numbers_in(text) if other.value == number.value]
+    is_exact = any(not _is_bound(text, other) for other in same_numbers) or not same_numbers
+    if is_exact or _BOUND_QUESTION.search(question):
+        return number
+    return None
+
+
+def _is_bound(text: str, number: Number) -> bool:
+    """Whether a number of a text is a bound: "up to 5", "5 or fewer"."""
+    start = max(0, number.start - _MAX_BOUND_CHARS)
+    return bool(
+        _BOUND_BEFORE.search(text[start : number.start]) or _BOUND_BEHIND.match(text, number.end)
+    )
+
+
+def _are_parts(text: str) -> bool:
+    """Whether a text counts parts and leaves their sum to the reader: "3 seated, 2 standing"."""
+    pieces = _PART_SEPARATOR.split(text)
+    counted = [undenied_numbers(piece) for piece in pieces]
+    is_single = any(len(numbers) != 1 for numbers in counted) or len(pieces) < 2
+    if is_single or _TOTAL.search(text):
+        return False
+    values = [numbers[0].value for numbers in counted]
+    has_total = len(values) > 2 and values[0] == sum(values[1:])
+    return not has_total and all(map(_PART.match, pieces))
+
+
+_PART = re.compile(
+    rf"\W*{_FILLERS}(?:\d+|{'|'.join(SMALL_NUMBERS)}) (?!of\b)(?!\w+ of\b)[^\W\d]", re.IGNORECASE
+)
 
 
 def _states_total(last: str, answer: ParsedAnswer) -> bool:
@@ -206,7 +264,9 @@ def _is_pronoun(number: Number, text: str) -> bool:
         re.search(
             r"\b(?:the|this|that|which|each|every|no|any|an?|another|\w+er)\s+(?:\w+\s+)?$", before
         )
-        or re.match(r"\s+(?:of|that|which|can|could|must|is)\b", after)
+        or re.match(r"\s+(?:of|that|which)\b", after)
+        or (not number.unit and re.match(r"\s+(?:can|could|must|is)\b", after))
+        or number.unit in ("can", "could", "must", "thing")
     )
 
 
@@ -356,10 +416,12 @@ def _passage_number(text: str, counts: bool, question: str = "") -> Number | Non
         number = _counted_number(text, question)
     else:
         number = _number_in_asked_unit(text, question)
-    number = number or _labelled_number(text, question) or _number_behind_colon(text)
+    number = number or _named_number(text, question)
     if number is not None:
         return number
     text = _without_contrast(without_parentheses(_without_addends(text)))
+    if counts and _are_parts(text):
+        return None
     for segment in _segments(text, question):
         numbers = stated_numbers(segment, question)
         number = _number_at_asked_time(segment, numbers, question)
@@ -418,6 +480,11 @@ def _result_clause(text: str, question: str) -> str:
     return text
 
 
+def _named_number(text: str, question: str) -> Number | None:
+    """The number that its name, a colon or the word for a sum sets apart from others."""
+    return _labelled_number(text, question) or _number_behind_colon(text) or _foreign_total(text)
+
+
 def _labelled_number(text: str, question: str) -> Number | None:
     """The number whose name the question has, where several are named: "AB = 45, BC = 60"."""
     labelled = []
@@ -438,11 +505,23 @@ def _number_behind_colon(text: str) -> Number | None:
     return None
 
 
+def _foreign_total(text: str) -> Number | None:
+    """The number of the clause that gives a sum in another language: "一共五个人"."""
+    for clause in re.split(r"[,，;；、]", text) if _FOREIGN_TOTAL.search(text) else ():
+        numbers = undenied_numbers(clause)
+        if len(numbers) == 1 and _FOREIGN_TOTAL.search(clause):
+            return numbers[0]
+    return None
+
+
+_DASH = re.compile(r"\s[—–]\s")
+
+
 def _without_addends(text: str) -> str:
     """A text without what is listed behind its only number: "8 in total: 4 small ones and 4 large
     ones".
     """
-    head, _, tail = text.partition(": ")
+    head, _, tail = _DASH.sub(": ", text, count=1).partition(": ")
     is_sum = len(undenied_numbers(tail)) > 1 and len(undenied_numbers(head)) == 1
     if is_sum and "=" not in text:
         return head

@@ -18,7 +18,7 @@ from hqm.scoring.commitments import (
 from hqm.scoring.foreign_statements import (
     EXISTENCE_QUESTION,
     denies_in_other_language,
-    language_of,
+    statement_language,
 )
 
 Polar = Literal["yes", "no"]
@@ -76,6 +76,7 @@ _NO_ANSWER = re.compile(
     rf"|^\W*(?:{'|'.join(UNABLE_ABROAD)})",
     re.IGNORECASE,
 )
+_UNABLE_ABROAD = re.compile("|".join(UNABLE_ABROAD), re.IGNORECASE)
 NEGATIVE = re.compile(
     r"\b(?:not|no|none|never|nobody|nothing|neither|cannot|without|lacks?|absent"
     r"|missing)\b|n't\b",
@@ -121,6 +122,7 @@ _PLAIN_WORDS = frozenset(
         " doesn don didn hasn haven t s lack lacks absent missing should could would must wouldn"
         " couldn indeed actually really include includes included listed mentioned"
         " shouldn be you from given provided based according to than as at by here anywhere"
+        " scene photograph frame"
     ).split()
 )
 _QUOTED_QUESTION = re.compile(
@@ -194,8 +196,8 @@ _COMPARISON = re.compile(r" than |[<>]")
 # "The first is red, but the second is not" denies that both are
 _NEGATIVE_CONTRAST = re.compile(r"\b(?:but|while|whereas)\b[^.]*(?:\bnot\b|n't\b)", re.IGNORECASE)
 _NOT_UNIVERSAL = re.compile(
-    r"^\W*(?:(?:all|every\w*) (?:but|except)|most|only|just|neither|none|not (?:all|both|every)"
-    r"|one of (?:them|the)|some of)\b",
+    r"^\W*(?:(?:all|every\w*)(?: of the)?(?: \w+)? (?:but|except|apart from)|most|only|just"
+    r"|neither|none|not (?:all|both|every)|one of (?:them|the)|some of)\b",
     re.IGNORECASE,
 )
 # a clause with one of these commits itself to nothing
@@ -227,7 +229,7 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
     committed = _committed_polar(answer, question, negated)
     if committed is not None or not answer.text:
         return committed
-    is_foreign = language_of(answer.text) is not None
+    is_foreign = statement_language(answer.text, question) is not None
     if says_unable(answer.text) or not is_foreign:
         return _restated_polarity(answer, question, negated)
     denies = denies_in_other_language(answer.text, question)
@@ -425,12 +427,18 @@ def _clause_polarities(text: str, question: str, negated: bool) -> Iterator[tupl
     each with whether it only says how things look.
     """
     text = re.sub(r"\b(?:rather than|instead of)\b", ", not", _PARENTHESES.sub("", text))
+    if not _VERB.search(text):
+        text = _LABEL.sub(r"\1 is ", text)
     for statement in reversed(_CONTRAST.split(_ADVERBIAL.sub("", text))):
         first, *remarks = _SIDE_REMARK.split(_ADVERBIAL.sub("", statement.strip()))
         for clause in (first, *filter(_SECOND_PREDICATE.match, remarks)):
             polarity = _clause_polarity(clause, question, negated)
             if polarity:
                 yield _APPEARANCE.search(clause) is not None, polarity
+
+
+# "Left lung: not collapsed" says that it is not
+_LABEL = re.compile(r"^(?!answer|question)([^:]{2,40}): (?=[a-z ]+\W*$)", re.IGNORECASE)
 
 
 def _clause_polarity(clause: str, question: str, negated: bool) -> Polar | None:
@@ -451,7 +459,8 @@ def _plain_clause_polarity(clause: str, question: str, negated: bool) -> Polar |
     words = _content_words(clause)
     question_words = _question_words(question)
     denies = NEGATIVE.search(clause) is not None
-    if DOUBT.search(clause) or not _is_statement(clause, words, question_words):
+    is_open = DOUBT.search(clause) or _UNABLE_ABROAD.search(clause)
+    if is_open or not _is_statement(clause, words, question_words):
         return None
     asks_existence = EXISTENCE_QUESTION.search(question) is not None
     is_partial = set(words) < set(question_words) and not denies and not asks_existence

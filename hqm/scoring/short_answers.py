@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from hqm.scoring.clock_times import ClockTime, sole_time, times_in
 from hqm.scoring.commitments import (
+    EXCEPTION,
     ParsedAnswer,
     answering_clause,
     is_denied,
@@ -254,6 +255,8 @@ def _match_list(
     """A list must name all right answers and no other; numbers whose key is not in order must
     stand in its order.
     """
+    if _gives_exceptions(text):
+        return None
     keys = [number.value for number in numbers if number is not None]
     if len(keys) == len(targets):
         return _match_numbers(text, keys, item)
@@ -272,9 +275,21 @@ def _match_list(
                 return None
             in_order = ORDER_QUESTION.search(item.prompt) is None or names == list(targets)
             return ShortMatch(in_order, ", ".join(members))
+    if any(_may_translate(answer.text, target) for target in targets):
+        return None
     if readings and not _ADDITION.search(answer.text):
         return ShortMatch(False, ", ".join(readings[0]))
     return _match_named_list(text, answer, targets, item.prompt)
+
+
+def _gives_exceptions(text: str) -> bool:
+    """Whether the sentence that may give the list says what is not in it: "all except 2015"."""
+    answer = parse_answer(text)
+    called = [passage.text for passage in answer.explicit[:1]]
+    return any(
+        EXCEPTION.search(commitment.rpartition(": ")[2])
+        for commitment in called or answer.sentences[-1:]
+    )
 
 
 _ADDITION = re.compile(r"[.;] [^.;]*\b(?:also|as well|too|additionally|in addition)\b", re.I)
@@ -363,7 +378,9 @@ def _match_numbers(text: str, keys: list[Fraction], item: Item) -> ShortMatch | 
     return ShortMatch(values == keys, ", ".join(map(str, numbers)))
 
 
-_COUNTER_STATEMENT = re.compile(r",? (?:whereas|while|but not|unlike|rather than)\b")
+_COUNTER_STATEMENT = re.compile(
+    r";(?=[^;]*\b(?:it|they|he|she)\b)|,? (?:whereas|while|but not|unlike|rather than)\b"
+)
 _ABSENT_NOUN = re.compile(
     r"\bno (\w+)(?: (\w+))?(?=[.,;]|$| in (?:the|this)\b| (?:is|are|was|were|can be) (?:visible"
     r"|shown|given|present|seen"
@@ -572,10 +589,15 @@ def _is_open(answer: ParsedAnswer, commitment: str, target: str, question: str) 
     absent = _ABSENT_NOUN.search(commitment)
     if absent and any(noun and noun[:6].lower() in question.lower() for noun in absent.groups()):
         return True  # "No brand is visible"
-    language = language_of(commitment)
-    if language is not None and language.script and target.isascii():
-        return True  # "金曜日" may be a translation of the key
+    if _may_translate(commitment, target):
+        return True
     return says_unable(commitment) or bool(says_unable(answer.text) and DOUBT.search(commitment))
+
+
+def _may_translate(text: str, target: str) -> bool:
+    """Whether a text is in another script than the target, and may name it: "金曜日" for Friday."""
+    language = language_of(text)
+    return language is not None and bool(language.script) and target.isascii()
 
 
 def _names_surname(answer: ParsedAnswer, commitment: str, target: str, question: str) -> bool:
