@@ -213,6 +213,18 @@ def test_a_type_in_which_strong_respondents_are_weak_is_no_list_of_reversed_item
     assert not reversed_items(scores, rng=rng, groups=groups).named
 
 
+def test_items_of_types_on_one_scale_are_compared_with_those_of_all_types() -> None:
+    for seed in range(5):
+        scores, _ = graded_study(np.random.default_rng(seed), 10, reversed_count=10, runs=2)
+        x = scores.mean(axis=0)
+        groups = [f"type {item % 4}" for item in range(x.shape[1])]
+        typed, whole = (
+            reversed_items(x, rng=np.random.default_rng(0), groups=g) for g in (groups, None)
+        )
+        assert typed.evidence == pytest.approx(whole.evidence), seed
+        assert [row.item for row in typed.items] == [row.item for row in whole.items], seed
+
+
 @pytest.mark.parametrize(
     ("scores", "status"),
     [

@@ -28,6 +28,10 @@ _DISCRIMINATIONS = np.linspace(0, 2.4, 25)
 """(kinds,): Fisher's z of the correlation that an item has with the rest."""
 _MIN_GROUP_ITEMS = 20
 """From how many items on a type is a scale of its own."""
+_MIN_TYPE_CORRELATION = 0.5
+"""From which correlation of a type's mean with that of the others on its items are compared with
+the items of all types: the rest of 30 items is noisier than that of 120.
+"""
 _ROUNDS = 200
 _PURIFICATIONS = 4
 _MAX_CORRELATION = 0.999
@@ -67,8 +71,9 @@ def reversed_items(
     rng : numpy.random.Generator
         Draws the items that are reversed in trials.
     groups : sequence of Hashable, shape (items,), optional
-        The type of each. The rest of an item is that of its type, where that has 20 items, so that
-        a type in which strong respondents are weak is no list of reversed items.
+        The type of each. The rest of an item is that of its type, where that has 20 items and its
+        mean correlates less than .5 with that of the other types, so that a type in which strong
+        respondents are weak is no list of reversed items.
     n_eff : float, optional
         The number of independent respondents, where some are relatives.
     max_listed : int, default 50
@@ -201,14 +206,31 @@ def _group_numbers(groups: Sequence[Hashable] | None, count: int) -> IntArray:
 
 def _correlate(x: Array, groups: IntArray, is_sound: BoolArray, size: float) -> _Correlations:
     """Return the correlation of every item with the sound items of its group, but for itself."""
-    rest = _rest_of_sound_items(x, is_sound)
-    for group in np.unique(groups[groups > 0]):
+    is_common = _is_on_common_scale(x, groups, is_sound)
+    rest = _rest_of_sound_items(x, is_sound & is_common)
+    for group in np.unique(groups[~is_common]):
         members = groups == group
         rest[:, members] = _rest_of_sound_items(x[:, members], is_sound[members])
     r, n = correlate_with_rest(x, rest)
     independent = n * size / len(x)
     variance = 1 / np.maximum(independent - 3, 0.5)
     return _Correlations(np.arctanh(np.clip(r, -_MAX_CORRELATION, _MAX_CORRELATION)), variance, r)
+
+
+def _is_on_common_scale(x: Array, groups: IntArray, is_sound: BoolArray) -> BoolArray:
+    """(items,): whether the respondents who do well in an item's type do well in the others."""
+    is_common = np.ones(x.shape[1], dtype=bool)
+    sound = np.where(is_sound, x, np.nan)
+    for group in np.unique(groups[groups > 0]):
+        members = groups == group
+        means = [np.where(m, sound, np.nan) for m in (members, ~members)]
+        of_type, of_others = (
+            ratio(np.nansum(y, axis=1), np.isfinite(y).sum(axis=1))[:, None] for y in means
+        )
+        r = float(correlate_with_rest(of_type, of_others)[0][0])
+        # a type of all items has no others, and is the common scale itself
+        is_common[members] = members.all() or r >= _MIN_TYPE_CORRELATION
+    return is_common
 
 
 def _rest_of_sound_items(x: Array, is_sound: BoolArray) -> Array:
