@@ -1,6 +1,8 @@
 """Servers that refuse parameters: what is refused is left out, said, and noted with every answer."""
 
 import json
+import math
+from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,9 @@ from PIL import Image
 import hqm
 from hqm.respondents.base import Request, RespondentName, Sampling
 from hqm.respondents.openai_server import OpenAIRespondent
+from hqm.respondents.server_limits import Budget
 from hqm.respondents.server_parameters import OPTIONAL, refused_parameter
+from hqm.respondents.server_search import MIN_REFUSALS
 from hqm.types import Response
 from tests.conftest import Run
 from tests.messages import tells
@@ -137,11 +141,13 @@ HABITS: list[tuple[str, Habit, list[str]]] = [
 
 
 def ask_all(
-    server: PlannedServer, questions: list[str]
+    server: PlannedServer,
+    questions: list[str],
+    options: str = "",
+    respondent: OpenAIRespondent | None = None,
 ) -> tuple[dict[str, Response], OpenAIRespondent]:
-    respondent = OpenAIRespondent(
-        RespondentName.parse(f"openai/tiny@{server.url}"), retries=1, backoff=0.01
-    )
+    name = RespondentName.parse(f"openai/tiny@{server.url}{options}")
+    respondent = respondent or OpenAIRespondent(name, retries=1, backoff=0.01)
     requests = [Request(text, None, Sampling(0.5, 0.9, 17), i) for i, text in enumerate(questions)]
     answers = {
         request.prompt: response
@@ -177,6 +183,171 @@ def test_what_a_server_refuses_is_left_out_and_noted(
     assert all(parameter in final for parameter in kept)
     if "seed" not in left_out:
         assert final.get("seed", final.get("random_seed")) is not None
+
+
+UNNAMED = failure(400, "Bad Request")
+
+
+def refuses_unnamed(*names: str, reply: Reply = UNNAMED) -> Habit:
+    """A server that says only that the request is bad."""
+    return lambda body: reply if body.keys() & set(names) else None
+
+
+def takes_at_most(name: str, limit: float) -> Habit:
+    return lambda body: UNNAMED if body.get(name, 0) > limit else None
+
+
+def takes_only(*names: str) -> Habit:
+    reply = document(422, {"detail": [{"type": "extra_forbidden", "loc": ["body"], "msg": "no"}]})
+    return lambda body: None if body.keys() <= {"messages", "model", *names} else reply
+
+
+def refuses_questions(*numbers: int, without: str = "") -> Habit:
+    """A server that refuses some questions for their own sake, and a parameter."""
+
+    def habit(body: Mapping[str, Any]) -> Reply | None:
+        text = json.dumps(body["messages"])
+        return UNNAMED if without in body or any(f"q{n:02}" in text for n in numbers) else None
+
+    return habit
+
+
+PYDANTIC_LIST = document(422, {"detail": [{"loc": ["body", 3], "msg": "wrong", "type": "value"}]})
+PAGE = (400, {"content-type": "text/html"}, b"<html><h1>400 Bad Request</h1><hr>nginx</html>")
+SEEDS = ("seed", "random_seed")
+LIMITS = ("max_tokens", "max_completion_tokens")
+NOTHING: list[str] = []
+# habit, what is left out, names that are refused in all, questions that are refused in the end
+UNNAMED_HABITS: dict[str, tuple[Habit, list[str], int, int]] = {
+    "seed": (refuses_unnamed(*SEEDS), SEED, 2, 0),
+    "seed, not random_seed": (refuses_unnamed("seed"), NOTHING, 1, 0),
+    "top_p": (refuses_unnamed("top_p"), TOP_P, 1, 0),
+    "temperature": (refuses_unnamed("temperature"), TEMPERATURE, 1, 0),
+    "temperature with top_p": (refuses_both(UNNAMED), TOP_P, 1, 0),
+    "temperature and top_p": (refuses_unnamed("temperature", "top_p"), ["temperature", "top_p"], 2, 0),
+    "seed and top_p": (refuses_unnamed("top_p", *SEEDS), ["top_p", "seed"], 3, 0),
+    "logprobs": (refuses_unnamed("logprobs"), NOTHING, 1, 0),
+    "top_logprobs": (refuses_unnamed("top_logprobs"), NOTHING, 1, 0),
+    "three alternatives": (takes_at_most("top_logprobs", 3), NOTHING, 1, 0),
+    "max_completion_tokens": (refuses_unnamed("max_tokens"), NOTHING, 1, 0),
+    "no limit": (refuses_unnamed(*LIMITS), ["max_tokens"], 2, 0),
+    "a limit of 10": (takes_at_most("temperature", 0.4), TEMPERATURE, 1, 0),
+    "extras forbidden": (takes_only("max_tokens", "temperature", "seed"), TOP_P, 2, 0),
+    "all forbidden": (takes_only(), ["temperature", "top_p", "max_tokens", "seed"], 7, 0),
+    "422 without a word": (refuses_unnamed(*SEEDS, reply=plain(422, "")), SEED, 2, 0),
+    "pydantic's list": (refuses_unnamed(*SEEDS, reply=PYDANTIC_LIST), SEED, 2, 0),
+    "a page": (refuses_unnamed("top_p", reply=PAGE), TOP_P, 1, 0),
+    "a code": (refuses_unnamed("top_p", reply=document(400, {"error": {"code": 1214}})), TOP_P, 1, 0),
+    "Chinese": (refuses_unnamed("top_p", reply=failure(400, "\u53c2\u6570\u9519\u8bef")), TOP_P, 1, 0),
+    "n, system, detail": (says_no_more_than_asked, NOTHING, 0, 0),
+    "one question": (refuses_questions(0), NOTHING, 0, 1),
+    "two questions": (refuses_questions(0, 1), NOTHING, 0, 2),
+    "later questions": (refuses_questions(5, 6, 7, 8), NOTHING, 0, 4),
+    "all questions": (refuses_unnamed("messages"), NOTHING, 1, 18),
+    "three questions": (refuses_questions(0, 1, 2), NOTHING, 1, 3),
+    "a question and top_p": (refuses_questions(0, without="top_p"), TOP_P, 1, 1),
+    "a question, the seed": (refuses_questions(1, without="seed"), NOTHING, 1, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+@pytest.mark.parametrize("habit", UNNAMED_HABITS)
+def test_a_parameter_that_a_refusal_does_not_name_is_found(habit: str, concurrency: int) -> None:
+    is_refused, left_out, n_names, n_final = UNNAMED_HABITS[habit]
+
+    def reply(_number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        return is_refused(body) or completion("Yes.")
+
+    with PlannedServer(reply) as server:
+        questions = [f"q{i:02}" for i in range(18)]
+        answers, respondent = ask_all(server, questions, f"?concurrency={concurrency}")
+        n_asked = len(server.asked)
+        ask_all(server, questions, respondent=respondent)
+    assert len(server.asked) == n_asked + 18, "what is refused is searched for once"
+    assert list(respondent.left_out) == left_out
+    states = [answers[text].state for text in questions]
+    assert states.count("error") == n_final
+    assert all(answers[text].text == "Yes." for text in questions if answers[text].state == "ok")
+    for response in answers.values():
+        assert response.state == "ok" or response.reason.startswith("the server answered 4")
+        assert response.state == "error" or response.detail.get("left_out", []) == left_out
+        assert "unexplained" not in response.detail
+    # for each set of five parameters a search, and the requests that waited for it once more
+    n_waiting = max(MIN_REFUSALS, concurrency + 2)
+    assert n_asked - 18 <= n_names * (math.ceil(math.log2(5)) + 2 + n_waiting)
+
+
+BROKEN = (200, {}, b"no JSON")
+HOSTILE: dict[str, list[Reply]] = {
+    "broken": [BROKEN],
+    "500": [failure(500, "crash")],
+    "401": [failure(401, "no")],
+    "404": [failure(404, "no")],
+    "redirected": [(302, {"location": "http://127.0.0.1:9/"}, b"")],
+    "403": [failure(403, "no")],
+    "broken later": [completion("Yes."), BROKEN],
+    "500 later": [completion("Yes."), UNNAMED, failure(500, "crash")],
+}
+
+
+@pytest.mark.parametrize("habit", HOSTILE)
+@pytest.mark.parametrize("n_questions", [2, 3, 12])
+def test_another_end_of_the_search_keeps_the_first_refusal(habit: str, n_questions: int) -> None:
+    """A server that refuses whole requests, and does something else with smaller ones."""
+    later = deque(HOSTILE[habit])
+
+    def reply(_number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        return later.popleft() if later and "logprobs" not in body else UNNAMED
+
+    with PlannedServer(reply) as server:
+        questions = [f"q{i}" for i in range(n_questions)]
+        answers, respondent = ask_all(server, questions, "?concurrency=8")
+    assert respondent.left_out == ()
+    reasons = {response.reason for response in answers.values()}
+    assert reasons == {"the server answered 400: Bad Request"}
+    n_probes = len(HOSTILE[habit]) if n_questions > 2 else 0
+    assert len(server.asked) == n_questions + n_probes
+
+
+def test_questions_that_are_asked_one_by_one_are_searched_from_the_third() -> None:
+    def reply(_number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        return UNNAMED if "top_p" in body else completion("Yes.")
+
+    states = []
+    with PlannedServer(reply) as server:
+        respondent = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"))
+        for text in "abcd":
+            answers, _ = ask_all(server, [text], respondent=respondent)
+            states.append(answers[text].state)
+    assert states == ["error", "error", "ok", "ok"]
+
+
+def test_a_busy_server_is_asked_again_by_the_search() -> None:
+    def reply(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        if number > 2 and number % 2 == 0:
+            return failure(429, "slow down")
+        return UNNAMED if "top_p" in body else completion("Yes.")
+
+    with PlannedServer(reply) as server:
+        answers, respondent = ask_all(server, list("abcd"), "?concurrency=1")
+    assert respondent.left_out == ("top_p",)
+    assert {response.state for response in answers.values()} == {"ok"}
+
+
+@pytest.mark.parametrize("bound", [3, 4, 6, 7])
+def test_a_bound_that_ends_the_search_leaves_its_requests_to_the_next_run(bound: int) -> None:
+    def reply(_number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        return UNNAMED if "top_p" in body else completion("Yes.")
+
+    with PlannedServer(reply) as server:
+        respondent = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"))
+        respondent.budget = Budget(max_requests=bound)
+        answers, _ = ask_all(server, list("abc"), respondent=respondent)
+        assert len(server.asked) == bound
+        assert {response.state for response in answers.values()} <= {"ok"}
+        respondent.budget = Budget()
+        answers, _ = ask_all(server, list("abc"), respondent=respondent)
+    assert {response.state for response in answers.values()} == {"ok"}
 
 
 def test_a_parameter_that_is_refused_later_is_left_out_from_then_on() -> None:
@@ -252,11 +423,14 @@ def test_a_field_of_the_refusal_decides_over_its_words(parameter: str) -> None:
     assert refused_parameter(located.encode(), ("model",)) == ""
 
 
-def test_the_report_says_what_a_rerun_without_a_seed_is(tmp_path: Path, run: Run) -> None:
+@pytest.mark.parametrize("sentence", ["Unknown parameter: '{}'.", "Bad Request"])
+def test_the_report_says_what_a_rerun_without_a_seed_is(
+    tmp_path: Path, run: Run, sentence: str
+) -> None:
     def reply(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
         if "seed" in body or "random_seed" in body:
             name = "random_seed" if "random_seed" in body else "seed"
-            return failure(400, f"Unknown parameter: '{name}'.")
+            return failure(400, sentence.format(name))
         return completion("yes" if number % 3 else "no")
 
     with PlannedServer(reply) as server:

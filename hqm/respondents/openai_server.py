@@ -11,8 +11,9 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName, picture_part, prices_in
@@ -42,8 +43,9 @@ from hqm.respondents.server_limits import (
     tokens_in,
     wanted_pause,
 )
-from hqm.respondents.server_parameters import refused_parameter
+from hqm.respondents.server_parameters import is_unexplained, refused_parameter
 from hqm.respondents.server_replies import read_reply
+from hqm.respondents.server_search import MIN_REFUSALS, ParameterSearch
 from hqm.types import Response
 
 # A server with the OpenAI chat interface: OpenAI itself, vLLM, SGLang, `transformers serve`, ...
@@ -58,7 +60,9 @@ from hqm.types import Response
 # refused key, an unknown model or a redirection ends the respondent at once, and twenty failures in
 # a row end it, of whatever kind as long as nothing was answered. A parameter that the server
 # refuses (`seed`, `top_p`, `temperature`, log probabilities) is left out from then on, and every
-# answer notes it (`left_out`); a seed is first sent under its other name (`random_seed`).
+# answer notes it (`left_out`); a seed is first sent under its other name (`random_seed`). Where the
+# first requests are refused without a word why, the parameter is searched for
+# (`hqm.respondents.server_search`) before others are sent.
 #
 # Each answer is handed over as it comes, and the next request begins when that answer is stored:
 # a killed run repeats no more than the requests in flight. Requests go out picture by picture,
@@ -84,6 +88,7 @@ _FINAL_STATUSES = frozenset({400, 403, 413, 414, 415, 422, 431, 451})
 filter or a law refuses it.
 """
 _TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
+_BUSY_STATUSES = frozenset({429, 503})
 _BROKEN_OFF = Response("", "error", "the request was broken off")
 _FIRST_ANSWER_SECONDS = 0.05
 """Seconds without a first answer after which more requests are sent."""
@@ -92,6 +97,17 @@ OPERATION = frozenset((*SERVER, "key_env"))
 """Settings that say how a server is reached, not the respondent; they are no part of a respondent's
 name in the store.
 """
+
+
+class _Outcome(NamedTuple):
+    """What came of sending a request once."""
+
+    response: Response
+    wait: float | None
+    """Seconds before another attempt; None for no other."""
+    sent: float
+    """When it was sent."""
+    settings: Settings
 
 
 class OpenAIRespondent:
@@ -147,6 +163,7 @@ class OpenAIRespondent:
         self.max_reply = int(name.number("max_reply", 1_000_000))
         self.pace = Pace(name.number("requests_per_minute", 0), name.number("tokens_per_minute", 0))
         self.bodies = BodyWriter(name)
+        self.search = ParameterSearch()
         self.prices = prices_in(name)
         self.key_env = name.option("key_env")
         check_variable(self.base_url, self.key_env, self.name)
@@ -252,6 +269,7 @@ class OpenAIRespondent:
         # by picture, so that a server's prefix cache is hit
         todo = deque(sorted(requests, key=lambda r: (str(r.image or ""), r.prompt)))
         state = SharedState(answers, asyncio.get_running_loop())
+        self.search.abandon()
         self.concurrency.begin(time.monotonic())
         async with client:
             try:
@@ -267,6 +285,8 @@ class OpenAIRespondent:
 
     def _start_workers(self, todo: Sequence[Request], state: SharedState) -> None:
         """Start as many workers as there may be requests in flight."""
+        if self.search.is_due:
+            return
         for _ in range(min(self.concurrency.limit - state.active, len(todo))):
             state.workers += 1
             state.begin()
@@ -288,15 +308,22 @@ class OpenAIRespondent:
         or there are too many workers.
         """
         while todo and not self._stop.is_set() and state.active <= self.concurrency.limit:
+            if self.search.is_due:
+                break
             request = todo.popleft()
             await self.concurrency.enter()
+            state.asking += 1
             try:
                 response, sent = await self._ask(client, request, state)
+                state.asking -= 1
                 if response is None:
                     break
                 if response.state != "error":
                     self.has_answered = True
-                await self._hand_over(request, response, state)
+                if "unexplained" not in response.detail:
+                    await self._hand_over(request, response, state)
+                if self.search.refusals:
+                    await self._resolve_refusals(client, todo, state)
             finally:
                 self.concurrency.leave()
             if response.state != "error" and todo:
@@ -304,6 +331,31 @@ class OpenAIRespondent:
                     self.pace.resume()
                 self._start_workers(todo, state)
         state.workers -= 1
+
+    async def _resolve_refusals(
+        self, client: Client, todo: deque[Request], state: SharedState
+    ) -> None:
+        """Find out whether a parameter or the requests are refused, once none is in flight."""
+        search = self.search
+        while search.refusals and not search.is_running:
+            refusals = search.refusals
+            search.refusals = []
+            are_few = search.n_refused < MIN_REFUSALS and not todo and not state.asking
+            for refusal in refusals:
+                if self.bodies.settings(refusal.request) != refusal.settings:
+                    todo.appendleft(refusal.request)
+                elif are_few or search.is_decided(refusal.settings):
+                    await self._hand_over(refusal.request, refusal.response, state)
+                else:
+                    search.refusals.append(refusal)
+            self._start_workers(todo, state)
+            if not search.refusals or state.asking or (todo and not search.is_due):
+                return
+            settings = search.refusals[0].settings
+            parameter = await search.find(partial(self._probe, client, state))
+            if self._stop.is_set() or self.budget.reached:
+                search.abandon()
+            self.bodies.simplify(settings, parameter)
 
     async def _hand_over(self, request: Request, response: Response, state: SharedState) -> None:
         """Hand an answer to the caller; raise after too many failures in a row."""
@@ -347,25 +399,16 @@ class OpenAIRespondent:
             message = f"the picture {request.image} cannot be read: {error.strerror}"
             return Response("", "error", message), sent
         while True:
-            await self.pace.turn(tokens_in(request) + request.sampling.max_tokens)
-            if self._stop.is_set() and attempt:
-                hold = None
-            else:
-                hold = await self._reserve_budget(request)
-            if hold is None:
+            outcome = await self._send(client, request, content, attempt, began)
+            if outcome is None:
                 return response, sent
-            settings = self.bodies.settings(request)
-            sent = time.monotonic()
-            response = _BROKEN_OFF
-            wait = None
-            try:
-                response, wait = await self._attempt(
-                    client, request, content, settings, attempt, began
-                )
-            finally:
-                self.budget.end(hold, request, response)
+            response, wait, sent, settings = outcome
             if self.bodies.simplify(settings, response.detail.get("parameter", "")):
                 continue
+            if response.state != "error":
+                self.search.note_answered(settings)
+            elif "unexplained" in response.detail:
+                self.search.note_refused(request, response, settings)
             if self.bodies.left_out and response.state != "error":
                 left_out = list(self.bodies.left_out)
                 response = response._replace(detail={**response.detail, "left_out": left_out})
@@ -376,6 +419,54 @@ class OpenAIRespondent:
             attempt += 1
             if not await self._sleep(wait, state):
                 return response, sent
+
+    async def _send(
+        self,
+        client: Client,
+        request: Request,
+        content: Sequence[bytes],
+        attempt: int,
+        began: float,
+        settings: Settings | None = None,
+    ) -> _Outcome | None:
+        """Send a request once, within the limits; None where a bound or the user ends it."""
+        await self.pace.turn(tokens_in(request) + request.sampling.max_tokens)
+        if self._stop.is_set() and attempt:
+            return None
+        hold = await self._reserve_budget(request)
+        if hold is None:
+            return None
+        settings = settings or self.bodies.settings(request)
+        sent = time.monotonic()
+        response = _BROKEN_OFF
+        try:
+            response, wait = await self._attempt(client, request, content, settings, attempt, began)
+        finally:
+            self.budget.end(hold, request, response)
+        return _Outcome(response, wait, sent, settings)
+
+    async def _probe(
+        self, client: Client, state: SharedState, request: Request, settings: Settings
+    ) -> Response | None:
+        """Send a request with other parameters, again where the server is busy; None for no end."""
+        try:
+            content = self.bodies.content(request)
+            for attempt in range(self.retries + 1):
+                if self._stop.is_set():
+                    return None
+                began = time.monotonic()
+                outcome = await self._send(client, request, content, attempt, began, settings)
+                if outcome is None:
+                    return None
+                response = outcome.response
+                is_busy = response.detail.get("status") in _BUSY_STATUSES
+                if not is_busy or outcome.wait is None:
+                    break
+                if not await self._sleep(outcome.wait, state):
+                    return None
+        except (OSError, RespondentError):
+            return None  # the refusal that is searched for says more
+        return response
 
     async def _sleep(self, seconds: float, state: SharedState) -> bool:
         """Wait, and let others be in flight meanwhile; False if the user stops."""
@@ -419,12 +510,16 @@ class OpenAIRespondent:
             is_transient = response.state == "error" and "final" not in response.detail
             return response, wait if is_transient else None
         except RefusedRequest as refusal:
-            is_overloaded = refusal.status in (429, 503)
+            is_overloaded = refusal.status in _BUSY_STATUSES
             is_general = is_overloaded and self.concurrency.refused(sent, time.monotonic())
             response, wait = self._handle_refusal(refusal, attempt, is_general)
             parameter = refused_parameter(refusal.content, settings.names, request.prompt)
             if parameter and not is_overloaded:
                 response = response._replace(detail={**response.detail, "parameter": parameter})
+            elif not self.search.is_decided(settings) and is_unexplained(
+                refusal.status, refusal.content
+            ):
+                response = response._replace(detail={**response.detail, "unexplained": True})
             return response, wait
         except TimeoutError:
             self.concurrency.refused(sent, time.monotonic())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hqm.errors import UsageError
@@ -34,6 +34,18 @@ class Settings(NamedTuple):
     def names(self) -> tuple[str, ...]:
         """The parameters that are sent, the seed among them."""
         return (*self.sent, *([self.seed_name] if self.seed_name else []))
+
+    @property
+    def key(self) -> frozenset[str]:
+        """What a server that takes them all has taken: the names, and how many alternatives."""
+        return frozenset((*self.names, f"top_logprobs={self.sent.get('top_logprobs', 0)}"))
+
+    def without(self, units: Iterable[Sequence[str]]) -> Settings:
+        """The same without some parameters, each by all its names."""
+        omitted = {name for unit in units for name in unit}
+        sent = {name: value for name, value in self.sent.items() if name not in omitted}
+        seed_name = "" if self.seed_name in omitted else self.seed_name
+        return Settings(sent, _encode(sent), self.schema, seed_name)
 
 
 class BodyWriter:
@@ -93,7 +105,7 @@ class BodyWriter:
         if settings is None:
             sent = self._parameters(request)
             settings = self._settings[key] = Settings(
-                sent, json.dumps(sent)[1:-1].encode() + b", ", request.schema, self._seed_name
+                sent, _encode(sent), request.schema, self._seed_name
             )
         return settings
 
@@ -153,6 +165,10 @@ class BodyWriter:
             self._refused.add(refused)
         self._settings.clear()
         return True
+
+
+def _encode(sent: Mapping[str, Any]) -> bytes:
+    return json.dumps(sent)[1:-1].encode() + b", "
 
 
 def _mode_of(name: RespondentName) -> str:

@@ -376,6 +376,8 @@ class SharedState:
     """The call that starts more workers while no answer comes."""
     asleep: int = 0
     """Workers that wait before another attempt."""
+    asking: int = 0
+    """Requests that are being asked, those asleep among them."""
     failures: int = 0
     _came: list[Answer] = field(default_factory=list)
 

@@ -1,7 +1,8 @@
 """Parameters of a request that a server refuses: which one a refusal is about.
 
 A server says so in its own words: in OpenAI's `param`, in pydantic's `loc`, or in a sentence that
-names it beside others. What is left out changes what was asked, and every answer notes it.
+names it beside others. Where it names none, `hqm.respondents.server_search` finds it. What is
+left out changes what was asked, and every answer notes it.
 """
 
 from __future__ import annotations
@@ -46,6 +47,32 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 """Words of a refusal; a text without any names a parameter for another reason."""
+
+
+UNEXPLAINED_STATUSES = frozenset({400, 422})
+"""Refusals that are about a parameter where they say nothing else."""
+_ABOUT_CONTENT = re.compile(
+    r"image|picture|too (long|large)|context (length|window)|content[ _](policy|filter)|safety",
+    re.IGNORECASE,
+)
+
+
+def is_unexplained(status: int, content: bytes) -> bool:
+    """Whether a refusal says neither which parameter nor what else it is about.
+
+    >>> is_unexplained(400, b"Bad Request"), is_unexplained(400, b'{"param": "messages"}')
+    (True, False)
+    >>> is_unexplained(400, b"the image is too large"), is_unexplained(503, b"Bad Request")
+    (False, False)
+    """
+    if status not in UNEXPLAINED_STATUSES:
+        return False
+    text = content[:MAX_TEXT].decode("utf-8", "replace")
+    try:
+        has_name = not set(_PARAMETERS).isdisjoint(_named_fields(json.loads(text)))
+    except ValueError:
+        has_name = False
+    return not has_name and not _ABOUT_CONTENT.search(text)
 
 
 def refused_parameter(content: bytes, sent: Collection[str], prompt: str = "") -> str:
