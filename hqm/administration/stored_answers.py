@@ -64,7 +64,9 @@ def was_administered(
     if (form.name, form.digest, run, sight) in records:
         return True
     if store.has_all_administrations or asks.resolution:
-        names = {(name, recorded_run, shown) for name, _, recorded_run, shown in records}
+        names = {
+            (name, recorded_run, record_sight) for name, _, recorded_run, record_sight in records
+        }
         if (form.name, run, sight) not in names:
             return False
     if form.name == ORIGINAL and run == 0 and not asks.resolution:

@@ -363,8 +363,8 @@ def _leak_shown(name: str, rows: list[Mapping[str, Any]], task: str) -> LeakShow
     alone.
     """
     rows = sorted(rows, key=lambda row: -float(row["low"]))
-    shown = [row for row in rows if row.get("leak")]
-    best = max(float(row["accuracy"]) for row in shown)
+    leak_rows = [row for row in rows if row.get("leak")]
+    best = max(float(row["accuracy"]) for row in leak_rows)
 
     def precedence(row: Mapping[str, Any]) -> tuple[bool, bool, int, float]:
         cue = str(row.get("cue") or "words")
@@ -373,7 +373,7 @@ def _leak_shown(name: str, rows: list[Mapping[str, Any]], task: str) -> LeakShow
         return is_weak, cue == "words", order, -float(row["accuracy"])
 
     first = min(rows, key=precedence)
-    cues = dict.fromkeys(str(row.get("cue") or "words") for row in [first, *shown])
+    cues = dict.fromkeys(str(row.get("cue") or "words") for row in [first, *leak_rows])
     return LeakShown(
         name=name,
         type=str(first.get("type") or ""),
@@ -381,7 +381,7 @@ def _leak_shown(name: str, rows: list[Mapping[str, Any]], task: str) -> LeakShow
         by=tuple(cues),
         accuracy=float(first["accuracy"]),
         baseline=float(first["baseline"]),
-        low=max(float(row["low"]) for row in shown),
+        low=max(float(row["low"]) for row in leak_rows),
         by_chance=compares_with_chance(next(iter(cues)), task),
         items=int(first.get("items") or 0),
     )

@@ -468,10 +468,10 @@ def _separate(audit: BenchmarkAudit, policy: Policy) -> AnswerCode:
         return "not_measured"
     contrasts = planned_contrasts(audit, policy.limits.equal_within)
     n_shown = sum(contrast.outcome != "not_known" for contrast in contrasts)
-    shown = n_shown / len(contrasts) if contrasts else share.value
-    if shown == 1:
+    separated_share = n_shown / len(contrasts) if contrasts else share.value
+    if separated_share == 1:
         return "fine"
-    if shown > 0:
+    if separated_share > 0:
         return "look"
     return "not_shown"
 

@@ -563,9 +563,9 @@ def _check_numbers(records: Sequence[Mapping[str, object]], path: str) -> None:
         Fewer than half of the cells are other than numbers.
     """
     cells = [record.get("score") for record in records]
-    others = [cell not in (None, "") and not is_number(cell) for cell in cells]
-    if 0 < 2 * sum(others) < len(cells):
-        index = others.index(True)
+    is_no_number = [cell not in (None, "") and not is_number(cell) for cell in cells]
+    if 0 < 2 * sum(is_no_number) < len(cells):
+        index = is_no_number.index(True)
         raise AnswerError(
             f"{cells[index]!r} in the column 'score' is no number",
             location=f"{path}: record {index + 1}",

@@ -387,7 +387,7 @@ def _without_summaries(
     return records, notes
 
 
-def check_benchmark(benchmark: str, named: Iterable[str], location: str) -> None:
+def check_benchmark(benchmark: str, row_benchmarks: Iterable[str], location: str) -> None:
     """Refuse rows that say of themselves that they answer another benchmark.
 
     A tool may name it with more words, a part or a version, so that one name may hold the other.
@@ -398,7 +398,7 @@ def check_benchmark(benchmark: str, named: Iterable[str], location: str) -> None
         Neither name holds the other.
     """
     own = plain_letters(benchmark)
-    for name in sorted(set(named)):
+    for name in sorted(set(row_benchmarks)):
         letters = plain_letters(name)
         if letters and own and letters not in own and own not in letters:
             raise AnswerError(

@@ -274,11 +274,11 @@ def _name_by_file(files: Sequence[_MatchedFile]) -> tuple[list[_MatchedFile], li
         of_paths = name_respondents(respondent, paths)
         names |= {(respondent, path): name for path, name in of_paths.items()}
         notes.append(describe_files(respondent, list(of_paths.values())))
-    named = []
+    named_files = []
     for file in files:
         name = names.get((file.key[0], file.log.path), file.key[0])
-        named.append(replace(file, key=(name, *file.key[1:])))
-    return named, notes
+        named_files.append(replace(file, key=(name, *file.key[1:])))
+    return named_files, notes
 
 
 def _describe_joined(respondent: str, files: Sequence[_MatchedFile]) -> list[str]:

@@ -256,8 +256,8 @@ def read_recordings(
         intake = take_rows(file)
         notes += [f"{file}: {note}" for note in intake.notes]
         if "benchmark" in intake.plain_columns.values():
-            named = cell_texts(intake.records, "benchmark")
-            check_benchmark(benchmark, named, str(file))
+            row_benchmarks = cell_texts(intake.records, "benchmark")
+            check_benchmark(benchmark, row_benchmarks, str(file))
         rows = intake.records
         name_column = intake.plain_columns.get("model", "respondent")
         if name_column != "respondent":

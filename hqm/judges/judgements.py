@@ -610,13 +610,13 @@ def _check_marks(records: Sequence[Mapping[str, object]], path: str) -> None:
         if any(map(_is_known, numbers)):
             marks[name] = numbers
             _check_mark_scales(name, records, numbers, path)
-    first, *others = marks or [""]
-    for other in others:
-        index = find_contradiction(marks[first], marks[other])
+    first, *later_marks = marks or [""]
+    for mark in later_marks:
+        index = find_contradiction(marks[first], marks[mark])
         if index is not None:
             record = records[index]
             raise AnswerError(
-                f"{first} {record[first]!r:.40} and {other} {record[other]!r:.40} contradict each"
+                f"{first} {record[first]!r:.40} and {mark} {record[mark]!r:.40} contradict each"
                 " other",
                 location=f"{path}: record {index + 1}",
                 remedy="Keep the column that is meant.",

@@ -119,15 +119,15 @@ def _make_study(form: Form, seed: int) -> Leaks:
         )
         items = [items[i] for i in np.sort(indices)]
     words, cues = _search(items, seed)
-    others = _unleaking_types(items, (*words.strata, *cues.strata))
-    if others:
-        words_of_others, cues_of_others = _search(others, seed)
+    unleaking_items = _unleaking_types(items, (*words.strata, *cues.strata))
+    if unleaking_items:
+        words_of_others, cues_of_others = _search(unleaking_items, seed)
         words = replace(words, strata=(*words.strata, *_joint_leaks(words_of_others.strata)))
         cues = replace(cues, strata=(*cues.strata, *_joint_leaks(cues_of_others.strata)))
     order = _search_order(in_file_order, seed)
-    others = _unleaking_types(in_file_order, order.strata)
-    if others:
-        joint = _joint_leaks(_search_order(others, seed).strata)
+    unleaking_items = _unleaking_types(in_file_order, order.strata)
+    if unleaking_items:
+        joint = _joint_leaks(_search_order(unleaking_items, seed).strata)
         order = replace(order, strata=(*order.strata, *joint))
     lengths = length_cue(
         unshared_word_counts([item.prompt for item in items]),
@@ -247,10 +247,10 @@ def _unleaking_types(items: Sequence[Item], strata: Iterable[Stratum]) -> list[I
     others do: what all of them share may be hidden beneath.
     """
     leaking = {s.type for s in strata if s.shown and s.type and not s.part}
-    others = [item for item in items if (item.type or "untyped") not in leaking]
-    several = len({item.type for item in others}) > 1
+    unleaking_items = [item for item in items if (item.type or "untyped") not in leaking]
+    several = len({item.type for item in unleaking_items}) > 1
     if leaking and several:
-        return others
+        return unleaking_items
     return []
 
 
@@ -319,9 +319,9 @@ def _baseline(stratum: Stratum, task: str) -> str:
 
 def _elsewhere(strata: Sequence[Stratum]) -> str:
     """Where else, after the first."""
-    others = [stratum for stratum in strata if stratum.name != strata[0].name]
-    if others:
-        return f"; also in {_stratum_names(others)}"
+    later_strata = [stratum for stratum in strata if stratum.name != strata[0].name]
+    if later_strata:
+        return f"; also in {_stratum_names(later_strata)}"
     return ""
 
 

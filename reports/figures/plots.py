@@ -181,8 +181,8 @@ def _label(name: str) -> str:
     return truncate(short_name(name), _MAX_NAME)
 
 
-def _require(shown: Sequence[object], reason: str) -> None:
-    if not shown:
+def _require(rows: Sequence[object], reason: str) -> None:
+    if not rows:
         raise DesignError(reason, remedy="The report says what would measure it.")
 
 
@@ -207,10 +207,10 @@ def _leaderboard(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
     differ.
     """
     boards = [(audit, board_rows(audit)) for audit in audits]
-    shown = [(audit, rows) for audit, rows in boards if _is_scored(rows)]
-    _require(shown, "no audit has a respondent with a score")
-    panels = _panels(figure, [0.6 + 0.15 * len(rows) for _, rows in shown])
-    for axes, (audit, rows) in zip(panels, shown, strict=True):
+    audit_rows = [(audit, rows) for audit, rows in boards if _is_scored(rows)]
+    _require(audit_rows, "no audit has a respondent with a score")
+    panels = _panels(figure, [0.6 + 0.15 * len(rows) for _, rows in audit_rows])
+    for axes, (audit, rows) in zip(panels, audit_rows, strict=True):
         factor = Points.for_metric(audit).factor
         for y, neighbours in enumerate(contrasts_of(audit)[: len(rows) - 1]):
             if neighbours.outcome == "differ":
@@ -234,10 +234,10 @@ def _error_budget(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
     pictures = [
         (a, ErrorPicture.of_audit(a, budget)) for a, budget in budgets if budget is not None
     ]
-    shown = [(audit, picture.rows) for audit, picture in pictures if picture.rows]
-    _require(shown, "no audit has an error budget")
-    panels = _panels(figure, [0.6 + 0.22 * len(rows) for _, rows in shown])
-    for axes, (audit, rows) in zip(panels, shown, strict=True):
+    audit_rows = [(audit, picture.rows) for audit, picture in pictures if picture.rows]
+    _require(audit_rows, "no audit has an error budget")
+    panels = _panels(figure, [0.6 + 0.22 * len(rows) for _, rows in audit_rows])
+    for axes, (audit, rows) in zip(panels, audit_rows, strict=True):
         factor = Points.for_metric(audit).factor
         for y, row in enumerate(rows):
             _draw_row(axes, y, row, factor)
@@ -261,10 +261,10 @@ def _draw_row(axes: Axes, y: float, row: BudgetRow, factor: float) -> None:
 def _types(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
     """The scores of every type: a point a respondent, and their mean as a stroke."""
     tables = [(audit, type_scores(audit)) for audit in audits]
-    shown = [(audit, rows) for audit, rows in tables if rows]
-    _require(shown, "no audit has scores by type")
-    panels = _panels(figure, [0.6 + 0.2 * len(rows) for _, rows in shown])
-    for axes, (audit, rows) in zip(panels, shown, strict=True):
+    audit_rows = [(audit, rows) for audit, rows in tables if rows]
+    _require(audit_rows, "no audit has scores by type")
+    panels = _panels(figure, [0.6 + 0.2 * len(rows) for _, rows in audit_rows])
+    for axes, (audit, rows) in zip(panels, audit_rows, strict=True):
         factor = Points.for_metric(audit).factor
         for y, row in enumerate(rows):
             scores = [score * factor for score in row.scores.values()]
@@ -280,10 +280,10 @@ def _types(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
 def _rank_flips(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
     """The order of the respondents in each administration; who moves far is drawn thick."""
     columns_by_audit = [(audit, orders(audit)) for audit in audits]
-    shown = [(audit, columns) for audit, columns in columns_by_audit if len(columns) > 1]
-    _require(shown, "no audit has a second order: it needs a second run or wording")
-    panels = _panels(figure, [0.6 + 0.16 * len(columns[0].names) for _, columns in shown])
-    for axes, (audit, columns) in zip(panels, shown, strict=True):
+    audit_columns = [(audit, columns) for audit, columns in columns_by_audit if len(columns) > 1]
+    _require(audit_columns, "no audit has a second order: it needs a second run or wording")
+    panels = _panels(figure, [0.6 + 0.16 * len(columns[0].names) for _, columns in audit_columns])
+    for axes, (audit, columns) in zip(panels, audit_columns, strict=True):
         names = columns[0].names
         far = max(3, math.ceil(len(names) / 4))
         for name in names:
@@ -302,10 +302,10 @@ def _rank_flips(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
 def _items(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
     """Difficulty and discrimination of the items; those to be read are marked."""
     points = [(audit, item_points(audit, leading_metric(audit))) for audit in audits]
-    shown = [(audit, items) for audit, items in points if items]
-    _require(shown, "no audit has the difficulty and discrimination of its items")
-    panels = _panels(figure, [2.5] * len(shown))
-    for axes, (audit, items) in zip(panels, shown, strict=True):
+    audit_points = [(audit, items) for audit, items in points if items]
+    _require(audit_points, "no audit has the difficulty and discrimination of its items")
+    panels = _panels(figure, [2.5] * len(audit_points))
+    for axes, (audit, items) in zip(panels, audit_points, strict=True):
         for flagged, marker, colour in ((False, "o", _BLUE), (True, "D", _ORANGE)):
             group = [item for item in items if item.flagged == flagged]
             x, y = [item.difficulty for item in group], [item.item_rest for item in group]

@@ -45,10 +45,12 @@ def alike_sentence(audit: BenchmarkAudit) -> str:
     precision = total_precision(audit)
     points = Points.for_metric(audit)
     count = number_word(len(audit.respondents))
-    shown = ""
+    difference = ""
     if precision.difference is not None:
-        shown = f"; a difference of {points.format(precision.difference)} points would be found"
-    return f"these {count} differ by {points.format(precision.spread)} points (sd){shown}."
+        difference = (
+            f"; a difference of {points.format(precision.difference)} points would be found"
+        )
+    return f"these {count} differ by {points.format(precision.spread)} points (sd){difference}."
 
 
 def search_sentence(audit: BenchmarkAudit) -> str:
