@@ -79,12 +79,10 @@ def run_error_sentences(audit: BenchmarkAudit, code: str, policy: Policy) -> Ite
     if precision.scale is None or limit >= 1:
         yield as_sentence(f"{capital(error)}.")
         return
-    opening = {"fine": "Yes", "not_shown": "Not shown"}.get(code, "No")
-    yield as_sentence(f"{opening}: {error}.")
-    yield as_sentence(
-        f"Its 95% upper limit is {points.format(precision.run_error_high)} points, and the policy"
-        f" allows {points.format_limit(limit * precision.scale)}."
-    )
+    opening = {"fine": "Within", "not_shown": "Not shown to be within"}.get(code, "Above")
+    allowed = points.format_limit(limit * precision.scale)
+    yield as_sentence(f"{opening} the policy's limit of {allowed} points: {error}.")
+    yield as_sentence(f"Its 95% upper limit is {points.format(precision.run_error_high)} points.")
     runs = more_items(audit, policy).runs
     if runs and code != "fine":
         yield as_sentence(f"The mean of {runs} runs keeps this limit.")
