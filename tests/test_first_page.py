@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hqm.reports.latex.latex_tables import format_tables
 from hqm.reports.latex.paper import paper_tables
@@ -32,7 +33,7 @@ from hqm.auditing.definitions import planned_contrasts
 from hqm.auditing.gate import check_against
 from hqm.auditing.precision import total_precision
 from hqm.auditing.seven_questions import seven_answers
-from tests.conftest import counts
+from tests.conftest import Run, counts
 
 ABILITIES = (1.2, 0.85, 0.0, -0.2, -0.4)
 POLICY = Policy.load()
@@ -246,3 +247,20 @@ def test_pairs_use_what_both_answered(tmp_path: Path) -> None:
     written = tmp_path / "audit.json"
     written.write_text(Audit((audit,)).to_json())
     assert Audit.load(written).audits[0].budget == audit.budget, "its own reader takes it"
+
+
+def test_a_table_without_keys_speaks_of_no_key(tmp_path: Path, run: Run) -> None:
+    rng = np.random.default_rng(3)
+    chances = rng.uniform(0.2, 0.9, (9, 60))
+    rows = [
+        {"model": f"m{k}", "item": f"q{i}", "run": r, "score": int(rng.random() < chances[k, i])}
+        for k, i, r in np.ndindex(9, 60, 2)
+    ]
+    table = tmp_path / "scores.csv"
+    pd.DataFrame(rows).to_csv(table, index=False)
+    status, _, error = run("audit", str(table), "--out", str(tmp_path / "out"))
+    assert status == 0, error
+    page = (tmp_path / "out" / "report.html").read_text()
+    cards = page[page.index("Read these items first") : page.index("to mark and export")]
+    assert "fail it" in cards
+    assert "key" not in cards.lower()

@@ -274,14 +274,17 @@ def _reason_to_read(audit: BenchmarkAudit, item: Mapping[str, Any]) -> str:
         return str(item["why"])
     ordered = names_in_order(audit, audit.reference)
     if len(item["fails"]) == len(ordered) and not item["reversed"]:
-        return "No model gives the key"
+        return "No model gives the key" if item["key"] else "No model solves it"
     best = sum(1 for _ in takewhile(item["fails"].__contains__, ordered))
     among = {0: "", 1: ", the best one among them"}.get(best, f", the best {best} among them")
     if item["reversed"]:
         verb = verb_form(len(item["fails"]), "scores", "score")
         return f"{len(item['fails'])} of {len(ordered)} models {verb} below its mean{among}"
-    verb = verb_form(len(item["fails"]), "disagrees", "disagree")
-    return f"{len(item['fails'])} of {len(ordered)} models {verb} with the key{among}"
+    if item["key"]:
+        verb = f"{verb_form(len(item['fails']), 'disagrees', 'disagree')} with the key"
+    else:
+        verb = f"{verb_form(len(item['fails']), 'fails', 'fail')} it"
+    return f"{len(item['fails'])} of {len(ordered)} models {verb}{among}"
 
 
 def _cut_note(n_further_types: int, n_further_models: int) -> str:

@@ -192,9 +192,9 @@ def _too_little_sentence(audit: BenchmarkAudit) -> str:
     if len(audit.respondents) < 10:
         count = pluralise_in_words(len(audit.respondents), "model")
         return f"{capital(count)}, too few for ranks."
-    if audit.task == "caption":
-        if has_graded_items(audit):
-            return "A search for reversed items would miss most of them."
+    if has_graded_items(audit):
+        return "A search for reversed items would miss most of them."
+    if audit.task == "caption" and not audit.to_read:
         return "The data were checked. There are no keys, so answers cannot show faulty items."
     return "A search for wrong keys would miss most of them."
 
@@ -450,7 +450,7 @@ def reading_notes(audit: BenchmarkAudit) -> tuple[str, ...]:
         return ("Contradictory keys come first, then what strong models fail and weak ones pass.",)
     planted = int(power.get("planted") or 0)
     faults = f"flipped {pluralise_in_words(planted, 'key')} in a copy of these answers"
-    if has_graded_items(audit):
+    if has_graded_items(audit) or not _has_keys(audit):
         faults = f"reversed {pluralise_in_words(planted, 'item')} in a copy of these scores"
     share = percent(finite_number(power["true_among_first"]))
     if planted == 1:
@@ -461,6 +461,11 @@ def reading_notes(audit: BenchmarkAudit) -> tuple[str, ...]:
         f"Test of this list: we {faults}; {share} ranked {ranked}.",
         "Being listed does not mean that an item is wrong.",
     )
+
+
+def _has_keys(audit: BenchmarkAudit) -> bool:
+    """Whether the items to read have right answers; a table of scores has none."""
+    return any(row.get("key") for row in audit.to_read)
 
 
 # --- the seven questions ---
@@ -688,7 +693,7 @@ def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Senten
         named = [compose("Read {items} first.", items=join_names(names[:_MAX_ITEMS]))]
         words = ", ".join(dict.fromkeys(map(_fault_words, remedies)))
         return (as_sentence(f"{capital(words)}."), *(named if names else ()))
-    if audit.task == "caption" and not has_graded_items(audit):
+    if audit.task == "caption" and not audit.to_read:
         return (compose("None in the data. There are no keys to check answers against."),)
     if answers.codes["faulty"] == "fine":
         return (as_sentence("None shown."), *map(as_sentence, reading_notes(audit)))
@@ -697,7 +702,8 @@ def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Senten
         explanation = f": {reason.reason}"
     else:
         explanation = ""
-    unknown = f"The answers do not show whether keys are wrong{explanation}."
+    doubt = "keys are wrong" if _has_keys(audit) else "items count the wrong way"
+    unknown = f"The answers do not show whether {doubt}{explanation}."
     return (as_sentence("None in the data."), as_sentence(unknown))
 
 
