@@ -85,6 +85,7 @@ MAX_EXPORTED = {"hqm": 80, "hqm.psychometrics": 150}
 SHORT_DOCSTRINGS = frozenset({"hqm/psychometrics"})
 """The folders in which no public function has a docstring longer than its code."""
 MAX_MODULE_LINES = 800
+"""Comment lines are not counted."""
 LONG_MODULES = {
     "adapters/faithscore.py": 840,  # an adapter is one file: three procedures and four analyses
     "hqm/benchmark/new_items.py": 820,
@@ -622,7 +623,8 @@ def test_a_module_says_what_it_is_and_is_not_too_long() -> None:
     for path in MODULES:
         text = path.read_text()
         assert ast.get_docstring(parsed(text)), f"{path}: no docstring"
-        lines = len(text.splitlines())
+        # a line that says why is no reason to divide a module
+        lines = sum(not line.lstrip().startswith("#") for line in text.splitlines())
         limit = LONG_MODULES.get(str(path.relative_to(ROOT)), MAX_MODULE_LINES)
         assert lines <= limit, f"{path}: {lines} lines without a reason"
 

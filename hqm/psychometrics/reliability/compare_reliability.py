@@ -88,11 +88,14 @@ def weighted_reliability(
     if x.ndim != 2 or w.shape[1] != x.shape[1]:
         raise ValueError(f"scores must have shape (administrations, {w.shape[1]}), got {x.shape}")
     n = w.sum(axis=1)
+    # sums of squares lose digits where the mean is large beside the variance
     x = x - x.mean()
     mean = x @ w.T / n
     square = (x * x) @ w.T
     sum_squares = square - n * mean**2
+    # sums over administrations, from which pearson and ICC follow
     respondent_squares = w @ x.sum(axis=0) ** 2 - n * mean.sum(axis=0) ** 2
+    # relative to the raw squares, so that a constant is one in any unit
     constant = (sum_squares <= 1e-12 * np.maximum(square, 1e-300)).any(axis=0)
     if noise is None:
         mean_noise = None
@@ -194,7 +197,8 @@ def reliability_difference(
     >>> result.difference > 0.2, result.p < 0.01
     (True, True)
     """
-    a, b = np.asarray(measure, dtype=np.float64), np.asarray(other_measure, dtype=np.float64)
+    a = np.asarray(measure, dtype=np.float64)
+    b = np.asarray(other_measure, dtype=np.float64)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1] or min(len(a), len(b)) < 2:
         raise ValueError(
             f"two arrays (administrations, respondents) are needed, got shapes {a.shape} and"
@@ -212,6 +216,7 @@ def reliability_difference(
     undefined = partial(_undefined_difference, n, level)
     if n < 3:
         return undefined("insufficient", _TOO_FEW_RESPONDENTS.format(n=n))
+    # atanh(1) is infinite: no reliability of a constant, none of a perfect repetition
     if any(is_constant(row) for row in (*a, *b)):
         return undefined("degenerate", "all respondents have the same score in an administration")
 
@@ -232,13 +237,17 @@ def reliability_difference(
     )
     if not inflation:
         return undefined("insufficient", unit_name, x, y)
+    # the same draws for both measures, so that what respondents share cancels in the difference
     z_differences = _z_differences(
         *reliabilities(bootstrap_counts(n, rng, replicates, resampled_families))
     )
+    # replicates without a reliability are dropped; where they are most, the rest are no sample
     if len(z_differences) < replicates // 2:
         return undefined(
             "degenerate", "most resamples of the respondents have no reliability", x, y
         )
+    # respondents and pictures are crossed: the variance over pictures that all share is added (Owen
+    # 2007), and the sum is never below the error over pictures alone
     error = max(math.sqrt((float(z_differences.std(ddof=1)) * inflation) ** 2 + shared), min_error)
     if error < _MIN_STANDARD_ERROR:
         return undefined("degenerate", "both measures give the same scores", x, y)
@@ -282,6 +291,7 @@ def _resampling_units(
     """The number of units, their families (None for respondents), the factor of the standard error
     (0 where there is no test), and the units' name or the reason.
     """
+    # relatives resemble one another: they are drawn together, as in a cluster bootstrap
     n_families = len(set(families)) if families is not None else n
     if n_families == n:
         if n >= MIN_UNITS:
@@ -301,6 +311,7 @@ def _resampling_units(
             f" {n_families} families, which count as {size:.3g}"
         )
         return size, None, 0.0, reason
+    # too few families to draw: respondents are drawn, and the error is that of `size` of them
     return min(size, n), None, math.sqrt(n / min(size, n)), f"respondents, n_eff {size:.4g}"
 
 
@@ -318,6 +329,7 @@ def fisher_z_test(
     mean_z = (math.atanh(x) + math.atanh(y)) / 2
     half_width = float(stdtrit(df, 0.5 + level / 2)) * error
     # the middle held still, so that the interval leaves out 0 exactly where the test rejects
+    # atanh(x) and atanh(y) lie half the difference above and below their mean
     low, high = (
         math.tanh(mean_z + t / 2) - math.tanh(mean_z - t / 2)
         for t in (z_difference - half_width, z_difference + half_width)
@@ -357,6 +369,7 @@ class LeaveOneOutScores:
         """
         n_clusters = len(self.clusters)
         return np.asarray(
+            # h = sqrt((C - 1) / C) (mean - leave-one-out): sum of h^2 is the jackknife's variance
             math.sqrt((n_clusters - 1) / n_clusters)
             * (self.replicates.mean(axis=2, keepdims=True) - self.replicates)
         )
@@ -372,11 +385,13 @@ class LeaveOneOutScores:
         if self.noise is None:
             raise ValueError("rho_g needs the noise of the scores")
         size = np.ones(len(self.clusters)) if self.sizes is None else self.sizes
+        # C S - (C - 1) S_(c), with sizes in the place of numbers: Tukey's pseudovalue
         remaining_size = size.sum() - size
         # of a mean this is what each cluster itself scored
         cluster_scores = size.sum() * self.scores[:, :, None] - remaining_size * self.replicates
         cluster_variances = cluster_scores.var(axis=0)
         total = cluster_variances.sum(axis=1, keepdims=True)
+        # where nothing differs between runs, noise is shared in proportion to the items
         share = np.divide(
             cluster_variances,
             total,
@@ -401,6 +416,7 @@ def reliability_of_sets(
     0.2898
     """
     x = np.asarray(scores, dtype=np.float64)
+    # one constant for all administrations, so that shifts between them stay
     x = x - x.mean(axis=(0, 1))
     mean = x.mean(axis=1)
     centred = x - mean[:, None]
@@ -431,12 +447,14 @@ def _reliability_from_moments(
     k = len(mean)
     with np.errstate(divide="ignore", invalid="ignore"):
         if statistic == "pearson":
+            # cov(a, b) = (var(a + b) - var(a) - var(b)) / 2
             return np.asarray(
                 (respondent_squares - sum_squares.sum(axis=0))
                 / 2
                 / np.sqrt(sum_squares[0] * sum_squares[1])
             )
         if statistic == "icc_a1":
+            # McGraw and Wong (1996), ICC(A,1): two-way, absolute agreement, single measurement
             msr = respondent_squares / k / (n - 1)
             msc = n * ((mean - mean.mean(axis=0)) ** 2).sum(axis=0) / (k - 1)
             mse = (sum_squares.sum(axis=0) - respondent_squares / k) / ((n - 1) * (k - 1))
@@ -524,7 +542,8 @@ def difference_over_clusters(
             "insufficient",
             f"a test over pictures needs {MIN_UNITS} of them, there are {min(cluster_counts)}",
         )
-    a, b = _select_respondents(measure, included), _select_respondents(other_measure, included)
+    a = _select_respondents(measure, included)
+    b = _select_respondents(other_measure, included)
     with np.errstate(invalid="ignore", divide="ignore"):
         x, y = (
             float(_projected_reliability(m, statistic, f))
@@ -540,6 +559,7 @@ def difference_over_clusters(
         )
     if not (np.isfinite(a.replicates).all() and np.isfinite(b.replicates).all()):
         return undefined("degenerate", "a score is undefined where a picture is left out", x, y)
+    # noise is a sum over clusters and needs no correction of squares: the plain jackknife will do
     if statistic == "rho_g":
         error = _jackknife_error(a, b, factors)
         method = f"pictures left out one by one, {min(cluster_counts)}"
@@ -552,6 +572,7 @@ def difference_over_clusters(
         )
     if error < _MIN_STANDARD_ERROR:
         return undefined("degenerate", "both measures give the same scores", x, y)
+    # df of the measure with fewer pictures, the more cautious
     return fisher_z_test(x, y, error, min(cluster_counts) - 1.0, n, method, level)
 
 
@@ -616,6 +637,8 @@ def shared_variance(
     contrast = _cluster_contrast(
         contributions[0], contributions[1], measure.clusters, other_measure.clusters
     )
+    # (sum)^2 - sum of squares = products of different respondents: what a picture does to several
+    # at once. Each respondent's own part is in the bootstrap of respondents already.
     return max(0.0, float((contrast.sum(axis=0) ** 2 - (contrast**2).sum(axis=0)).sum()))
 
 
@@ -647,6 +670,7 @@ def _projected_reliability(
 
 
 def _fisher_z(reliability: Array) -> Array:
+    # clipped: a replicate of perfect agreement would be infinite
     return np.asarray(np.arctanh(np.clip(reliability, -_MAX_CORRELATION, _MAX_CORRELATION)))
 
 
@@ -660,6 +684,7 @@ def _cluster_contrast(
         name: i for i, name in enumerate(dict.fromkeys((*first_clusters, *second_clusters)))
     }
     contrast = np.zeros((*first.shape[:-1], len(position)))
+    # a picture that both measures use moves both, and its contributions cancel
     contrast[..., [position[name] for name in first_clusters]] += first
     contrast[..., [position[name] for name in second_clusters]] -= second
     return contrast
@@ -693,11 +718,13 @@ def _bootstrap_error(
     draws: int,
 ) -> float:
     shapes = a.scores.shape, b.scores.shape
+    # administrations x respondents of each measure, laid out in one row
     sizes = [math.prod(shape) for shape in shapes]
     flat = [m.influence.reshape(size, -1) for m, size in zip((a, b), sizes, strict=True)]
     # both measures' influences over the clusters of either, so that a shared picture moves both
     influences = _cluster_contrast(
         np.vstack([flat[0], np.zeros((sizes[1], flat[0].shape[1]))]),
+        # `_cluster_contrast` subtracts its second argument, and the sign is turned back here
         np.vstack([np.zeros((sizes[0], flat[1].shape[1])), -flat[1]]),
         a.clusters,
         b.clusters,
@@ -707,6 +734,7 @@ def _bootstrap_error(
     deviations = (vectors * np.sqrt(np.maximum(values, 0.0))) @ rng.standard_normal(
         (len(values), draws)
     )
+    # a draw of the scores: root of the covariance times standard normals
     z = []
     for measure, factor, deviation in zip(
         (a, b), factors, (deviations[: sizes[0]], deviations[sizes[0] :]), strict=True
@@ -727,11 +755,13 @@ def _shrink_scores(scores: Array, influence: Array) -> Array:
 
     def decompose(x: Array) -> tuple[Array, Array, Array, Array]:
         grand = x.mean(axis=(0, 1), keepdims=True)
-        rows, columns = x.mean(axis=0, keepdims=True) - grand, x.mean(axis=1, keepdims=True) - grand
+        rows = x.mean(axis=0, keepdims=True) - grand
+        columns = x.mean(axis=1, keepdims=True) - grand
         return grand, rows, columns, x - grand - rows - columns
 
     grand, *effects = decompose(scores[:, :, None])
     _, *noise_effects = decompose(influence)
+    # what the noise adds is taken off the square, so the effect gets the root of the factor
     shrunk_scores = grand
     for effect, noise_effect in zip(effects, noise_effects, strict=True):
         square = float((effect**2).sum())
@@ -750,6 +780,7 @@ def _fisher_z_influence(measure: LeaveOneOutScores, statistic: Statistic, factor
     k, n = measure.scores.shape
     # central differences: a step far above rounding and far below the spread of the scores
     step = 1e-4 * float(measure.scores.std())
+    # one step up and one down for each single score, (administrations, respondents, 2 k n)
     steps = np.concatenate([np.eye(k * n), -np.eye(k * n)], axis=1).reshape(k, n, -1) * step
     noise = None if measure.noise is None else measure.noise[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -759,4 +790,5 @@ def _fisher_z_influence(measure: LeaveOneOutScores, statistic: Statistic, factor
             )
         )
         gradient = ((z[: k * n] - z[k * n :]) / (2 * step)).reshape(k, n)
+    # chain rule: how T moves with a score, times how a cluster moves that score
     return np.asarray((gradient[:, :, None] * measure.influence).sum(axis=0))

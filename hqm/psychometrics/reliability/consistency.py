@@ -48,6 +48,7 @@ def consistency_refusal(
             "insufficient",
             f"{coefficient_name} needs 3 respondents and {items} items, there are {m} and {k}",
         )
+    # rounding of equal totals is no variance to divide by
     if is_constant(np.nanmean(x, axis=1)):
         return "degenerate", "all respondents have the same total"
     return None
@@ -65,6 +66,7 @@ def consistency_flags(x: Array, value: float) -> tuple[str, ...]:
     """The flags of a coefficient of these scores."""
     m, k = x.shape
     flags = []
+    # the covariance matrix of k items has rank m - 1 at most
     if k >= m:
         flags.append("RANK_DEFICIENT")
     if not varying_columns(x).all():
@@ -185,6 +187,7 @@ def cronbach_alpha(
             labels = labels[np.isfinite(x).all(axis=0)]
         x = complete_scores(x, drop)
     m, k = x.shape
+    # what counts as an item of the test: Sireci et al. (1991)
     n_clusters = len(np.unique(labels))
     varying = varying_columns(x)
     refusal = consistency_refusal(x, "alpha")
@@ -194,6 +197,7 @@ def cronbach_alpha(
         absent = Coefficient.absent(*refusal, m)
         return Alpha(absent, absent, m, k, int(varying.sum()))
     coefficient = relative_error(x, labels).reliability(relatives, level)
+    # items that all pass or all fail add nothing to both variances, but count in k / (k - 1)
     included = x[:, varying]
     if len(np.unique(labels[varying])) < 2:
         varying_alpha = Coefficient.absent(
@@ -237,6 +241,7 @@ class RelativeError:
     def log_ratios(self) -> Array:
         """(clusters,): log(error / variance) with each cluster left out, up to a constant."""
         n = self.sizes.sum(axis=1)[:, None] - self.sizes
+        # (clusters,): sums over items less the cluster's own
         squares = self.residuals**2
         with np.errstate(divide="ignore", invalid="ignore"):
             error = ((squares.sum(axis=1)[:, None] - squares) / n**2).mean(axis=0)
@@ -246,6 +251,7 @@ class RelativeError:
     def subset_reliability(self, rows: Indices) -> tuple[float, float]:
         """1 - error variance / variance of the scores, and that variance, of some respondents."""
         n = self.sizes[rows].sum(axis=1)
+        # so that residuals are those of the sample `rows`, and not of all respondents
         # the items' means are then those of these respondents
         residuals = self.residuals[rows] - self.residuals[rows].mean(axis=0)
         n_rows = len(rows)
@@ -284,6 +290,7 @@ def relative_error(scores: Array, labels: Labels, strata: Labels | None = None) 
         kinds = [strata == kind for kind in np.unique(strata)]
     residual = filled = np.where(scored, scores, 0.0)
     # one pass is exact where nothing is missing
+    # sweeps over items and respondents converge to the least-squares fit of both effects
     for _ in range(1 if scored.all() else 4):
         residual = residual - residual.sum(axis=0) / np.maximum(scored.sum(axis=0), 1)
         residual = np.where(scored, residual, 0.0)
@@ -291,6 +298,8 @@ def relative_error(scores: Array, labels: Labels, strata: Labels | None = None) 
             n_scored = np.maximum(scored[:, kind].sum(axis=1, keepdims=True), 1)
             residual[:, kind] -= residual[:, kind].sum(axis=1, keepdims=True) / n_scored
             residual = np.where(scored, residual, 0.0)
+    # degrees of freedom that the respondents' means took, C / (C - 1) in the squares; one cluster
+    # has none
     for kind in kinds:
         n_clusters = len(np.unique(labels[kind]))
         residual[:, kind] *= (
@@ -298,6 +307,7 @@ def relative_error(scores: Array, labels: Labels, strata: Labels | None = None) 
         )
     sums, sizes = cluster_sums(filled, scored, labels)
     m = len(scores)
+    # M / (M - 1) for the items' means
     return RelativeError(sums, sizes, cluster_sums(residual, scored, labels)[0], m / (m - 1))
 
 
@@ -345,6 +355,7 @@ def kr21(scores: ArrayLike) -> Coefficient:
     total = x.sum(axis=1)
     mean = float(total.mean())
     variance = float(total.var(ddof=1))
+    # the binomial variance of equally hard items, mean (k - mean) / k, as the error
     value = k / (k - 1) * (1 - mean * (k - mean) / (k * variance))
     return Coefficient(value, n=m, method="KR-21", flags=consistency_flags(x, value))
 
@@ -389,6 +400,7 @@ def lambda2(scores: ArrayLike, *, families: Sequence[str] = ()) -> Coefficient:
 
     def value(x: Array) -> float:
         # the sum of all squared covariances is that of the respondents' inner products, a far
+        # (respondents, respondents) in the place of (items, items)
         # smaller table
         n, k = x.shape
         centred = x - x.mean(axis=0)
@@ -426,6 +438,7 @@ def bounded_coefficient(
     if refusal:
         return Coefficient.absent(*refusal, m)
     relatives = Relatives(tuple(families))
+    # raises where there is not one family for each respondent
     relatives.units(m)
     value = statistic(x)
     if not math.isfinite(value):
@@ -633,6 +646,8 @@ def split_half(scores: ArrayLike, rng: np.random.Generator, *, draws: int = 1000
     if refusal:
         return SplitHalf.absent(*refusal, n=m, k=k)
     half = k // 2
+    # even k: lexicographic order puts the halves with item 0 first, so that the first `n_splits`
+    # are each split once
     # with an even number of items each split comes twice, once for each half
     n_splits = math.comb(k, half) // (2 if k % 2 == 0 else 1)
     exhaustive = n_splits <= draws
@@ -642,14 +657,17 @@ def split_half(scores: ArrayLike, rng: np.random.Generator, *, draws: int = 1000
         np.put_along_axis(mask, np.array(halves), 1.0, axis=1)
     else:
         mask = (rng.permuted(np.tile(np.arange(k), (draws, 1)), axis=1) < half).astype(np.float64)
+    # centred once, so that sums of squares of the halves are variances
     x = x - x.mean(axis=0)
     first_half = mask @ x.T
     second_half = x.sum(axis=1)[None, :] - first_half
     vx = (first_half**2).sum(axis=1)
     vy = (second_half**2).sum(axis=1)
+    # relative to all scores: a half that varies by rounding only is constant
     scale = 1e-12 * float((x**2).sum())
     ok = (vx > scale) & (vy > scale)
     r = (first_half * second_half).sum(axis=1)[ok] / np.sqrt(vx[ok] * vy[ok])
+    # Spearman-Brown has no value at r = -1
     r = r[r > -1 + 1e-12]
     if not len(r):
         return SplitHalf.absent(
@@ -704,6 +722,7 @@ def spearman_brown(reliability: float, factor: float) -> float:
     >>> round(spearman_brown(0.6, 2), 12)
     0.75
     """
+    # at or below 0 the longer test would have a negative variance
     denominator = 1 + (factor - 1) * reliability
     if denominator > 0:
         return factor * reliability / denominator
@@ -780,6 +799,7 @@ def lengthening(reliability: float, target: float) -> float:
     >>> round(lengthening(0.8, 0.9), 2)
     2.25
     """
+    # from target = f r / (1 + (f - 1) r)
     if reliability <= 0:
         return math.inf
     return target * (1 - reliability) / (reliability * (1 - target))

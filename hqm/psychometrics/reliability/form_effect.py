@@ -112,6 +112,7 @@ def shift_heterogeneity(
     if not scored.any():
         test = SignificanceTest.absent("insufficient", "no item is scored on both forms", n=len(a))
         return ShiftHeterogeneity(test, np.full(len(a), np.nan))
+    # the same items on both sides: what makes an item hard cancels in a - b
     sums, sizes = cluster_sums(np.where(scored, a - b, 0.0), scored, labels)
     mean, error = mean_with_error(sums, sizes)
     return shift_heterogeneity_of_scores(mean, error**2)
@@ -153,6 +154,7 @@ def shift_heterogeneity_of_scores(shifts: ArrayLike, variances: ArrayLike) -> Sh
             f" {int(finite.sum())}"
         )
         return ShiftHeterogeneity(SignificanceTest.absent("insufficient", reason, n=len(d)), d)
+    # without any error there is nothing to test against
     if not s2[finite].any() and is_constant(d[finite]):
         reason = "the forms differ by the same amount on every item"
         return ShiftHeterogeneity(SignificanceTest.absent("not_informative", reason, n=len(d)), d)
@@ -168,6 +170,7 @@ def shift_heterogeneity_of_scores(shifts: ArrayLike, variances: ArrayLike) -> Sh
     weight = 1 / s2[weighted]
     centre = float(np.dot(weight, d[weighted]) / weight.sum())
     q = float(np.dot(weight, (d[weighted] - centre) ** 2))
+    # Hedges and Olkin (1985), unweighted: observed variance less the mean sampling variance
     true_variance = float(d[finite].var(ddof=1)) - float(s2[finite].mean())
     return ShiftHeterogeneity(
         chi_square_test(q, m - 1, m),
@@ -278,6 +281,7 @@ def form_reliability(
     if observed.status != "ok":
         return FormReliability(observed, observed)
     noise = scores_and_noise[:, 2].mean(), scores_and_noise[:, 3].mean()
+    # Spearman (1904): r / sqrt(reliability_A reliability_B)
     value, (rel_a, rel_b) = _disattenuated(
         scores_and_noise[:, :1], scores_and_noise[:, 1:2], *noise
     )
@@ -286,6 +290,7 @@ def form_reliability(
         absent = Coefficient.absent("degenerate", reason, n)
         return FormReliability(observed, absent)
     raw = float(value[0])
+    # noise weakens the observed correlation by this factor
     attenuation = math.sqrt(float(rel_a[0] * rel_b[0]))
     fixed = None
     if replicates is not None and n >= MIN_UNITS:
@@ -293,6 +298,7 @@ def form_reliability(
             replicates[0][complete], replicates[1][complete], *noise
         )[0]
         fixed = correlation_interval(raw, correlation_replicates, level)
+    # a correlation above 1 comes from a noise that was overestimated; `raw` keeps it
     flags = ("ABOVE_ONE",) if abs(raw) > 1 else ()
     true = Coefficient(
         math.copysign(1.0, raw) if flags else raw,
@@ -311,6 +317,7 @@ def _disattenuated(
     """Correlations without noise of (respondents, sets) scores, and the reliabilities of both
     forms.
     """
+    # sets along axis 1: all scores, or the scores without each cluster
     covariance = ((a - a.mean(axis=0)) * (b - b.mean(axis=0))).sum(axis=0) / (len(a) - 1)
     variances = np.stack([a.var(axis=0, ddof=1), b.var(axis=0, ddof=1)])
     true_variances = variances - np.array([[noise_a], [noise_b]])
@@ -393,7 +400,8 @@ def mean_shift(
             return float(stdtrit(df, 0.5 + level / 2)) * math.sqrt(squared_error)
         return math.nan
 
-    fixed, method = None, "paired t"
+    fixed = None
+    method = "paired t"
     if math.isfinite(variance.items):
         half_width = half_width_of(variance.items, variance.df_items)
         method = "t, respondents and items"
@@ -447,10 +455,8 @@ def respondent_shifts(
     shift_replicates = replicates[1] - replicates[0]
     shifts = []
     for shift, replicates_of_shift in zip((second - first).tolist(), shift_replicates, strict=True):
-        replicates_of_shift, n_clusters = (
-            replicates_of_shift[np.isfinite(replicates_of_shift)],
-            int(np.isfinite(replicates_of_shift).sum()),
-        )
+        replicates_of_shift = replicates_of_shift[np.isfinite(replicates_of_shift)]
+        n_clusters = len(replicates_of_shift)
         if not math.isfinite(shift):
             shifts.append(
                 Coefficient.absent(
@@ -463,6 +469,7 @@ def respondent_shifts(
         else:
             squared_error = 0.0
         half_width = math.nan
+        # no error at all (one picture, or none differs) is no interval of width 0
         if squared_error > 0:
             t = float(stdtrit(n_clusters - 1, 0.5 + level / 2))
             half_width = t * math.sqrt(squared_error)
@@ -524,6 +531,7 @@ def bias_test(scores: ArrayLike, *, n_effective: float | None = None) -> Signifi
         )
     if study.ms_error == 0.0:
         return SignificanceTest(math.inf, df, 0.0, study.n)
+    # MSC is n times a variance of means: with relatives it counts `size` respondents only
     ratio = study.ms_columns / study.ms_error * size / study.n
     return SignificanceTest(ratio, df, float(fdtrc(df, df2, ratio)), study.n)
 
@@ -613,9 +621,11 @@ def equivalence(
     """
     a, b = paired(x, y)
     n = len(a)
+    # two one-sided tests at alpha are the interval at 1 - 2 alpha (Schuirmann 1987)
     shift = mean_shift(a, b, level=1 - 2 * alpha, n_effective=n_effective)
     size = effective_size(n, n_effective)
     status: Status = "ok"
+    # the first condition that is not met says why there is no test
     reason = ""
     if not margin > 0 or not math.isfinite(margin):
         status = "not_applicable"
@@ -629,6 +639,7 @@ def equivalence(
         reason = "all respondents differ by the same amount, so the difference has no error"
     if status != "ok":
         return Equivalence(shift, margin, alpha, status=status, reason=reason)
+    # a lower and an upper test: the difference must lie above -margin and below +margin
     error = float((b - a).std(ddof=1)) / math.sqrt(size)
     lower = (shift.value + margin) / error
     upper = (shift.value - margin) / error
@@ -779,7 +790,8 @@ def advantages(
     finite = np.isfinite(x) & np.isfinite(y)
     if finite.sum() < MIN_LINE_RESPONDENTS or is_constant(y[finite]):
         return Advantages(mean, shifts)
-    excess, p = np.full(len(x), np.nan), np.full(len(x), np.nan)
+    excess = np.full(len(x), np.nan)
+    p = np.full(len(x), np.nan)
     excess[finite], p[finite] = _deleted_residuals(x[finite], y[finite])
     return Advantages(mean, shifts, tuple(excess.tolist()), tuple(holm(p).tolist()))
 
@@ -796,6 +808,7 @@ def _deleted_residuals(x: Array, y: Array) -> tuple[Array, Array]:
     # without a respondent of leverage 1 the others have no line
     residual_share = np.where(leverage < 1 - 1e-12, 1 - leverage, np.nan)
     deleted = residual / residual_share
+    # the others' residual variance: (RSS - e^2 / (1 - h)) / (m - 1 - 2)
     deleted_variance = np.maximum(0.0, residual @ residual - residual * deleted) / (m - 3)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = residual / np.sqrt(deleted_variance * residual_share)
@@ -841,7 +854,8 @@ def older_advantages(
     x = float_array(scores, "respondents, items")
     is_older = np.asarray(older, dtype=bool)
     labels = np.unique(cluster_labels(clusters, x.shape[1]), return_inverse=True)[1]
-    set_scores, set_replicates = [], []
+    set_scores = []
+    set_replicates = []
     for selected in (is_older, ~is_older):
         scored = np.isfinite(x) & selected
         sums, sizes = cluster_sums(np.where(scored, x, 0.0)[None], scored, labels)

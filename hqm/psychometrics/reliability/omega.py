@@ -67,18 +67,22 @@ def omega_t(scores: ArrayLike, *, families: Sequence[str] = ()) -> Coefficient:
     x = complete_scores(scores)
     if x.shape[0] >= 3:
         x = x[:, varying_columns(x)]
+        # more items than respondents: the correlations are singular and one factor fits anything
         if x.shape[0] <= x.shape[1]:
             return Coefficient.absent("not_applicable", too_many_items_reason(x), x.shape[0])
 
     omega = bounded_coefficient(x, _omega_total, "omega", families, items=3)
+    # a loading above 1 is a negative unique variance: the model does not hold
     if omega.status == "ok" and (np.abs(minres_loadings(np.corrcoef(x.T))) > 1).any():
         return replace(Coefficient.absent("degenerate", _HEYWOOD, len(x)), flags=("HEYWOOD",))
     return omega
 
 
 def _omega_total(x: Array) -> float:
+    # a resample of respondents may leave an item constant
     if not varying_columns(x).all():
         return math.nan
+    # McDonald (1999): the numerator is the common variance, the denominator all of it
     r = np.corrcoef(x.T)
     return float(minres_loadings(r).sum() ** 2 / r.sum())
 
@@ -146,15 +150,14 @@ def omega_of_types(
             f"one type an item is needed, got {type_labels.shape} for {x.shape[1]} items"
         )
     type_names = np.unique(type_labels)
+    # a respondent needs a score on every type to have a covariance with it
     has_scores = [np.isfinite(x[:, type_labels == name]).any(axis=1) for name in type_names]
     if has_scores:
         included = np.logical_and.reduce(has_scores)
     else:
         included = np.zeros(len(x), dtype=bool)
-    x, cluster_index = (
-        x[included],
-        np.unique(cluster_labels(clusters, x.shape[1]), return_inverse=True)[1],
-    )
+    x = x[included]
+    cluster_index = np.unique(cluster_labels(clusters, x.shape[1]), return_inverse=True)[1]
     m = len(x)
     if m < 3:
         return Coefficient.absent(
@@ -162,6 +165,7 @@ def omega_of_types(
             f"omega needs 3 respondents and 3 types, there are {m} and {len(type_names)}",
             m,
         )
+    # the type's own M / (M - 1) and C / (C - 1), before types are put side by side
     type_errors = [
         relative_error(x[:, type_labels == name], cluster_index[type_labels == name])
         for name in type_names
@@ -172,6 +176,7 @@ def omega_of_types(
         return Coefficient.absent(
             "insufficient", f"omega needs 3 types that vary, there are {len(varying_types)}", m
         )
+    # the covariance matrix would have no full rank
     if m <= len(varying_types):
         return Coefficient.absent(
             "not_applicable",
@@ -230,6 +235,7 @@ class _TypeScores:
         )
         self.sums[:, columns] = error.sums
         self.sizes[:, columns] = error.sizes
+        # squares of the residuals then sum to the error variance
         self.residuals[:, columns] = error.residuals * math.sqrt(error.factor)
         self.n = error.sizes.sum(axis=1)
         self.total = error.sums.sum(axis=1)
@@ -254,12 +260,14 @@ def _shared_errors(
 ) -> Array:
     """(types, types): the errors that types share through clusters, of some respondents."""
     count = len(type_scores[0].n[rows])
+    # error per item: sums over a cluster, divided by the respondent's number of items
     scaled = np.stack(
         [type_score.residuals[rows] / type_score.n[rows, None] for type_score in type_scores]
     )
     if not isinstance(rows, slice):
         # the items' means are then those of these respondents
         scaled = scaled - scaled.mean(axis=1, keepdims=True)
+        # M / (M - 1) of these rows in the place of that of all respondents
         scaled *= math.sqrt(
             count / (count - 1) * (len(type_scores[0].n) - 1) / len(type_scores[0].n)
         )
@@ -275,6 +283,7 @@ def _omegas(covariances: Array, errors: Array) -> tuple[Array, Array]:
     """Omega (replicates,) and the loadings (replicates, types) of covariances (replicates, types,
     types).
     """
+    # (replicates, types): standard deviations of the type means
     deviations = np.sqrt(np.einsum("rii->ri", covariances))
     scale = deviations[:, :, None] * deviations[:, None, :]
     loadings = minres_loadings((covariances - errors) / scale)
@@ -287,13 +296,16 @@ def _gradient(covariances: Array, errors: Array, wrt_errors: bool) -> Array:
     errors.
     """
     count = len(covariances)
+    # small beside the variances, and far above rounding
     step = 1e-4 * float(np.diag(covariances).mean())
     rows, columns = np.tril_indices(count)
     steps = np.zeros((len(rows), count, count))
+    # both triangles move together, one entry of the gradient stands for the pair
     steps[np.arange(len(rows)), rows, columns] = steps[np.arange(len(rows)), columns, rows] = step
     # central differences
     steps = np.concatenate([steps, -steps])
     values, _ = _omegas(covariances + steps * (not wrt_errors), errors + steps * wrt_errors)
+    # log(1 - omega) does not exist at 1
     if not (values < 1).all():
         return np.full((count, count), math.nan)
     upper, lower = np.split(np.log(1 - values), 2)
@@ -306,6 +318,7 @@ def _jackknife_interval(
     type_scores: Sequence[_TypeScores], covariances: Array, errors: Array, level: float
 ) -> ConfidenceInterval | None:
     replicates = np.stack([type_score.jackknife_means() for type_score in type_scores])
+    # covariances between respondents need the mean over respondents taken off
     replicates = replicates - replicates.mean(axis=1, keepdims=True)
     _, m, n_clusters = replicates.shape
     if n_clusters < MIN_CLUSTERS:
@@ -313,6 +326,7 @@ def _jackknife_interval(
     # first-order changes of the covariances without each cluster
     covariance_changes = np.einsum("tmc,umc->ctu", replicates, replicates) / (m - 1) - covariances
     scaled = np.stack([score.residuals / score.n[:, None] for score in type_scores])
+    # to first order the cluster's own products drop out of the sum in `_shared_errors`
     error_changes = -np.einsum("tmc,umc->ctu", scaled, scaled) / m
     score_gradient, error_gradient = (
         _gradient(covariances, errors, wrt_errors) for wrt_errors in (False, True)
@@ -322,7 +336,8 @@ def _jackknife_interval(
     )
     if not np.isfinite(log_changes).all():
         return None
-    # a product of two noises has half of the variance that leaving out finds
+    # a product of two noises has half of the variance that leaving out finds. By Isserlis (1918) a
+    # squared noise varies twice as much as a product of two
     error_variances = (scaled**2).sum(axis=2)
     product_variances = (
         (1 + np.eye(len(type_scores))) * (error_variances @ error_variances.T) / (m - 1) ** 2
@@ -370,6 +385,8 @@ def minres_loadings(correlations: ArrayLike) -> Array:
     active = np.arange(len(r))
     for _ in range(20_000):
         current = loadings[active]
+        # coordinate descent on sum_{i<j} (r_ij - l_i l_j)^2: l_i = sum_j r_ij l_j / sum_j l_j^2, j
+        # != i (minres, Harman and Jones 1966, Psychometrika 31)
         active_r = r[active]
         square = (current**2).sum(axis=1)
         changes = np.zeros(len(active))
@@ -382,8 +399,10 @@ def minres_loadings(correlations: ArrayLike) -> Array:
             square = remaining + updated * updated
             current[:, i] = updated
         loadings[active] = current
+        # replicates that have converged are left alone
         active = active[changes >= 1e-12]
         if not len(active):
             break
+    # a factor's sign is arbitrary: positive where most loadings are
     loadings *= np.where(loadings.sum(axis=1, keepdims=True) >= 0, 1.0, -1.0)
     return np.asarray(loadings.reshape(matrices.shape[:-1]))

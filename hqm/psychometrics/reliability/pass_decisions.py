@@ -89,6 +89,7 @@ def decision_consistency(scores: ArrayLike, reliability: float, cut: float) -> D
         reason = "the scores have no reliability between 0 and 1"
         return DecisionConsistency.absent("degenerate", reason)
     length = (mean * (1 - mean) - reliability * variance) / (variance * (1 - reliability))
+    # four moments need four factors n, n - 1, n - 2, n - 3 above 0
     n = max(round(length), 4)
     moments = _true_moments(x * n, n)
     if moments[1] <= moments[0] ** 2:
@@ -99,12 +100,16 @@ def decision_consistency(scores: ArrayLike, reliability: float, cut: float) -> D
     nodes, weights = roots_jacobi(_N_NODES, shapes[1] - 1, shapes[0] - 1)
     true_scores = ends[0] + (ends[1] - ends[0]) * (nodes + 1) / 2
     if cut > 0:
+        # a score passes from the cut on; without 1e-9, rounding of cut * n could ask for one item
+        # more
         fail = bdtr(math.ceil(cut * n - 1e-9) - 1, n, true_scores)
     else:
         fail = 0.0 * nodes
     weights = weights / weights.sum()
+    # both tests pass, or both fail, independently given the true score
     consistency = float(weights @ (fail**2 + (1 - fail) ** 2))
     share = float(weights @ fail)
+    # two tests that share nothing but the share of failures
     chance = share**2 + (1 - share) ** 2
     kappa = (consistency - chance) / (1 - chance) if chance < 1 else math.nan
     return DecisionConsistency(
@@ -139,12 +144,15 @@ def _beta(moments: Array, n_respondents: int) -> tuple[tuple[float, float], tupl
         root = 1 - 24 * (r + 1) / divisor if divisor else -1.0
         if r > 0 and 0 <= root < 1:
             half = r / 2 * math.sqrt(root)
+            # the larger shape is a where the tail lies on the left
             a, b = (r / 2 + half, r / 2 - half) if skewness < 0 else (r / 2 - half, r / 2 + half)
             step = math.sqrt(variance * (r + 1) / (a * b))
             low = m1 - a * step
             high = m1 + b * step
+            # ends outside the scale: the two-parameter distribution is used instead
             if low >= 0 and high <= 1:
                 return (float(a), float(b)), (float(low), float(high))
+    # method of moments: a + b = m (1 - m) / v - 1
     total = m1 * (1 - m1) / variance - 1
     return (float(m1 * total), float((1 - m1) * total)), (0.0, 1.0)
 

@@ -91,6 +91,7 @@ def expected_retest(probabilities: ArrayLike) -> ExpectedRetest:
     p = float_array(probabilities, "respondents, items", "probabilities")
     finite = np.isfinite(p)
     count = finite.sum(axis=1)
+    # items that lack a probability are no part of the mean
     n = count.astype(np.float64)
     included = np.flatnonzero(count > 0)
     if len(included) < 3:
@@ -104,16 +105,20 @@ def expected_retest(probabilities: ArrayLike) -> ExpectedRetest:
     if (finite_values < 0).any() or (finite_values > 1).any():
         return _absent("not_applicable", "a number is outside 0 to 1 and no probability", count)
     filled = np.where(finite, p, 0.0)
+    # variance of an answer of 1 or 0 (Bernoulli)
     seed_variance = np.where(finite, p * (1 - p), 0.0)
     n[n == 0] = np.nan
     mu = filled.sum(axis=1) / n
     noise = seed_variance.sum(axis=1) / n**2
+    # p^2 + (1 - p)^2 = 1 - 2 p (1 - p)
     agreement = 1 - 2 * seed_variance.sum(axis=1) / n
     item_variance = np.where(finite, (filled - mu[:, None]) ** 2, 0.0).sum(axis=1) / n
+    # kappa's chance agreement leaves mu (1 - mu); at 0 or 1 kappa is undefined
     binary_variance = mu * (1 - mu)
     kappa = np.divide(
         item_variance, binary_variance, out=np.full(len(p), np.nan), where=binary_variance > 1e-15
     )
+    # one number of items decides how exact pairs are ordered, so all must share it
     pairs = pair_order(
         mu, noise, n_items=int(count.max()) if len(set(count[included].tolist())) == 1 else None
     )
@@ -136,6 +141,7 @@ def _reliability(mu: Array, noise: Array) -> tuple[Coefficient, float, float]:
             math.nan,
             math.nan,
         )
+    # certain answers repeat by construction, which shows nothing
     if vbar == 0.0:
         return (
             Coefficient(
@@ -150,6 +156,7 @@ def _reliability(mu: Array, noise: Array) -> tuple[Coefficient, float, float]:
     # d, a, P as in the docstring of `expected_retest`: first-order moments of r
     d = mu - mu.mean()
     a = float(np.dot(d, d))
+    # the projection P takes off the mean and the direction of d itself, in which r does not move
     projected = (np.eye(m) - 1 / m - np.outer(d, d) / a) * noise
     mean = 1 - float(np.trace(projected)) / a
     deviation = math.sqrt(2 * float((projected * projected.T).sum())) / a

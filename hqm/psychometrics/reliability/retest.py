@@ -49,10 +49,12 @@ def reliability_with_intervals(
     runs, count = scores.shape
     value = max(0.0, 1 - ratio)
     mean_scores = scores.mean(axis=0)
+    # of the mean over runs: it still holds 1 / runs of the error variance
     score_variance = float(mean_scores.var(ddof=1))
     fixed = None
     clusters = score_replicates.shape[2]
     mean_error_variance = float(error_variances.mean())
+    # two clusters leave one degree of freedom for an error's variance: no interval
     if clusters > 2:
         mean_replicates = score_replicates.mean(axis=0)
         error_variance, directional_error = _item_error_variance(mean_scores, mean_replicates)
@@ -71,6 +73,7 @@ def reliability_with_intervals(
             level,
             "noncentral chi-square and cluster jackknife",
         )
+    # errors larger than the scores' variance: the value is cut at 0, the raw one is kept
     if ratio > 1:
         flags = (*flags, "NEGATIVE_COMPONENT")
     raw = 1 - ratio if ratio > 1 else math.nan
@@ -78,6 +81,7 @@ def reliability_with_intervals(
     if ratio > 1:
         return point_estimate
 
+    # what `add_lower_bound` resamples: coefficient and between-respondent variance of some rows
     def statistic(rows: Indices) -> tuple[float, float]:
         sample_variance = float(scores[:, rows].var(axis=1, ddof=1).mean())
         return 1 - float(
@@ -95,17 +99,21 @@ def _log_error_terms(error_replicates: Array, variance_replicates: Array) -> tup
     """
     if not ((error_replicates > 0).all() and (variance_replicates > 0).all()):
         return 0.0, 0.0
+    # SE and correlation are taken on the log scale, where a ratio's error does not depend on its
+    # size
     log_error = np.log(error_replicates)
     log_variance = np.log(variance_replicates)
     log_error = log_error - log_error.mean()
     log_variance = log_variance - log_variance.mean()
     norms = math.sqrt(float(log_error @ log_error)), math.sqrt(float(log_variance @ log_variance))
+    # Efron and Tibshirani (1993), ch. 11: SE^2 = (C - 1) / C sum of squared deviations
     standard_error = math.sqrt((len(log_error) - 1) / len(log_error)) * norms[0]
     if not all(norms):
         return 0.0, standard_error
     log_error = log_error / norms[0]
     log_variance = log_variance / norms[1]
     # near r = 1, the root of 1 - r^2 would turn a rounding of 1e-16 into 1e-8
+    # for unit vectors |a - b| |a + b| = 2 sqrt(1 - r^2)
     orthogonal = (
         float(np.linalg.norm(log_error - log_variance) * np.linalg.norm(log_error + log_variance))
         / 2
@@ -117,6 +125,8 @@ def _error_variance_draws(
     error_variance: float, shared_error: float, unique_error: float, clusters: int
 ) -> Array:
     """(draws, 1, ways): credible error variances, paired with the draws of the score variance."""
+    # the shared part goes along with the draws of the score variance (axis 0), the rest is its own
+    # axis
     shared = shared_error * scaled_normal_quantiles(QUANTILE_LEVELS)[:, None, None]
     unique = unique_error * scaled_t_quantiles(clusters - 1)
     return np.asarray(error_variance * np.exp(shared + unique))
@@ -131,12 +141,14 @@ def _item_error_variance(scores: Array, replicates: Array) -> tuple[float, float
     deviations = replicates - replicates.mean(axis=0)
     deviations = deviations - deviations.mean(axis=1, keepdims=True)
     respondents, clusters = replicates.shape
+    # Efron and Tibshirani (1993), ch. 11: factor of the jackknife's sum of squares
     jackknife_factor = (clusters - 1) / clusters
     mean = float((deviations**2).sum()) * jackknife_factor / (respondents - 1)
     score_deviations = scores - scores.mean()
     score_sum_of_squares = float((score_deviations**2).sum())
     if not score_sum_of_squares > 0:
         return mean, mean
+    # variance of the errors' projection on the unit vector of the scores' deviations
     directional = float(((score_deviations @ deviations) ** 2).sum())
     return mean, directional * jackknife_factor / score_sum_of_squares
 
@@ -146,7 +158,10 @@ def _rho_interval(
 ) -> ConfidenceInterval:
     """Return the interval of one run's reliability from draws of score and error variances."""
     # noises are (draws, 1, ways of the noise)
+    # `variance_draws` are of the mean over runs and hold error / runs; one run has the remaining
+    # error (1 - 1 / runs) on top
     rho = 1 - error_draws / (variance_draws[..., None] + error_draws * (1 - 1 / runs))
+    # the estimate itself is always inside its interval
     low, high = np.quantile(np.clip(rho, 0.0, 1.0), [0.5 - level / 2, 0.5 + level / 2])
     return ConfidenceInterval(min(float(low), value), max(float(high), value), method, level)
 
@@ -196,6 +211,7 @@ def drift_test(scores: Array, contributions: Array) -> SignificanceTest:
     # orthonormal contrasts remove the mean over runs, so that only drift is left
     contrasts = _helmert(runs)
     contrast_scores = (contrasts @ scores).T
+    # (respondents, contrasts, clusters)
     contrast_contributions = np.einsum("ck,kmi->mci", contrasts, contributions)
     covariance = (
         clusters
@@ -203,6 +219,8 @@ def drift_test(scores: Array, contributions: Array) -> SignificanceTest:
         * contrast_contributions
         @ contrast_contributions.transpose(0, 2, 1)
     )
+    # principal axes: contrasts of one respondent share clusters and are correlated, their
+    # projections are not, so squares over eigenvalues add up to chi-square
     eigenvalues, eigenvectors = np.linalg.eigh(covariance)
     projections = np.einsum("mce,mc->me", eigenvectors, contrast_scores)
     # directions without variance carry no information; a shift there is infinite evidence
@@ -220,6 +238,7 @@ def drift_test(scores: Array, contributions: Array) -> SignificanceTest:
 
 
 def _helmert(k: int) -> Array:
+    # rows of (1, .., 1, -k, 0, ..): each run against the mean of those before it
     rows = np.tri(k - 1, k) - np.diag(np.arange(1.0, k), 1)[: k - 1]
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
@@ -376,6 +395,7 @@ def rho_g(
             respondents,
         )
     totals, sizes = cluster_sums(np.where(scored, x, 0.0), scored, labels)
+    # a respondent with one cluster has no variance over clusters
     included = np.flatnonzero((sizes > 0).sum(axis=1) >= 2)
     if len(included) < 3:
         return _absent(
@@ -401,8 +421,12 @@ def rho_g(
     items_per_run = cluster_sizes.sum(axis=2)
     scores = cluster_totals.sum(axis=2) / items_per_run
     # items that differ between runs show the error variance directly
+    # v_m = sum_c s2_k / n^2; where runs lack different items, one of both n is the mean over runs
+    # of 1 / n
     run_variances = totals.var(axis=0, ddof=1)
     error_variances = run_variances.sum(axis=1) / n_included * (1 / items_per_run).mean(axis=0)
+    # everything again without each cluster, (runs, respondents, clusters) and (respondents,
+    # clusters)
     items_left = n_included[:, None] - sizes
     run_items_left = items_per_run[:, :, None] - cluster_sizes
     score_replicates = (cluster_totals.sum(axis=2)[:, :, None] - cluster_totals) / run_items_left
@@ -411,6 +435,7 @@ def rho_g(
         / items_left
         * (1 / run_items_left).mean(axis=0)
     )
+    # drift compares items that all runs scored: else other items would look like drift
     common_scores = totals.sum(axis=2) / n_included
     contributions = (totals - common_scores[:, :, None] * sizes) / n_included[:, None]
     flags = ("MISSING",) if 1 - scored[included].mean() > 0.01 else ()
@@ -515,6 +540,7 @@ def rho_g_of_scores(
     influence = (n_clusters - 1) / n_clusters * (s[:, :, None] - w)
     # a repeated score leaves rounding dust in its influence
     influence = np.where(np.abs(influence) < 1e-15, 0.0, influence)
+    # C / (C - 1): the influences sum to 0, which takes one degree of freedom
     run_variances = influence.var(axis=0, ddof=1) * n_clusters / (n_clusters - 1)
     error_variances = run_variances.sum(axis=1)
     return _assemble(
@@ -563,10 +589,12 @@ def _assemble(
     vbar = float(error_variances.mean())
     score_variance = float(scores.var(axis=1, ddof=1).mean())
     drift = drift_test(compared, contributions)
+    # on noise that is too small, an interval would be too narrow: the flag makes ICC(A,1) lead
     if drift.p < 0.05:
         flags = (*flags, "DRIFT")
     if all(is_constant(run) for run in scores):
         rho = Coefficient.absent("degenerate", "all respondents have the same score", count)
+    # nothing to estimate from: 1 is by construction, not by evidence
     elif vbar == 0.0:
         reason = "every run gave the same item scores: the reliability is 1 by construction"
         rho = Coefficient(
@@ -643,6 +671,7 @@ def noise_floor(rates: ArrayLike, n_items: int, *, strata: ArrayLike | None = No
             f"a noise floor needs 3 respondents and 2 items, there are {len(p)} and {n_items}",
             len(p),
         )
+    # variance p (1 - p) of an answer drawn by lot, averaged over n items
     binomial_variance = float((type_rates * (1 - type_rates)).mean()) / n_items
     rate_variance = float(p.var(ddof=1))
     if is_constant(p):

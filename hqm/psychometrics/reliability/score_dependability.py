@@ -64,6 +64,8 @@ def fixed_score_variances(
     effective_error = error if directional_error is None else directional_error
     if min(error, effective_error) <= 1e-12 * variance:
         return np.full((len(QUANTILE_LEVELS), 1), variance)
+    # E[s2] = fixed variance + error. Scaled by `effective_error` the noise part of the mean would
+    # be that instead, so the difference is made up before and after.
     x = df * max(0.0, variance - error + effective_error) / effective_error
     z = -ndtri(QUANTILE_LEVELS)
 
@@ -85,6 +87,7 @@ def fixed_score_variances(
         exceeds_level = normal_score(middle) > z
         low = np.where(exceeds_level, middle, low)
         high = np.where(exceeds_level, high, middle)
+    # where even noncentrality 0 puts x below this level, the fixed variance is 0
     noncentralities = np.where(normal_score(np.zeros(len(z))) <= z, 0.0, (low + high) / 2)
     return np.asarray((effective_error * noncentralities / df + error)[:, None])
 
@@ -97,6 +100,7 @@ def scaled_normal_quantiles(levels: Array) -> Array:
 
 def scaled_t_quantiles(df: float) -> Array:
     """Return quantiles of Student's t, scaled to its variance (unscaled up to 2 df)."""
+    # with up to 2 degrees of freedom Student's t has no variance to be scaled to
     quantiles = np.asarray(stdtrit(df, COARSE_QUANTILE_LEVELS))
     return np.asarray(quantiles / quantiles.std() * (df / (df - 2)) ** 0.5 if df > 2 else quantiles)
 
@@ -228,6 +232,7 @@ def g_and_phi(
     is_estimable = min(x.shape) > 1 and bool(np.isfinite(x).any(axis=(0, 1)).all())
     margins = Design(x, names, nested, effects) if is_estimable else None
     study = g_study(x, names, nested=nested, effects=effects, level=level, design=margins)
+    # error variances go with 1 / n: scores over different items need the harmonic mean of n
     counts = _answered_counts(x, labels, study)
     if study.status == "ok":
         design = d_study(study, {**counts, facet: 1})
@@ -241,7 +246,8 @@ def g_and_phi(
         x, full_design.jackknife_components("item"), study, counts, replicated=replicated
     )
     if len(set(relatives.families)) < len(relatives.families):
-        # relatives are left out together, and have no effect of their own in the equations
+        # relatives are left out together. The family has no variance component of its own, which a
+        # handful of families could not estimate
         related = {**nested, "respondent": ("family", relatives.units(len(x)))}
         full_design = Design(x, names, related, effects or full_design.effects)
     respondent_replicates = _RespondentReplicates(
@@ -265,6 +271,7 @@ class _RespondentReplicates:
 def _replicated_effects(names: Sequence[str], labels: Labels) -> list[list[str]]:
     """Return all effects without the facet of occasions."""
     respondent, item, _ = names
+    # where every picture has one item, picture and item are one effect
     is_unnested = len(np.unique(labels)) == len(labels)
     item_effects = [[item]] if is_unnested else [["picture"], [item]]
     return [[respondent], *item_effects, *([respondent, *effect] for effect in item_effects)]
@@ -285,6 +292,7 @@ def _answered_counts(x: Array, labels: Labels, study: GStudy) -> dict[str, float
         picture_counts = np.zeros((int(position.max()) + 1, *counts.shape))
         np.add.at(picture_counts, position, np.moveaxis(scored, 1, 0))
         # unequal pictures count as so many equal ones
+        # sum(n_p^2) / n^2 is one over Kish's effective number of pictures
         answered["picture"] = 1 / float(
             ((picture_counts**2).sum(axis=0)[nonempty] / counts[nonempty] ** 2).mean()
         )
@@ -299,6 +307,8 @@ def _error_weights(
     groups = {group: answered.get(group, items / per) for _, group, _, per in study.nested}
     counts = {study.facets[1]: float(items), study.facets[2]: float(occasions), **groups}
     rows = []
+    # Brennan (2001), ch. 4: a component is divided by the levels of its facets that a score
+    # averages over; relative error has those with the respondent, absolute error all
     for component in study.components:
         averaged_facets = [name for name in component.effect if name != study.facets[0]]
         contributes = bool(averaged_facets) and (absolute or study.facets[0] in component.effect)
@@ -316,10 +326,12 @@ def _error_variances(
     relative = _error_weights(study, answered, 1, absolute=False)
     averaged = _error_weights(study, answered, x.shape[2], absolute=False)
     item_weights = _error_weights(study, answered, 1, absolute=True) - relative
+    # without one picture some design may be empty; such replicates have no component
     replicates = replicates[np.isfinite(replicates).all(axis=1)]
     blocks = len(replicates)
 
     def log_error(weights: Array) -> float:
+        # the delta method: SE(log v) = SE(v) / v
         variance = float(weights @ values)
         replicate_variances = replicates @ weights
         if blocks < 2 or not variance > 0:
@@ -348,7 +360,8 @@ def _universe_index(study: GStudy) -> int:
 
 def _ratio_errors(universe: Array, errors: tuple[Array, Array]) -> tuple[float, float]:
     """The jackknife's standard errors of log(error / universe variance), for the relative and the
-    absolute error, from both variances without each picture.
+    absolute error, from both variances without each picture. Both are on the log scale, where
+    they subtract.
     """
     if len(universe) < 2 or not (universe > 0).all():
         return 0.0, 0.0
@@ -372,12 +385,14 @@ def _coefficient(
     """The coefficient with its interval for these respondents, and its least value for others."""
     respondents = x.shape[0]
     universe = study.component(study.facets[0]).raw
+    # a mean over all occasions has less error than the one occasion that the coefficient is of
     score_variance = max(universe + errors.averaged, 0.0)
     fixed = None
     if errors.blocks >= 5 and errors.relative > 0:
         variance_draws = fixed_score_variances(score_variance, errors.averaged, respondents)
         fixed = _fixed_interval(value, variance_draws, errors, absolute, level)
         ratio_error = errors.ratio_errors[absolute]
+        # the wider of both: neither holds its level alone (docs/psychometrics_coverage.md)
         if ratio_error > 0 and 0 < value < 1:
             jackknifed = _ratio_interval(value, ratio_error, errors.blocks, level)
             fixed = _hull(fixed, jackknifed)
@@ -393,6 +408,7 @@ def _coefficient(
     )
     with np.errstate(invalid="ignore", divide="ignore"):
         scores = np.nanmean(x, axis=(1, 2))
+        # negative estimates of a variance count as 0, as in the point estimate
         replicates = np.maximum(universe_replicates, 0.0) / (
             np.maximum(universe_replicates, 0.0) + error_replicates
         )
@@ -424,6 +440,8 @@ def _ratio_interval(
     Items move the variance between respondents and the errors together, and models far apart meet
     other items; only a jackknife of both variances accounts for that.
     """
+    # log((1 - r) / r) = log(error / universe variance): its interval is brought back by the
+    # logistic function. exp overflows beyond 709.
     middle = math.log((1 - value) / value)
     half_width = float(stdtrit(blocks - 1, 0.5 + level / 2)) * ratio_error
     low, high = (1 / (1 + math.exp(min(middle + sign * half_width, 700.0))) for sign in (1, -1))
@@ -435,6 +453,7 @@ def _fixed_interval(
 ) -> ConfidenceInterval:
     # the variance of few pictures' own effects has heavier tails than its jackknife error knows
     quantiles = scaled_t_quantiles((errors.blocks - 1) / (2 if absolute else 1))
+    # exp(50) is as good as infinite here, and does not overflow
     scale = np.exp(
         np.clip(
             (errors.absolute_error if absolute else errors.relative_error) * quantiles, -50.0, 50.0
@@ -451,6 +470,7 @@ def _fixed_interval(
 
 
 def dependability(
+    # the interval never leaves out the estimate that it belongs to
     scores: ArrayLike,
     rng: np.random.Generator,
     *,
@@ -517,9 +537,10 @@ def dependability(
     size = effective_size(n, n_effective)
     if value.status != "ok" or study.ms_error == 0.0 or too_few_respondents(n) or size < 3:
         return value
-    # heavier tails than normal leave fewer degrees of freedom
+    # scores with heavier tails than the normal leave fewer degrees of freedom: Var(log s2) = 2 / df
     df_between = min(size - 1, 2 / log_variance_error(x.mean(axis=1), size))
     phi_draws = _phi_draws(mean_squares(x), (n, k), columns or k, (size, df_between), rng, draws)
+    # one-sided: what is asked is how low Phi may be over other columns
     low = float(np.quantile(phi_draws, 1 - level))
     return replace(
         value,
@@ -542,12 +563,15 @@ def _phi_draws(
     `shape` is respondents and columns of the mean squares, `sizes` how many respondents are
     independent, and the degrees of freedom of what lies between them.
     """
-    (n, k), (size, df_between) = shape, sizes
+    n, k = shape
+    size, df_between = sizes
     df = (size - 1) * (k - 1)
     # Weerahandi (1993): each mean square over a draw of its chi-square
     error = squares[2] * df / rng.chisquare(df, draws)
     row_variances = squares[0] * df_between / rng.chisquare(df_between, draws)
     column_variances = np.maximum(squares[1] * (k - 1) / rng.chisquare(k - 1, draws), error)
+    # McGraw and Wong (1996): E[MSR] = k sigma_r^2 + sigma_e^2, so numerator and denominator are
+    # both k times the variance components
     universe_variances = np.maximum(row_variances - error, 0.0)
     return np.asarray(
         universe_variances
@@ -631,10 +655,12 @@ def wordings_needed(
         return WordingsNeeded(status="degenerate", reason="the respondents do not differ")
     size = effective_size(n, n_effective)
     df_between = min(size - 1, 2 / log_variance_error(x.mean(axis=1), size))
+    # chdtri inverts the upper tail: this is the 20 % quantile of chi-square
     msc_upper = msc * (k - 1) / float(chdtri(k - 1, 0.8))
     universe_variance, wording_variance, wording_variance_upper = (
         (m - mse) / d for m, d in ((msr, k), (msc, n), (msc_upper, n))
     )
+    # the mean squares that a study of `count` wordings would show, had it these variances
     n_wordings = None
     for count in range(MIN_WORDINGS, MAX_WORDINGS + 1):
         expected = (

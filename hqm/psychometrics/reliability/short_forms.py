@@ -107,8 +107,10 @@ def scaled_scores(
     item_tallies = {
         key: float_array(values, "respondents, items", key) for key, values in tallies.items()
     }
+    # Horvitz-Thompson: an item that stands for w items counts w times
     sums = {key: values @ w for key, values in item_tallies.items()}
     scores = np.asarray(statistic(sums), dtype=np.float64)
+    # to first order the score is linear in the sums: each item's share in it
     linearised = sum(
         (_slope(statistic, sums, key)[:, None] * values for key, values in item_tallies.items()),
         np.zeros((len(scores), len(w))),
@@ -117,12 +119,14 @@ def scaled_scores(
     vectors, singular_values, _ = np.linalg.svd(
         np.sqrt(w)[:, None] * auxiliary_values, full_matrices=False
     )
+    # auxiliary values that depend linearly on others add no degree of freedom
     basis = vectors[:, singular_values > 1e-9 * singular_values.max()]
     weighted = np.sqrt(w) * linearised
     residual = (weighted - (weighted @ basis) @ basis.T) / np.sqrt(w)
     n_items, n_auxiliary = basis.shape
     # as many degrees of freedom are lost as auxiliary values are used
     df_correction = n_items / max(n_items - n_auxiliary, 1)
+    # items drawn independently with probability 1 / w: variance (w^2 - w) r^2 each
     se = factor * np.sqrt(df_correction * (np.maximum(w * (w - 1), 0.0) * residual**2).sum(axis=1))
     half_width = float(stdtrit(freedom, 0.5 + level / 2)) * se
     return ScaledScores(scores=scores, se=se, low=scores - half_width, high=scores + half_width)
@@ -132,6 +136,7 @@ def _slope(statistic: Statistic, sums: Mapping[str, Array], key: str) -> Array:
     """(respondents,): how fast the statistic rises with one of the sums; 0 where it is not
     defined.
     """
+    # a step in proportion to the sum, and never 0
     step = np.maximum(np.abs(sums[key]), 1.0) * 1e-4
     upper, lower = ({**sums, key: sums[key] + sign * step} for sign in (1, -1))
     slope = (np.asarray(statistic(upper)) - np.asarray(statistic(lower))) / (2 * step)
@@ -172,5 +177,6 @@ def error_factor(errors: ArrayLike, se: ArrayLike, families: Sequence[str]) -> t
         for name in dict.fromkeys(families)
         if (finite & (family_names == name)).any()
     ]
+    # shrinkage: the textbook factor of 1 weighs as much as `PRIOR_FAMILIES` families
     count = len(family_means) + PRIOR_FAMILIES
     return math.sqrt((sum(family_means) + PRIOR_FAMILIES) / count), float(count)
