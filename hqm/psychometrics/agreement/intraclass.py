@@ -113,11 +113,13 @@ def item_agreement(x: ArrayLike, y: ArrayLike) -> ItemAgreement:
         return ItemAgreement(
             (), (), status="not_applicable", reason="the item scores are not 0 or 1"
         )
+    # (respondents,) counts of the fourfold table, in the order that `kappa_of_counts` takes them
     cells = [
         (scored & (a == first) & (b == second)).sum(axis=1)
         for first, second in ((1, 1), (1, 0), (0, 1), (0, 0))
     ]
-    agreement, kappa = agreement_of_counts(*cells), kappa_of_counts(*cells)
+    agreement = agreement_of_counts(*cells)
+    kappa = kappa_of_counts(*cells)
     return ItemAgreement(tuple(agreement.tolist()), tuple(kappa.tolist()))
 
 
@@ -146,7 +148,9 @@ def kappa_of_counts(
     """
     agreement = agreement_of_counts(n_both, n_first_only, n_second_only, n_neither)
     total = np.add(np.add(n_both, n_first_only), np.add(n_second_only, n_neither))
+    # the shares of positive labels of either rater
     p, q = (ratio(np.add(n_both, n_single), total) for n_single in (n_first_only, n_second_only))
+    # Cohen (1960): both label 1, or both 0, independently
     chance = p * q + (1 - p) * (1 - q)
     return ratio(agreement - chance, 1 - chance)
 
@@ -264,6 +268,7 @@ def icc(
     [0.17, 0.29, 0.71, 0.44, 0.62, 0.91]
     """
     x = float_array(scores, "respondents, administrations")
+    # mean squares need the full table: a respondent with a gap is left out
     complete = np.isfinite(x).all(axis=1)
     x = x[complete]
     n, k = x.shape
@@ -287,6 +292,7 @@ def icc(
 
     def statistic(rows: Indices) -> tuple[float, ...]:
         squares = mean_squares(x[rows])
+        # the last column, MSR, is the variance between respondents that the bound needs
         return *_single_score_iccs(*squares, len(rows), k), squares[0]
 
     is_too_small = bool(too_few_respondents(n, relatives.families))
@@ -315,6 +321,7 @@ def icc(
         k,
         msc,
         mse,
+        # McGraw and Wong (1996): agreement counts the administrations' variance as error
         math.sqrt(mse + max(0.0, (msc - mse) / n)),
         math.sqrt(mse),
     )
@@ -328,7 +335,8 @@ def mean_squares(x: Array) -> tuple[float, float, float]:
     """
     n, k = x.shape
     grand = x.mean()
-    rows, columns = x.mean(axis=1), x.mean(axis=0)
+    rows = x.mean(axis=1)
+    columns = x.mean(axis=0)
     # McGraw and Wong (1996): mean squares of rows, of columns and of error
     msr = k * float(((rows - grand) ** 2).sum()) / (n - 1)
     msc = n * float(((columns - grand) ** 2).sum()) / (k - 1)
@@ -348,6 +356,7 @@ def _single_score_iccs(
     if msr <= 0:
         return math.nan, math.nan, math.nan
     # the mean square within respondents pools those of administrations and of error
+    # C_b = 2 / (v + 1 / v + u^2), the factor by which r falls short of the 45 degree line
     msw = ((k - 1) * msc + (n - 1) * (k - 1) * mse) / (n * (k - 1))
     agreement = (msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n)
     consistency, one_way = ((msr - error) / (msr + (k - 1) * error) for error in (mse, msw))
@@ -384,6 +393,7 @@ def icc_of_mean(single: Coefficient, k: int) -> Coefficient:
     """
     if single.status not in ("ok", "not_informative") or k == 1:
         return single
+    # at -1 / (k - 1) the denominator of Spearman and Brown's formula is 0
     lowest = -1 / (k - 1)
     if single.value <= lowest + 1e-12:
         return Coefficient.absent(
@@ -483,6 +493,7 @@ def concordance(
     if refusal is not None:
         return Concordance(refusal)
     # Lin (1989): v, the ratio of the standard deviations, and u, the shift of location
+    # v: how much the spreads differ, u: how far the means lie apart in units of the spread
     scale = float(b.std() / a.std())
     shift = float((b.mean() - a.mean()) / math.sqrt(a.std() * b.std()))
     coefficient = Coefficient(_concordance_value(np.stack([a, b])), n=len(a), level=level)
@@ -498,11 +509,13 @@ def concordance(
 
 def _concordance_value(pair: Array) -> float:
     centred = pair - pair.mean(axis=1, keepdims=True)
+    # moments over n, as Lin (1989) has them; over n - 1 the shift would weigh less
     denominator = float((centred**2).mean(axis=1).sum() + (pair[0].mean() - pair[1].mean()) ** 2)
     if denominator > 0:
         value = 2 * float((centred[0] * centred[1]).mean()) / denominator
     else:
         value = math.nan
+    # rounding of a perfect agreement
     if value >= 1 - 1e-15:
         return 1.0
     return value
@@ -585,6 +598,7 @@ def kendall_w(scores: ArrayLike, *, families: Sequence[str] = (), level: float =
         relatives,
         minimum=0.0,
     )
+    # the mean Spearman correlation of all pairs of administrations (Kendall 1948, ch. 6)
     return KendallW(w, (k * coefficient.value - 1) / (k - 1))
 
 
@@ -592,8 +606,10 @@ def _kendall_w_values(x: Array) -> Array:
     """W of every sample; x has shape (samples, respondents, administrations)."""
     _, m, k = x.shape
     ranks = average_ranks(x, axis=1)
+    # k (m + 1) / 2 is the mean of the respondents' rank sums
     squares = ((ranks.sum(axis=2) - k * (m + 1) / 2) ** 2).sum(axis=1)
     # a column's sum of squared mid-ranks is (m^3 - m - T) / 12 + m (m + 1)^2 / 4
+    # so tied ranks shorten the denominator by T by themselves
     untied = 12 * ((ranks - (m + 1) / 2) ** 2).sum(axis=(1, 2))
     return ratio(12 * squares, k * untied)
 
@@ -708,6 +724,7 @@ def bland_altman(
         absent = Coefficient.absent("degenerate", reason, n)
         centre = Coefficient(bias, n=n, level=level)
         return BlandAltman(centre, 0.0, absent, absent, slope, status="degenerate", reason=reason)
+    # n - 1: the limits describe other differences, not those of the sample
     s = float(difference.std(ddof=1))
     low = bias - multiplier * s
     high = bias + multiplier * s
@@ -717,6 +734,7 @@ def bland_altman(
         return BlandAltman(centre, s, lower, upper, slope)
     half_width = float(stdtrit(size - 1, 0.5 + level / 2)) * s / math.sqrt(size)
     # Carkeet (2015): c, the quantiles of the noncentral t
+    # exact, since a limit is a mean plus a multiple of a standard deviation
     tails = [0.5 - level / 2, 0.5 + level / 2]
     c = nctdtrit(size - 1, multiplier * math.sqrt(size), tails)
     inner = s * float(c[0]) / math.sqrt(size)
@@ -744,6 +762,7 @@ def _difference_slope(mean: Array, difference: Array, size: float, level: float)
     if size <= 2:
         return Coefficient(value, n=n, level=level, method="t")
     residual = v - value * u
+    # residual df n - 2; n / size widens the error to that of `size` independent respondents
     standard_error = math.sqrt(float(np.dot(residual, residual)) / (n - 2) / sum_squares * n / size)
     half_width = float(stdtrit(size - 2, 0.5 + level / 2)) * standard_error
     return Coefficient(

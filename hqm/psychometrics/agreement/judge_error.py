@@ -115,6 +115,7 @@ def table_agreement(
     po = (a + d) / n
     p = (a + b) / n
     q = (a + c) / n
+    # Gwet (2008): the mean of both margins as prevalence; e is at most 1/2, so 1 - e is never 0
     mean = (p + q) / 2
     e = 2 * mean * (1 - mean)
     shares = {
@@ -267,6 +268,7 @@ def judge_errors(
         cell_counts = cell_masks.sum(axis=2)
         pooled_counts = cell_counts.sum(axis=1)
     else:
+        # Kish: weights w say as much as (sum w)^2 / sum w^2 equal ones
         sums = w.sum(axis=1)
         squares = (w**2).sum(axis=1)
         weighted_counts = (cell_masks * w).sum(axis=2)
@@ -278,6 +280,7 @@ def judge_errors(
         _homogeneity(cell_counts[0], cell_counts[2]),
         _homogeneity(cell_counts[3], cell_counts[1]),
     ]
+    # two tests of one judge: the false discovery rate over both
     p = benjamini_hochberg([t[0] for t in tests])
     finite = np.isfinite(p)
     rejected = bool((p[finite] <= 1 - level).any())
@@ -297,6 +300,7 @@ def judge_errors(
 
 def _homogeneity(hits: IntArray | Array, misses: IntArray | Array) -> tuple[float, float, bool]:
     """P-value of equal shares, their range, and whether some expected count is small."""
+    # one column a respondent: hits in the first row, misses in the second
     table = np.stack([hits, misses]).astype(np.float64)
     table = table[:, table.sum(axis=0) > 0]
     k = table.shape[1]
@@ -305,6 +309,7 @@ def _homogeneity(hits: IntArray | Array, misses: IntArray | Array) -> tuple[floa
     shares = table[0] / table.sum(axis=0)
     share_range = float(np.ptp(shares))
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
+    # nobody has a miss, or nobody a hit: all shares are equal
     if (table.sum(axis=1) == 0).any():
         return 1.0, share_range, False
     # Cochran's rule of thumb for the chi-square approximation
@@ -312,6 +317,7 @@ def _homogeneity(hits: IntArray | Array, misses: IntArray | Array) -> tuple[floa
     if sparse:
         statistic = float(((table - expected) ** 2 / expected).sum())
     else:
+        # xlogy is 0 where a count is 0
         statistic = 2 * float((xlogy(table, table) - xlogy(table, expected)).sum())
     return float(chdtrc(k - 1, max(0.0, statistic))), share_range, sparse
 
@@ -321,6 +327,7 @@ def _two_way(hit: BoolArray, base: BoolArray, weights: Array, level: float) -> C
     total = float(weights[base].sum())
     if not base.any():
         return Coefficient.absent("degenerate", "no item carries this human label", base.shape[0])
+    # sums of weights need not divide to exactly 1
     value = 1.0 if (hit == base).all() else float(weights[hit].sum()) / total
     # Cameron, Gelbach and Miller (2011): respondents + items - their intersection
     residual: Array = np.where(base, weights * (hit - value), 0.0)
@@ -329,6 +336,7 @@ def _two_way(hit: BoolArray, base: BoolArray, weights: Array, level: float) -> C
         k / (k - 1) * float((residual.sum(axis=axis) ** 2).sum()) if k > 1 else 0.0
         for axis, k in ((1, m), (0, n))
     ]
+    # the difference of three terms can fall below either one-way variance, or below 0
     variance = (
         max(
             cluster_variances[0] + cluster_variances[1] - float((residual**2).sum()),
@@ -341,7 +349,8 @@ def _two_way(hit: BoolArray, base: BoolArray, weights: Array, level: float) -> C
     low = max(0.0, value - half_width)
     high = min(1.0, value + half_width)
     if variance == 0:
-        # a share of 0 or 1: the error bar of a normal interval would be 0
+        # a share of 0 or 1: the error bar of a normal interval would be 0. Wilson's limit with
+        # Kish's number of labels is above 0
         z2 = normal_quantile(level) ** 2
         one_sided_limit = z2 / (total**2 / float((weights[base] ** 2).sum()) + z2)
         low, high = (0.0, one_sided_limit) if value == 0 else (1 - one_sided_limit, 1.0)
@@ -422,6 +431,7 @@ def weighted_agreement(
     totals = table.sum(axis=1)
     if totals[1] == totals[2] == 0:
         return _full_agreement(float(totals[0] / totals.sum()), table.shape[1], n, level)
+    # (cells, clusters): every cluster's table is taken off the total once
     replicates = table.sum(axis=1, keepdims=True) - table
     return WeightedAgreement(
         *(
@@ -434,7 +444,7 @@ def weighted_agreement(
 def _full_agreement(share_of_yes: float, pictures: int, n: int, level: float) -> WeightedAgreement:
     """Return agreement and kappa of 1, with the least that as many pictures leave possible."""
     by_chance = share_of_yes**2 + (1 - share_of_yes) ** 2
-    # Clopper and Pearson (1934): none of the pictures has what a share q of all has
+    # Clopper and Pearson (1934): the least share q with q^n = alpha / 2, where all n pictures agree
     lowest_agreement = ((1 - level) / 2) ** (1 / pictures)
     lowest_kappa = (lowest_agreement - by_chance) / max(1 - by_chance, 1e-12)
     method = "no picture disagrees, exact binomial"
@@ -567,6 +577,7 @@ def judge_share(
     for x in (j, k):
         sums, sizes = cluster_sums(np.where(scored, x, 0.0), scored, labels)
         cluster_variances.append(sums.var(axis=0, ddof=1))
+    # of repeated verdicts on one answer, and of runs with one verdict each
     judge, total = (p.sum(axis=1) / n**2 for p in cluster_variances)
     included = np.isfinite(n)
     if int((sizes > 0).any(axis=0).sum()) < 2:
@@ -580,6 +591,7 @@ def judge_share(
         share = Coefficient.absent("not_informative", reason, m)
         return JudgeNoise(share, judge, total, total - judge, tuple(n_scored.tolist()))
     value = float(judge[included].sum()) / total_variance
+    # the same items in both variances, so that their errors are paired
     fixed = _log_ratio_interval(
         value, [p[included] for p in cluster_variances], sizes[included], n[included], level
     )
@@ -592,11 +604,14 @@ def _log_ratio_interval(
     value: float, cluster_variances: list[Array], sizes: Array, n: Array, level: float
 ) -> ConfidenceInterval | None:
 
+    # n without the cluster; an answer set of one cluster leaves none
     remaining = n[:, None] - sizes
     if (remaining <= 0).any():
         return None
     judge, total = (
-        ((p.sum(axis=1)[:, None] - p) / remaining**2).sum(axis=0) for p in cluster_variances
+        # (clusters,): v_judge and v_total of everything but the cluster
+        ((p.sum(axis=1)[:, None] - p) / remaining**2).sum(axis=0)
+        for p in cluster_variances
     )
     if not ((judge > 0).all() and (total > 0).all()):
         return None
@@ -725,6 +740,7 @@ def stage_agreement(
         "human": ~judge_yes & human_yes,
         "neither": ~judge_yes & ~human_yes,
     }
+    # sums over units of these weights are the cells of the table
     counts: dict[str, Array] = {name: w * cell for name, cell in cells.items()}
     cluster_index = np.unique(labels[decided], return_inverse=True)[1]
 
@@ -771,11 +787,13 @@ def _logit_interval(
     if jackknifed.status != "ok":
         return Coefficient.absent(jackknifed.status, "one of the two decisions never occurs", units)
     value = jackknifed.value
+    # the jackknife's own interval is normal: its half-width over z is the standard error
     standard_error = (jackknifed.high - jackknifed.low) / 2 / normal_quantile(level)
     if not math.isfinite(standard_error):
         return Coefficient(value, level=level)
     if standard_error > 0 and 0 < value < 1:
         logit = math.log(value / (1 - value))
+        # delta method: d logit = d p / (p (1 - p))
         half_width = standard_error / (value * (1 - value))
         half_width *= float(stdtrit(int(clusters.max()), (1 + level) / 2))
         interval = ConfidenceInterval(
@@ -785,6 +803,7 @@ def _logit_interval(
             level,
         )
     else:
+        # at 0 and 1 the logit does not exist
         wilson = jackknife_interval(counts, clusters, metric, is_proportion=True, level=level)
         interval = ConfidenceInterval(wilson.low, wilson.high, wilson.method, level)
     return Coefficient(value, level=level, fixed=interval, se=standard_error)

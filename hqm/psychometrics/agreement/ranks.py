@@ -134,9 +134,11 @@ def pair_order(scores: ArrayLike, noise: ArrayLike, *, n_items: int | None = Non
             ndtr((difference - continuity) / deviation),
             np.where(np.isnan(difference), np.nan, difference > 0),
         )
+    # one run has a above b and the other b above a, in either order
     flip = 2 * probability_above * probability_above.T
     np.fill_diagonal(flip, np.nan)
     upper = np.triu_indices(len(s), 1)
+    # P(above) - P(below) is the expected sign of a pair in one run; its square that of two runs
     signed = (probability_above - probability_above.T)[upper]
     truth = np.sign(difference)[upper]
     return PairOrder(probability_above, flip, finite_mean(signed**2), finite_mean(signed * truth))
@@ -213,13 +215,16 @@ def rank_stability(
     pairs = pair_order(s, v, n_items=n_items)
     runs = s + np.sqrt(v) * rng.standard_normal((2, draws, n))
     # ties are broken by lot, in each run anew
+    # lexsort sorts by its last key first: the random numbers decide among equal scores
     order = np.lexsort((rng.random(runs.shape), -runs if higher_is_better else runs), axis=-1)
     rank = np.empty_like(order)
+    # the inverse of a permutation: ranks from the order
     np.put_along_axis(rank, order, np.broadcast_to(np.arange(n), order.shape), axis=-1)
     top = []
     for size in k:
         if not 0 < size < n:
             continue
+        # (draws,): share of the top that both runs have
         shared = ((rank[0] < size) & (rank[1] < size)).sum(axis=1) / size
         top.append(TopK(size, float((shared == 1).mean()), float(shared.mean()), size / n))
     status: Status = "ok" if v.any() else "not_informative"
@@ -287,6 +292,7 @@ def top_k_probability(x: Array, k: int) -> Array:
     boundary = np.sort(x)[-k]
     higher = x > boundary
     tied = x == boundary
+    # ties at the boundary share the places that are left
     return np.asarray(higher + tied * (k - higher.sum()) / tied.sum())
 
 
@@ -324,6 +330,7 @@ def expected_overlap(x: ArrayLike, y: ArrayLike, k: int) -> float:
     (1.0, 1.5)
     """
     a, b = paired(x, y)
+    # drawn by lot in each, so probabilities multiply
     return float((top_k_probability(a, k) * top_k_probability(b, k)).sum())
 
 
@@ -391,6 +398,7 @@ def benchmark_agreement(
     if n < 6:
         return BenchmarkAgreement(overall, reason=f"halves need 6 respondents, there are {n}")
     size = (n + 1) // 2
+    # the mean of both ranks, and not of the scores, which may have other units
     best = np.argsort(-(average_ranks(x) + average_ranks(y)), kind="stable")[:size]
     random_halves = [rng.permutation(n)[:size] for _ in range(halves)]
     taus = np.array([kendall_tau(x[i], y[i]) for i in random_halves])
@@ -410,4 +418,5 @@ def _central_interval(values: Array) -> tuple[float, float]:
 def _subset(x: Array, y: Array, k: int) -> SubsetAgreement:
     tau = kendall_tau(x, y)
     shared = expected_overlap(x, y, k)
+    # by chance each of k is among the other's k with probability k / n
     return SubsetAgreement(len(x), pearson(x, y).value, tau, shared, k, k * k / len(x))

@@ -115,9 +115,11 @@ def krippendorff_alpha(
     margins = counts.sum(axis=0)
     distance = _squared_distance(values, margins, measurement)
     n_ratings = counts.sum(axis=1)
+    # coincidences of a unit: pairs of different raters, each weighted 1 / (m_u - 1)
     observed = np.einsum("uc,uc->u", counts @ distance, counts) / (n_ratings - 1)
     n = float(margins.sum())
     expected = float(margins @ distance @ margins)
+    # sums are n D_o and n (n - 1) D_e: n - 1 is left of the divisors
     value = 1 - (n - 1) * float(observed.sum()) / expected
     if n_units < 3:
         return Coefficient(value, n=n_units, level=level)
@@ -179,6 +181,7 @@ def fleiss_kappa(ratings: ArrayLike, *, level: float = 0.95) -> Coefficient:
     counts, _ = _counts(ratings)
     n_ratings = counts.sum(axis=1).astype(np.int64)
     if (n_ratings >= 2).any():
+        # the commonest number of ratings a unit; 0 and 1 give no pair
         sizes = np.bincount(n_ratings[n_ratings >= 2])
     else:
         sizes = np.zeros(0, dtype=np.int64)
@@ -190,12 +193,14 @@ def fleiss_kappa(ratings: ArrayLike, *, level: float = 0.95) -> Coefficient:
     units = len(counts)
     if int((counts.sum(axis=0) > 0).sum()) < 2:
         return Coefficient.absent("degenerate", ONE_CATEGORY, units)
+    # share of agreeing pairs among the pairs of one unit
     pairs = (counts * (counts - 1)).sum(axis=1) / (m * (m - 1))
     shares = counts.sum(axis=0)
     chance = float(((shares / shares.sum()) ** 2).sum())
     value = (float(pairs.mean()) - chance) / (1 - chance)
     if units < 3:
         return Coefficient(value, n=units, level=level)
+    # (units,): Pe without the unit
     chance_replicates = (((shares - counts) / (m * (units - 1))) ** 2).sum(axis=1)
     if (chance_replicates >= 1 - 1e-12).any():
         return Coefficient(value, n=units, level=level)
@@ -269,6 +274,7 @@ def gwet_ac1(
     q = max(len(values), categories or 0)
     if q < 2:
         return Coefficient.absent("degenerate", ONE_CATEGORY, units)
+    # a unit with few ratings weighs as much as one with many
     shares = counts / n_ratings[:, None]
     prevalence = shares.mean(axis=0)
     pairs = np.where(
@@ -277,10 +283,12 @@ def gwet_ac1(
         0.0,
     )
     agreement = float(pairs[is_pairable].mean())
+    # Gwet (2008): 1 - p instead of p: chance is largest where categories are equally common
     chance = float((prevalence * (1 - prevalence)).sum()) / (q - 1)
     value = (agreement - chance) / (1 - chance)
     if units < 3:
         return Coefficient(value, n=units, level=level)
+    # units without a pair add to the prevalence only; the others stand for all
     unit_agreement = np.where(
         is_pairable, units / is_pairable.sum() * (pairs - chance) / (1 - chance), 0.0
     )
@@ -381,10 +389,12 @@ def _squared_distance(values: Array, margins: Array, measurement: MeasurementLev
         return 1 - np.eye(len(values))
     if measurement == "ordinal":
         # ranks in the middle of each value's block
+        # sum_{g=c..k} n_g - (n_c + n_k) / 2 is the distance of these middles
         middle = np.cumsum(margins) - margins / 2
         return np.asarray((middle[:, None] - middle) ** 2)
     gap = values[:, None] - values
     if measurement == "ratio":
+        # two zeros are equal on a ratio scale
         total = values[:, None] + values
         gap = np.divide(gap, total, out=np.zeros_like(gap), where=total != 0)
     return np.asarray(gap**2)
@@ -484,9 +494,11 @@ def rater_share(labels: ArrayLike, rng: np.random.Generator) -> RaterVariance:
     if x.ndim != 2:
         raise ValueError(f"an array of shape (raters, answers) is needed, got {x.shape}")
     x = x[:, np.isfinite(x).sum(axis=0) >= 2]
+    # a rater who labelled none of the answers left does not unbalance the table
     balanced = bool(np.isfinite(x[np.isfinite(x).any(axis=1)]).all())
     if not balanced:
         order = rng.permutation(x.shape[1])
+        # whole answers, until the labels are as many as the limit
         x = x[:, np.sort(order[np.isfinite(x[:, order]).sum(axis=0).cumsum() <= _MAX_LABELS])]
     x = x[np.isfinite(x).any(axis=1)]
     study = RaterVariance(
@@ -515,6 +527,7 @@ def rater_share(labels: ArrayLike, rng: np.random.Generator) -> RaterVariance:
             "degenerate", "an answer's and a rater's effect explain every label exactly"
         )
     study = replace(study, answers=components[0], raters=components[1], residual=components[2])
+    # below this share the likelihood was still rising towards 0
     value = components[1] / sum(components)
     if value < _MIN_SHARE:
         return without_share(
@@ -533,6 +546,8 @@ def _anova_components(x: Array) -> tuple[float, float, float]:
         study.component(*effect) for effect in (["rater"], ["answer"], ["rater", "answer"])
     )
     # pool mean squares that would give a negative variance, the smallest first
+    # a mean square below the residual's estimates a variance below 0; REML has 0 there, and the
+    # residual takes its degrees of freedom (Searle, Casella and McCulloch 1992, ch. 4)
     residual = residual_component.mean_square
     df = residual_component.df
     for component in sorted((rater, answer), key=lambda component: component.mean_square):
@@ -558,6 +573,8 @@ def _reml_components(x: Array) -> tuple[float, float, float] | None:
 
     rater, answer = np.nonzero(np.isfinite(x))
     labels = x[rater, answer]
+    # (labels, labels): covariances that an answer, and a rater, give their labels, up to the
+    # variance
     same_answer, same_rater = (
         np.equal.outer(index, index).astype(float) for index in (answer, rater)
     )
@@ -569,12 +586,16 @@ def _reml_components(x: Array) -> tuple[float, float, float] | None:
         covariance = np.eye(len(labels)) + ratios[0] * same_answer + ratios[1] * same_rater
         root = np.linalg.cholesky(covariance)
         columns = np.column_stack([np.ones(len(labels)), labels])
+        # by L^-1 of the Cholesky factor the labels become uncorrelated: least squares is then
+        # generalized
         whitened_columns: Array = solve_triangular(root, columns, lower=True)
         ones = whitened_columns[:, 0]
         whitened = whitened_columns[:, 1]
         residuals = whitened - ones * (ones @ whitened / (ones @ ones))
         dof = len(labels) - 1
         residual = float(residuals @ residuals / dof)
+        # log |V| + log (1' V^-1 1) + (N - 1) log s2: the middle term makes the likelihood the
+        # restricted one, which does not take the mean as known
         deviance = 2 * np.log(np.diag(root)).sum() + np.log(ones @ ones) + dof * np.log(residual)
         return residual, float(deviance)
 
@@ -586,6 +607,7 @@ def _reml_components(x: Array) -> tuple[float, float, float] | None:
     optimum = minimize(
         deviance, start, method="L-BFGS-B", bounds=[(0.0, max_log_ratio)] * 2, tol=1e-12
     )
+    # on the bound the residual would go to 0: nothing is left to compare with
     if optimum.x.max() == max_log_ratio:
         return None
     residual = restricted_fit(optimum.x)[0]
@@ -645,6 +667,7 @@ def pooled_labels(labels: ArrayLike, pool: Pool = "majority") -> Array:
     x = float_array(labels, "raters, answers", "labels")
     if pool == "dawid-skene":
         truth = dawid_skene(x).truth
+        # even odds are no label
         return np.where(np.isnan(truth) | (truth == 0.5), np.nan, (truth > 0.5).astype(np.float64))
     counts = np.isfinite(x).sum(axis=0)
     if pool == "mean":
@@ -658,6 +681,7 @@ def _majority(x: Array, weights: Array) -> Array:
     total = weights @ rated
     result = np.full(x.shape[1], np.nan)
     for value in np.unique(x[rated]):
+        # values are distinct, so at most one has more than half
         result[(weights @ (x == value) > total / 2) & (total > 0)] = value
     return result
 
@@ -705,11 +729,14 @@ def dawid_skene(labels: ArrayLike) -> RaterErrors:
     counts = rated.sum(axis=0)
     labelled = counts > 0
     truth = np.where(labelled, ones.sum(axis=0) / np.maximum(counts, 1), 0.0)
+    # EM: rates given the truth (M step), then the truth given the rates (E step)
     for _ in range(500):
         falsehood = np.where(labelled, 1 - truth, 0.0)
+        # one label of prior weight, .8 of it right, keeps rates off 0 and 1
         sensitivity = (ones @ truth + 0.8) / ((ones + zeros) @ truth + 1)
         specificity = (zeros @ falsehood + 0.8) / ((ones + zeros) @ falsehood + 1)
         prevalence = float((truth.sum() + 0.5) / (labelled.sum() + 1))
+        # log posterior odds of a true 1: prior odds times the likelihood ratio of each label
         evidence = np.log(prevalence / (1 - prevalence))
         evidence = (
             evidence
@@ -717,6 +744,7 @@ def dawid_skene(labels: ArrayLike) -> RaterErrors:
             + np.log((1 - sensitivity) / specificity) @ zeros
         )
         previous = truth
+        # exp overflows beyond 709
         truth = np.where(labelled, 1 / (1 + np.exp(-np.clip(evidence, -700, 700))), 0.0)
         if np.abs(truth - previous).max(initial=0.0) < 1e-9:
             break
@@ -775,11 +803,13 @@ def rater_replicates(
             from_posterior = np.isfinite(pooled)
         else:
             from_posterior = np.isfinite(pooled) & ~labelled_twice
+        # labels that only one rater gave have no other rater to be drawn
         rows[:, from_posterior] = (
             rng.random((replicates, int(from_posterior.sum()))) < truth[from_posterior]
         )
     if pool != "dawid-skene":
         for row in rows:
+            # a bootstrap over raters: how often each is drawn is that rater's weight
             weights = np.bincount(rng.integers(0, len(x), len(x)), minlength=len(x)).astype(
                 np.float64
             )

@@ -46,6 +46,7 @@ def stream(seed: int, name: str) -> np.random.Generator:
     """
     if seed < 0:
         raise ValueError(f"a seed is not negative, got {seed}")
+    # 128 bits of hash as the key of a child: streams of two names are independent
     words = np.frombuffer(hashlib.blake2b(name.encode(), digest_size=16).digest(), dtype="<u4")
     return np.random.default_rng(
         np.random.SeedSequence(seed, spawn_key=tuple(int(w) for w in words))
@@ -56,6 +57,7 @@ def _square_root(tallies: Array) -> Array:
     """A matrix whose square is the covariance of the sum of a resample."""
     count = len(tallies)
     centred = tallies - tallies.mean(axis=0)
+    # n / (n - 1): a bootstrap's own variance is that much below the unbiased one
     values, vectors = np.linalg.eigh(centred.T @ centred * (count / (count - 1)))
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=np.float64)
 
@@ -80,11 +82,13 @@ def resampled_sums(
     starts = range(0, replicates, chunk_size)
     total = tallies.sum(axis=0)
     root = _square_root(tallies)
+    # a child a chunk, and not one stream for all, makes chunks independent of their order
     for start, child_rng in zip(starts, rng.spawn(len(starts)), strict=True):
         size = min(chunk_size, replicates - start)
         if limit:
             yield total + child_rng.standard_normal((size, len(total))) @ root.T
             continue
+        # row r draws from the numbers r C to r C + C - 1, so that one bincount counts all rows
         cluster_indices = (
             child_rng.integers(0, n_clusters, (size, n_clusters))
             + np.arange(size)[:, None] * n_clusters
@@ -105,6 +109,7 @@ def leave_one_out_sums(tallies: Array) -> Array:
     """
     n_clusters = len(tallies)
     total = tallies.sum(axis=0)
+    # scaled back, so that a statistic of totals (a count) is comparable with that of all clusters
     return np.asarray(n_clusters / (n_clusters - 1) * (total - tallies))
 
 
@@ -232,11 +237,13 @@ def resample(
     if len(finite_values) < max(2, replicates / 2):
         reason = f"the statistic exists in {len(finite_values)} of {replicates} resamples only"
         return Interval.absent("degenerate", reason, level=level, clusters=n_clusters)
+    # rounding is no variation
     if np.ptp(finite_values) <= 1e-12 * max(1.0, abs(value)):
         reason = f"every resample of the {n_clusters} clusters gives the same value"
         return Interval.absent(
             "not_informative", reason, value=value, level=level, clusters=n_clusters, se=0.0
         )
+    # the level's tails, moved by bias and skewness of the statistic
     tails = np.array([0.5 - level / 2, 0.5 + level / 2])
     z0, acceleration = _bca_constants(
         value, finite_values, _apply(statistic, leave_one_out_sums(table))
@@ -253,6 +260,7 @@ def resample(
 
 def _follows_limit_law(table: Array) -> bool:
     """Whether totals of these clusters may be drawn from their limit law."""
+    # a total of rare events is Poisson rather than normal
     counts = table[:, (table >= 0).all(axis=0)]
     error = np.sqrt(len(table) * counts.var(axis=0))
     return len(table) >= 200 and bool((counts.sum(axis=0) >= 5 * error).all())
@@ -280,6 +288,7 @@ def _bca_constants(value: float, replicates: Array, leave_one_out: Array) -> tup
     not exist.
     """
     tolerance = 1e-12 * max(1.0, abs(value))
+    # replicates equal to the value count half below it (the mid-p)
     share_below = float(
         (replicates < value - tolerance).mean()
         + (np.abs(replicates - value) <= tolerance).mean() / 2

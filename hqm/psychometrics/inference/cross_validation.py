@@ -57,9 +57,11 @@ def compact_codes(codes: IntArray, n_codes: int | None = None) -> tuple[IntArray
     (array([1, 0, 1]), 2)
     """
     size = int(codes.max(initial=-1)) + 1 if n_codes is None else n_codes
+    # a table of all codes is faster than sorting as long as it is not much larger than the data
     if size > min(_MAX_LOOKUP_SIZE, _MAX_LOOKUP_SHARE * len(codes) + 1000):
         distinct, number = np.unique(codes, return_inverse=True)
         return number.astype(np.int64), len(distinct)
+    # a code's number is how many codes below it occur
     present = np.zeros(size, dtype=bool)
     present[codes] = True
     position = np.cumsum(present) - 1
@@ -86,6 +88,7 @@ def gather_rows(starts: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
     """
     lengths = np.diff(starts)[rows]
     owner = np.repeat(np.arange(len(rows)), lengths)
+    # an entry's place is its rank among all entries gathered, shifted to where its own row starts
     return np.arange(len(owner)) + (starts[rows] - np.cumsum(lengths) + lengths)[owner], owner
 
 
@@ -159,6 +162,7 @@ class Questions:
     def first_match(self, mask: BoolArray) -> IntArray:
         """(texts,): the first of these words in it; -1 where there is none."""
         number = np.full(len(self.distinct), -1, dtype=np.int64)
+        # assigned from the last to the first, so that the first remains
         matches = np.flatnonzero(mask[self.word])[::-1]
         number[self.owner[matches]] = self.word[matches]
         return number
@@ -168,7 +172,9 @@ class Questions:
         `min_items` items (or as often in fewer): (entries,) texts in their order, numbers, and how
         often a text has each. Of a single word, or pair, there is nothing to learn.
         """
+        # neighbours of one text: a pair never spans two texts
         pair_starts = np.flatnonzero(self.owner[1:] == self.owner[:-1])
+        # a pair of words as one number
         pairs = self.word[pair_starts] * len(self.vocabulary) + self.word[pair_starts + 1]
         n_items = np.bincount(self.text, minlength=len(self.distinct))
         for owner, code in ((self.owner, self.word), (self.owner[pair_starts], pairs)):
@@ -257,6 +263,7 @@ def split_folds(
     )
     kind, kinds = factorize(types if types is not None else ["all"] * len(labels))
     folds = min(folds, len(groups))
+    # fold sizes differ by at most one cluster; which cluster is in which is random
     fold = rng.permutation(np.arange(len(groups)) % folds)[cluster]
     return LabelledItems(
         label,
@@ -288,6 +295,7 @@ def forward_predictor(items: LabelledItems, level: IntArray) -> Callable[[IntArr
     kinds = items.table()
     kind_of = np.zeros(levels, dtype=np.int64)
     kind_of[kind_level] = items.kind
+    # far below one item, so that it decides ties and levels without items only
     fallback = 1e-6 * kinds[kind_of] / kinds.max()
 
     def predict(block: IntArray) -> Array:
@@ -295,6 +303,7 @@ def forward_predictor(items: LabelledItems, level: IntArray) -> Callable[[IntArr
         table = count_table(
             (block * levels + kind_level) * count + items.label, blocks, levels, count
         )
+        # exclusive cumulative sum: what the earlier blocks hold, without the block itself
         best = (np.cumsum(table, axis=0) - table + fallback).argmax(axis=2)
         return np.asarray(best[block, kind_level] == items.label, dtype=np.float64)
 
@@ -310,13 +319,16 @@ def naive_bayes_predictor(items: LabelledItems, level: IntArray) -> Callable[[In
     """
     levels = int(level.max()) + 1
     count = len(items.labels)
+    # 0.5 for a label that a kind does not have, whose logarithm would be infinite
     prior = np.log(items.table() + 0.5)[items.kind]
 
     def predict(block: IntArray) -> Array:
         blocks = int(block.max()) + 1
         table = count_table((block * levels + level) * count + items.label, blocks, levels, count)
         earlier_counts = np.cumsum(table, axis=0) - table
+        # additive smoothing, half an item for each level
         share = (earlier_counts + 0.5) / (earlier_counts.sum(axis=1, keepdims=True) + 0.5 * levels)
+        # a level not seen before would be evidence against the commonest label: it is left out
         log_likelihood = np.where(earlier_counts.sum(axis=2, keepdims=True) > 0, np.log(share), 0.0)
         best = (log_likelihood[block, level] + prior).argmax(axis=1)
         return np.asarray(best == items.label, dtype=np.float64)
@@ -352,6 +364,7 @@ def accuracy_gain(
     Student's test on the clusters' sums of differences. With C clusters p is not taken below 2^-C,
     which a sign test would give.
     """
+    # no cluster differs from another: Student's test has no error to divide by
     clusters = int(cluster.max(initial=-1)) + 1
     if clusters < 2:
         absent = Coefficient.absent(

@@ -67,6 +67,7 @@ def minimum_detectable_difference(
     ...     4), round(minimum_detectable_difference(0.01, tests=190), 4)
     (0.028, 0.0449)
     """
+    # Bonferroni's level for `tests` tests
     strict = 1 - (1 - level) / tests
     if clusters is None:
         return (normal_quantile(strict) + float(ndtri(power))) * se
@@ -104,6 +105,7 @@ def holm_tests(pairs: int, n_distinct: int) -> float:
     (45.0, 1.0)
     """
     if pairs:
+        # the pair at hand, and that share of the others which is still undecided
         return 1 + (pairs - 1) * (1 - n_distinct / pairs)
     return 1.0
 
@@ -180,10 +182,12 @@ def saturation(
         )
     if reason := out_of_range_reason(x):
         return Saturation.absent("not_applicable", reason)
+    # turned, so that the ceiling is at 1 in both
     x = x if higher_is_better else 1 - x
     filled = np.where(scored, x, 0.0)
     count = scored.sum(axis=1)
     mean = filled.sum(axis=1) / count
+    # n - 1, and 1 where a respondent has a single item, whose error is then 0
     variance = np.where(scored, (x - mean[:, None]) ** 2, 0.0).sum(axis=1) / np.maximum(
         count - 1, 1
     )
@@ -191,6 +195,7 @@ def saturation(
     item = filled.sum(axis=0) / scored.sum(axis=0)
     ceiling = float((1 - mean <= margin).mean())
     floor = float((mean <= margin).mean())
+    # item means are sums of few numbers: rounding is allowed for
     easy = float((item >= 0.95 - 1e-12).mean())
     hard = float((item <= 0.05 + 1e-12).mean())
     flags: tuple[str, ...] = ("CEILING",) if ceiling > 0.15 or easy > 0.5 else ()
@@ -254,7 +259,9 @@ def chance_corrected(scores: ArrayLike, blind: Mapping[str, float]) -> ChanceCor
         return ChanceCorrected(
             (), math.nan, "", status="insufficient", reason="no blind strategy has a score"
         )
+    # the best of several blind strategies, so that a respondent beats all of them
     strategy = max(finite_scores, key=finite_scores.__getitem__)
+    # at 1 nothing is left between blind answering and the maximum
     best_score = finite_scores[strategy]
     if 1 - best_score <= 1e-12:
         return ChanceCorrected(
@@ -385,6 +392,7 @@ def conditional_errors(
     sums, sizes = cluster_sums(filled[None], scored, labels)
     mean, error = mean_with_error(sums[0], sizes)
     independent_error = lord_error(np.clip(mean, 0, 1), n)
+    # at 0 and 1 a score has no error over items, which would make the ratio below infinite
     interior = error > 0
     if not interior.any():
         return ConditionalErrors.absent("degenerate", "all scores lie at an end of the scale")
@@ -395,10 +403,13 @@ def conditional_errors(
     )
     # items that as many answered right are equally difficult: there are few difficulties
     difficulty, items = np.unique(rasch_residuals(x).difficulty, return_counts=True)
+    # abilities far beyond all items on both sides; expected scores then run from 0 to 1
     p = expit(np.linspace(difficulty.min() - 15, difficulty.max() + 15, 3001)[:, None] - difficulty)
     expected = p @ items / n
+    # binomial variances of the items, P (1 - P), summed
     errors = np.sqrt((p * (1 - p)) @ items) / n
     grid = np.asarray(points, dtype=np.float64)
+    # the range in which even the maximum is no detectable difference away
     top = float(expected[1 - expected <= _DETECTABLE_ERRORS * errors][0])
     bottom = float(expected[expected <= _DETECTABLE_ERRORS * errors][-1])
     return ConditionalErrors(

@@ -24,6 +24,7 @@ def binomial_above(k: Number, n: Number, p: Number) -> Any:
     0.0547
     """
     k, n, p = np.broadcast_arrays(np.floor(k), n, p)
+    # P(X > k) = I_p(k + 1, n - k), the regularized incomplete beta function
     tail = betainc(np.clip(k + 1, 1, None), np.clip(n - k, 1, None), p)
     return np.where(np.isnan(p) | ((k >= 0) & (k < n)), tail, np.where(k < 0, 1.0, 0.0))[()]
 
@@ -39,6 +40,7 @@ def average_ranks(values: npt.ArrayLike, axis: int | None = None) -> npt.NDArray
     x, axis = (x.ravel(), 0) if axis is None else (x, axis)
 
     def ordinal_ranks(table: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        # the first argsort gives the order, the second each entry's place in it
         return table.argsort(axis=axis, kind="stable").argsort(axis=axis)
 
     # equal values stand in the order of the table, and in the other order from its end
@@ -58,11 +60,13 @@ def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     for i in range(1, len(a)):
         sign_a = np.sign(a[i:] - a[i - 1])
         sign_b = np.sign(b[i:] - b[i - 1])
+        # a tie in either has sign 0 and adds nothing
         concordance += float(sign_a @ sign_b)
         untied_a += float(sign_a @ sign_a)
         untied_b += float(sign_b @ sign_b)
     if not untied_a or not untied_b:
         return math.nan
+    # tau-b: ties take their pairs out of both norms
     return float(np.clip(concordance / np.sqrt(untied_a) / np.sqrt(untied_b), -1, 1))
 
 
@@ -78,6 +82,8 @@ def _tails(n: int) -> Array:
     counts = np.zeros((n + 1, n * (n + 1) // 2 + 1))
     counts[0, 0] = 1
     for rank in range(1, n + 1):
+        # subsets of 1 to `rank` that hold it: one rank fewer, and `rank` less in the sum. The copy
+        # keeps a rank from being used twice.
         counts[1 : rank + 1, rank:] += counts[:rank, : counts.shape[1] - rank].copy()
     counts = counts.cumsum(axis=1)
     return np.asarray(counts / counts[:, -1:])
@@ -102,17 +108,22 @@ def rank_sum_p(selected: BoolArray, values: npt.ArrayLike) -> Array:
     finite = np.isfinite(x)
     if x.shape[1] == 0:
         return np.zeros(0)
+    # rows without a value rank last, so that they move no other rank
     ranks = np.where(finite, average_ranks(np.where(finite, x, np.inf), axis=0), 0.0)
     n = finite.sum(axis=0)
     k = (selected & finite).sum(axis=0)
+    # half ranks are rounded up, except where the half is rounding
     total = np.ceil(np.where(selected, ranks, 0.0).sum(axis=0) - 1e-9).astype(np.int64)
     p = np.full(x.shape[1], np.nan)
     for size in np.unique(n):
+        # a column without a chosen row, or without another, has nothing to compare
         columns = (n == size) & (k > 0) & (k < n)
         if size <= _MAX_EXACT_SIZE:
             p[columns] = _tails(int(size))[k[columns], total[columns]]
         else:
             n_selected = k[columns].astype(np.float64)
+            # mean k (n + 1) / 2 and variance k (n - k) (n + 1) / 12 of the rank sum, and a
+            # continuity correction of one half
             deviation = np.sqrt(n_selected * (size - n_selected) * (size + 1) / 12)
             p[columns] = ndtr((total[columns] + 0.5 - n_selected * (size + 1) / 2) / deviation)
     return p

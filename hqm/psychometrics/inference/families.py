@@ -190,7 +190,8 @@ def family_dependence(
     x = x[finite]
     labels = labels[finite]
     names, member = np.unique(labels, return_inverse=True)
-    m, f = len(x), len(names)
+    m = len(x)
+    f = len(names)
 
     def without_interval(status: Status, reason: str, n_eff: float) -> FamilyDependence:
         return FamilyDependence(Coefficient.absent(status, reason, m), n_eff, m, f)
@@ -208,19 +209,23 @@ def family_dependence(
     mean_family_size = float((size**2).sum()) / m
     n0 = (m - mean_family_size) / (f - 1)
     ssb, ssw = (float(square[0]) for square in _sums_of_squares(x[None], member, size))
+    # mean squares between (f - 1 df) and within families (m - f df)
     msb = ssb / (f - 1)
     msw = ssw / (m - f)
     value = (msb - msw) / (msb + (n0 - 1) * msw)
     low = high = 1.0
+    # without variance within families the correlation is 1, and so are both ends
     if msw > 1e-14 * msb:
         tail = 0.5 + level / 2
         ends = (
             msb / msw / float(fdtri(f - 1, m - f, tail)),
             msb / msw * float(fdtri(m - f, f - 1, tail)),
         )
+        # solved for the correlation: F = (1 + (n0 - 1) ICC) / (1 - ICC), exact for equal families
         low, high = (max(-1.0, (e - 1) / (e + n0 - 1)) for e in ends)
     # families of unequal size can take the formula below any correlation
     value = max(-1.0, value)
+    # Kish (1965): the design effect 1 + (m' - 1) ICC; a negative correlation adds no respondents
     n_eff = m / (1 + (mean_family_size - 1) * min(1.0, max(0.0, value)))
     p = math.nan
     if rng is not None:
@@ -228,6 +233,7 @@ def family_dependence(
         permuted_ssb = _sums_of_squares(
             rng.permuted(np.tile(x, (permutations, 1)), axis=1), member, size
         )[0]
+        # the observed order is one of the permutations, so p is never 0 (Phipson and Smyth 2010)
         p = (1 + int((permuted_ssb >= ssb * (1 - 1e-9)).sum())) / (permutations + 1)
     flags = ("FAMILY_DEPENDENCE",) if p < 0.05 else ()
     return FamilyDependence(
@@ -238,6 +244,7 @@ def family_dependence(
 def _sums_of_squares(x: Array, member: Indices, size: Array) -> tuple[Array, Array]:
     """(sets,) sums of squares between and within families, of (sets, respondents) scores."""
     x = x - x.mean(axis=1, keepdims=True)
+    # an indicator matrix (respondents, families) sums over all sets at once
     totals = x @ np.eye(len(size))[member]
     ssb = (totals**2 / size).sum(axis=1)
     return ssb, np.maximum((x**2).sum(axis=1) - ssb, 0.0)
@@ -273,6 +280,7 @@ class Relatives:
         if self.families:
             labels = np.asarray(self.families)
         else:
+            # groups take every 200th respondent, so that the order of the list makes no group
             labels = np.arange(count) % MAX_JACKKNIFE_UNITS
         return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
 
@@ -345,6 +353,7 @@ def log_variance_error(scores: ArrayLike, n_effective: float | None = None) -> f
     centre = float(np.sort(x)[n_trimmed : count - n_trimmed].mean())
     square = float(((x - x.mean()) ** 2).sum())
     kurtosis = count * float(((x - centre) ** 4).sum()) / square**2
+    # size / (size - z), z = 1.96: Bonett's correction for small samples
     return size / (size - 1.96) * (kurtosis - (size - 3) / size) / (size - 1)
 
 
@@ -419,6 +428,7 @@ def add_jackknife_bound(
         return unbounded
     if coefficient.value >= 1 or not (np.isfinite(replicates).all() and (replicates < 1).all()):
         return unbounded
+    # on log(1 - r), where the error hardly depends on r
     squared_error = float(jackknife_variance(np.log1p(-replicates)))
     if not relatives.families and size < count:
         # relatives without their labels are left out one by one, and count as the fewer they are
@@ -430,9 +440,11 @@ def add_jackknife_bound(
         and not is_constant(np.asarray(scores, dtype=np.float64))
     ):
         variance_error = float(jackknife_variance(np.log(variances)))
+        # the score variance's part of the error is taken from the kurtosis where that is larger
         squared_error = max(
             squared_error, squared_error - variance_error + log_variance_error(scores, size)
         )
+    # units that are left out, or as many as are independent
     df = (len(replicates) if relatives.families else min(size, len(replicates))) - 1
     log_half_width = float(stdtrit(df, coefficient.level)) * math.sqrt(squared_error)
     low = 1 - (1 - coefficient.value) * math.exp(min(log_half_width, 700.0))
@@ -443,6 +455,7 @@ def add_jackknife_bound(
     method = f"{units} left out, log(1 - r), one-sided"
     if size < count:
         method += f", n_eff {size:.4g}"
+    # within the coefficient's own range, and never above the estimate
     low = min(max(low, minimum), coefficient.value)
     return cover_fixed_interval(replace(coefficient, low=low, high=math.inf, method=method))
 
@@ -456,6 +469,7 @@ def add_disattenuated_bound(coefficient: Coefficient, observed: Coefficient) -> 
     """
     if not (math.isfinite(observed.low) and observed.value > 0):
         return coefficient
+    # attenuation is taken as known: both ends move by one factor
     low = min(observed.low * coefficient.value / observed.value, coefficient.value)
     method = f"{observed.method}, disattenuated"
     return cover_fixed_interval(
@@ -547,7 +561,8 @@ def far_respondents(scores: ArrayLike, *, false_alarm: float = 0.04) -> FarRespo
     """
     x = float_array(scores, "respondents")
     remaining = np.flatnonzero(np.isfinite(x)).tolist()
-    removed, p_values = list[int](), list[float]()
+    removed = list[int]()
+    p_values = list[float]()
     for _ in range(2 if len(remaining) >= MIN_RESPONDENTS_FOR_TWO else 1):
         left = x[remaining]
         k = len(left)
@@ -559,8 +574,10 @@ def far_respondents(scores: ArrayLike, *, false_alarm: float = 0.04) -> FarRespo
         # Rosner (1983), eq. 2.5, solved for t: the denominator is 0 where all others are equal
         denominator = max((k - 1) ** 2 - k * ratio**2, 1e-12)
         t = ratio * math.sqrt(k * (k - 2) / denominator)
+        # two-sided, and Bonferroni's k, as the farthest of k is tested
         p_values.append(min(1.0, 2 * k * float(stdtr(k - 2, -t))))
         removed.append(remaining.pop(farthest))
+    # two that hide one another: the second may be significant where the first is not
     n_far = max((i for i, p in enumerate(p_values, 1) if p < false_alarm), default=0)
     return FarRespondents(tuple(removed[:n_far]), min(p_values, default=1.0))
 
@@ -643,6 +660,7 @@ def leave_one_out(
         return Influence(
             math.nan, status="degenerate", reason="the statistic is undefined for these respondents"
         )
+    # a coefficient that does not exist without a respondent is no change in number
     change = np.where(finite, np.abs(replicates - value), -1.0)
     strongest = int(np.argmax(change))
     if x.size:
@@ -674,6 +692,7 @@ def _farthest(scores: Array) -> FarRespondents:
     """The far respondents of the first administration that has any, with the p-value for all of
     the administrations.
     """
+    # Bonferroni over administrations
     by_administration = [far_respondents(row, false_alarm=0.04 / len(scores)) for row in scores]
     p = min(1.0, len(scores) * min(far.p for far in by_administration))
     respondents = next((far.respondents for far in by_administration if far.respondents), ())
@@ -735,6 +754,7 @@ def range_restriction(scores: ArrayLike, *, higher_is_better: bool = True) -> Ra
     (0.092, ('RANGE_INFLATED',))
     """
     x = float_array(scores, "respondents")
+    # the top half by rank; of an odd number, the middle is in it
     x = np.sort(x[np.isfinite(x)])
     n_top = (len(x) + 1) // 2
     if n_top < 3:

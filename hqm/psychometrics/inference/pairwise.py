@@ -90,6 +90,7 @@ class PairwiseDifferences(Outcome):
         """Which pairs differ at the level, as a symmetric matrix."""
         m = len(self.scores)
         p = np.array(self.adjusted, dtype=np.float64).reshape(m, m)
+        # rounding must not turn an adjusted p of exactly the level into no difference
         return np.asarray(p <= 1 - self.level + 1e-15)
 
     @property
@@ -108,6 +109,7 @@ class PairwiseDifferences(Outcome):
         """
         if self.status != "ok":
             return ()
+        # maximal cliques of the graph whose edges are pairs not shown to differ
         rank = {m: i for i, m in enumerate(self.order)}
         tied = ~self.distinct()
         np.fill_diagonal(tied, False)
@@ -127,6 +129,7 @@ class PairwiseDifferences(Outcome):
             return ()
         sign = 1.0 if self.higher_is_better else -1.0
         scores_higher = self.distinct() & (sign * np.array(self.difference) > 0)
+        # only a pair that is shown to differ says which of both is better
         m = len(self.scores)
         return tuple(
             (1 + int(scores_higher[:, i].sum()), m - int(scores_higher[i].sum())) for i in range(m)
@@ -145,6 +148,7 @@ class PairwiseDifferences(Outcome):
         is_alike = p > 1 - self.level
         pairs = []
         for k, (a, b) in enumerate(pairwise(order)):
+            # rivals: who is not shown to differ from the two could have stood in their places
             n_above = 1 + int(is_alike[a, list(order[:k])].sum())
             n_below = 1 + int(is_alike[b, list(order[k + 2 :])].sum())
             pairs.append(
@@ -170,6 +174,7 @@ def _cliques(
         if not excluded:
             yield clique
         return
+    # the pivot with most neighbours leaves the fewest branches
     pivot = max(candidates | excluded, key=lambda v: len(neighbours[v] & candidates))
     for v in sorted(candidates - neighbours[pivot]):
         yield from _cliques(
@@ -237,6 +242,7 @@ def paired_differences(
     (((0, 1), (2,)), ((1, 2), (1, 2), (3, 3)))
     """
     x = float_array(scores, "respondents, items")
+    # items that nobody answered would make clusters of nothing
     label = cluster_labels(clusters, x.shape[1])
     answered = np.isfinite(x).any(axis=0)
     x = x[:, answered]
@@ -250,13 +256,17 @@ def paired_differences(
     filled = np.where(scored, x, 0.0)
     with np.errstate(invalid="ignore"):
         mean = filled.sum(axis=1) / scored.sum(axis=1)
-    difference, se = np.zeros((len(x), len(x))), np.zeros((len(x), len(x)))
-    n_items, n_clusters = difference.astype(np.int64), difference.astype(np.int64)
+    difference = np.zeros((len(x), len(x)))
+    se = np.zeros_like(difference)
+    n_items = difference.astype(np.int64)
+    n_clusters = n_items.copy()
     for a, row in enumerate(filled):
         shared = scored & scored[a]
+        # of a row against all others at once, over the items that both answered
         sums, sizes = cluster_sums(np.where(shared, row - filled, 0.0)[None], shared, label)
         difference[a], se[a] = mean_with_error(sums[0], sizes)
-        n_items[a], n_clusters[a] = shared.sum(axis=1), (sizes > 0).sum(axis=1)
+        n_items[a] = shared.sum(axis=1)
+        n_clusters[a] = (sizes > 0).sum(axis=1)
     np.fill_diagonal(difference, 0.0)
     return pairwise_tests(
         mean,
@@ -280,6 +290,7 @@ def _complete_differences(
     # cluster-robust covariances of the mean scores (Liang and Zeger 1986)
     cross = residual @ residual.T * c / max(1, c - 1) / n**2
     variances = np.diag(cross)
+    # Var(a - b) = Var(a) + Var(b) - 2 Cov(a, b): what makes an item hard for both cancels
     variance = variances[:, None] + variances[None, :] - 2 * cross
     # what is left of equal answers after subtraction is rounding
     tolerance = 1e-12 * (variances[:, None] + variances[None, :]) + (1e-12 * np.abs(x).max()) ** 2
@@ -350,6 +361,7 @@ def pairwise_tests(
         return _no_differences(
             int(items[pairs].max()), len(scores), largest, level, higher_is_better
         )
+    # a single cluster has no error over clusters
     tested = clusters >= 2
     se = np.where(tested, se, np.nan)
     differences = _test_differences(
@@ -357,12 +369,14 @@ def pairwise_tests(
         difference,
         se,
         np.where(tested, clusters - 1.0, np.nan),
+        # the exact two-sided sign test, where all clusters differ the same way
         2 * 0.5 ** clusters.astype(np.float64),
         level,
         higher_is_better,
     )
     return replace(
         differences,
+        # pairs may share unequal numbers of items: the median stands for the study
         n_items=int(np.median(items[pairs])),
         n_clusters=int(np.median(clusters[pairs])),
         items=_nested_counts(items),
@@ -427,6 +441,7 @@ def independent_differences(
             status="insufficient",
             reason=f"a comparison needs 2 respondents, there are {len(s)}",
         )
+    # independent scores: variances add
     se = np.sqrt(e[:, None] ** 2 + e[None, :] ** 2)
     differences = s[:, None] - s[None, :]
     return _test_differences(
@@ -446,10 +461,12 @@ def _test_differences(
     """Return the tested differences; `exact` are the p-values of differences without error."""
     is_exact = se == 0
     ratio = np.abs(difference) / np.where(is_exact, 1.0, se)
+    # an infinite df is a normal error, which Student's formula does not take
     p = 2 * np.where(np.isinf(df), ndtr(-ratio), stdtr(df, -ratio))
     p = np.where(is_exact, np.where(np.abs(difference) > 1e-12, exact, 1.0), p)
     np.fill_diagonal(p, np.nan)
     np.fill_diagonal(se, np.nan)
+    # each pair once; the diagonal is NaN and no test
     upper = np.triu_indices(len(mean))
     adjusted = np.full_like(p, np.nan)
     adjusted[upper] = holm(p[upper])
@@ -597,6 +614,7 @@ def rank_contrasts(
     equal_adjusted = adjust_by_rank(equal_p)
     contrasts = []
     for k, pair in enumerate(pairs):
+        # one cluster has no error over clusters
         df = pair.clusters - 1 if pair.clusters > 1 else math.nan
         half_width = float(stdtrit(df, 0.5 + level / 2)) * pair.se
         contrasts.append(
@@ -622,9 +640,12 @@ def _equality_p(pair: NeighbourPair, margin: float, width: float | None) -> floa
     if width is None:
         floor = 0.0
     else:
+        # Tango (1998): a true difference d in scores of width w needs a variance of d (w - d) or
+        # more
         floor = margin * max(0.0, width - margin) / pair.clusters
     error = math.sqrt(max(pair.se**2, floor))
     if not error > 0:
         return math.nan
+    # the two one-sided tests reduce to that against the nearer margin
     p = float(stdtr(pair.clusters - 1, (abs(pair.difference) - margin) / error))
     return min(1.0, pair.rivals * p)

@@ -54,6 +54,7 @@ def cluster_sums(
     >>> sums[0, 0].tolist(), sizes[0].tolist()
     ([2.0, 1.0], [2.0, 1.0])
     """
+    # the stable sort keeps the items' order within a cluster, and with it the order of the sums
     order = label_order(labels)
     sorted_labels = labels[order]
     starts = np.flatnonzero(
@@ -90,6 +91,7 @@ def mean_with_error(sums: Array, sizes: Array) -> tuple[Array, Array]:
     squares = np.where(sizes > 0, (sums - sizes * mean[:, None]) ** 2, 0.0).sum(axis=1)
     # differences that are all alike leave rounding dust
     squares = np.where(squares < 1e-24 * n, 0.0, squares)
+    # one cluster leaves no degree of freedom
     variance = np.divide(squares * c, n**2 * (c - 1.0), out=np.full(len(n), np.nan), where=c > 1)
     return mean, np.sqrt(variance)
 
@@ -129,6 +131,7 @@ def aggregate(values: npt.ArrayLike, clusters: npt.ArrayLike) -> Array:
         )
     cluster_names, cluster_index = np.unique(labels, return_inverse=True)
     sums = np.zeros((len(cluster_names), table.shape[1]))
+    # `np.add.at` adds repeated indices, which `sums[index] += table` would not
     np.add.at(sums, cluster_index, table)
     return sums
 
@@ -215,6 +218,7 @@ def jackknife_interval(
         return Coefficient.absent("degenerate", "the metric divides by zero", n_clusters)
     if n_clusters < 2:
         return Coefficient(value, n=n_clusters)
+    # (clusters,): totals without each cluster, of every tally at once
     remaining_totals = {
         k: totals[k] - np.bincount(clusters, weights=v, minlength=n_clusters)
         for k, v in tallies.items()
@@ -245,9 +249,11 @@ def _wilson_interval(
     proportion: float, standard_error: float, n_clusters: int, z: float
 ) -> tuple[float, float]:
     if standard_error > 0 and 0 < proportion < 1:
+        # the number of independent items whose binomial variance is SE^2
         n = proportion * (1 - proportion) / standard_error**2
     else:
         n = float(n_clusters)
+    # Wilson (1927): the roots of (p - P)^2 = z^2 P (1 - P) / n
     centre = (proportion + z * z / (2 * n)) / (1 + z * z / n)
     half_width = (
         z * math.sqrt(proportion * (1 - proportion) / n + z * z / (4 * n * n)) / (1 + z * z / n)
@@ -273,6 +279,7 @@ def bootstrap_counts(
         np.arange(n_respondents) if families is None else np.asarray(families), return_inverse=True
     )
     n_units = int(unit_index.max()) + 1
+    # unit u of replicate r has the number r U + u, so that one bincount counts all
     draws = (
         rng.integers(0, n_units, (n_replicates, n_units))
         + np.arange(n_replicates)[:, None] * n_units
@@ -280,6 +287,7 @@ def bootstrap_counts(
     counts = np.bincount(draws.ravel(), minlength=n_replicates * n_units).reshape(
         n_replicates, n_units
     )
+    # relatives are drawn as often as their family
     return counts[:, unit_index].astype(np.float64)
 
 
@@ -318,6 +326,7 @@ def agreement_coefficients(first: npt.ArrayLike, second: npt.ArrayLike) -> Mappi
     shift = y.mean(axis=0) - x.mean(axis=0)
     a = x - x.mean(axis=0)
     b = y - y.mean(axis=0)
+    # sums of squares and products of which all five coefficients are made
     aa = (a * a).sum(axis=0)
     bb = (b * b).sum(axis=0)
     ab = (a * b).sum(axis=0)

@@ -77,8 +77,9 @@ def benjamini_hochberg(p: ArrayLike) -> Array:
     finite = np.isfinite(flat)
     order = np.argsort(flat[finite])[::-1]
     tests = np.arange(len(order), 0, -1)
-    # step-up: adjusted p-values must not fall as p rises
+    # step-up from the largest p-value: adjusted p-values must not fall as p rises
     running_minimum = np.minimum.accumulate(flat[finite][order] * (len(order) / tests))
+    # argsort of the order undoes it
     adjusted[finite] = running_minimum[np.argsort(order)]
     return adjusted
 
@@ -155,9 +156,12 @@ def fallback(p: ArrayLike) -> Array:
     for k in range(len(flat)):
         if not np.isfinite(flat[k]):
             continue
-        smallest, before = 1.0, 0.0
+        smallest = 1.0
+        before = 0.0
         for s in range(k, -1, -1):
+            # here s and k count from 0
             smallest = min(smallest, max(before, flat[k] / (1 / (s + 1) - 1 / (k + 2))))
+            # the run of rejections directly before the test ends here
             if s and not adjusted[s - 1] < smallest:
                 break
             before = max(before, adjusted[s - 1])

@@ -69,6 +69,7 @@ class Grim(Outcome):
 
 def _decimal(value: Number) -> Decimal:
     try:
+        # through the text: a binary float such as 0.1 is no decimal fraction
         number = Decimal(str(value).strip())
     except ArithmeticError as error:
         raise ValueError(f"{value!r} is not a number") from error
@@ -135,6 +136,7 @@ def grim(mean: Number, n: int, *, decimals: int | None = None, scale: Number = 1
             status="not_informative",
             reason=f"with n = {n} and {digits} decimals every printable number is possible",
         )
+    # the two whole sums around the printed mean are the only candidates
     possible = any(abs(factor * k - value * n) <= half * n for k in (low, high))
     return Grim(possible, (low, high))
 
@@ -204,6 +206,7 @@ def check_table(
     violations: list[Violation] = []
     n_tests = 0
     for name, row in zip(rows, table, strict=True):
+        # every cell by itself; contradictions between cells follow
         for column, size, value in zip(columns, sizes, row, strict=True):
             if not minimum <= value <= maximum:
                 reason = f"outside {minimum} to {maximum}"
@@ -282,14 +285,17 @@ def rounding_interval(value: float, decimals: int, scale: float = 1.0) -> Span:
     >>> rounding_interval(0.5, 0), round(rounding_interval(87.0, 1, 100).low, 4)
     (Span(low=0.0, high=1.0), 0.8695)
     """
+    # a printed number stands for all that round to it
     half_unit = 0.5 * 10**-decimals
     return Span(max(0.0, (value - half_unit) / scale), min(1.0, (value + half_unit) / scale))
 
 
 def _monotone_range(formula: Callable[..., float], spans: Sequence[Span]) -> Span | None:
     """Return the range of a formula monotone in each argument; None where it does not exist."""
+    # a formula monotone in each argument has its extremes at the corners
     ends = itertools.product(*((span.low, span.high) for span in spans))
     values = [value for corner in ends if math.isfinite(value := formula(*corner))]
+    # a corner where it divides by zero leaves no range
     if len(values) == 2 ** len(spans):
         return Span(min(values), max(values))
     return None
@@ -343,6 +349,7 @@ def base_from_accuracy(accuracy: Span, precision: Span, recall: Span) -> Span | 
     """
 
     def base(a: float, p: float, r: float) -> float:
+        # 1 + R / P - 2 R is 0 where accuracy does not depend on the base rate
         denominator = 1 + r / p - 2 * r if p > 0 else 0.0
         if denominator > 1e-9:
             return (1 - a) / denominator
@@ -374,6 +381,8 @@ def common_base(spans: Sequence[Span]) -> tuple[Span, tuple[int, ...]] | None:
     (Span(low=0.495, high=0.505), (0, 1, 2))
     """
     best: tuple[int, ...] = ()
+    # an interval that contains the lower end of another overlaps with it: a largest set of
+    # overlapping intervals contains the highest lower end among them
     for start in spans:
         containing = tuple(
             i for i, span in enumerate(spans) if span.low - 1e-9 <= start.low <= span.high + 1e-9
@@ -381,6 +390,7 @@ def common_base(spans: Sequence[Span]) -> tuple[Span, tuple[int, ...]] | None:
         best = max(best, containing, key=len)
     if len(best) < 3 or 2 * len(best) <= len(spans):
         return None
+    # rounding may leave the intersection empty by less than the slack
     low = max(spans[i].low for i in best)
     high = min(spans[i].high for i in best)
     return Span(min(low, high), max(low, high)), best
