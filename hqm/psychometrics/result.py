@@ -76,6 +76,7 @@ class ConfidenceInterval:
         cls, complement: float, half_width: float, name: str, level: float
     ) -> ConfidenceInterval:
         """Return the interval of a coefficient 1 - `complement` from that of log(complement)."""
+        # a decreasing function: the upper end of log(1 - r) is the lower end of r
         limits = 1 - complement * math.exp(half_width), 1 - complement * math.exp(-half_width)
         return cls(*limits, f"cluster jackknife of log(1 - {name})", level)
 
@@ -135,6 +136,7 @@ class Coefficient:
         """
         if self.status != "ok" and math.isnan(self.value):
             return f"{self.status}: {self.reason}"
+        # no interval over other respondents was computed
         if math.isnan(self.low):
             return f"{self.value:.3f}"
         if self.high == math.inf:
@@ -259,6 +261,7 @@ def normal_quantile(level: float) -> float:
 
 def is_constant(x: Array) -> bool:
     """Return whether a vector does not vary beyond rounding."""
+    # 1e-12: sums of thousands of numbers differ by rounding of this size
     return bool(np.ptp(x) <= 1e-12 * max(1.0, float(np.abs(x).max())))
 
 

@@ -117,6 +117,7 @@ def items_for_error(sem: float, rate: float = 0.5) -> int:
         raise ValueError(
             f"a positive error and a rate between 0 and 1 are needed, got {sem}, {rate}"
         )
+    # p (1 - p) / n = SE^2, solved for n; without 1e-9 rounding could ask for one item more
     return math.ceil(rate * (1 - rate) / sem**2 - 1e-9)
 
 
@@ -190,7 +191,8 @@ def type_coverage(
     >>> round(result.index.value, 3), round(result.types[1].sem, 2), result.types[1].missing_items
     (0.333, 0.14, 266)
     """
-    count, names = len(labels), list(taxonomy)
+    count = len(labels)
+    names = list(taxonomy)
     if len(set(names)) < len(names) or not names:
         raise ValueError("the taxonomy must have types, each once")
     _check_length("pictures", images, count)
@@ -205,6 +207,7 @@ def type_coverage(
     wordings = None
     if questions is not None:
         wordings = list(map(normalised_wording, questions))
+    # an item may have several types, so that shares are of labels, not of items
     n_labels = sum(map(len, item_types))
     rows = []
     for name in names:
@@ -316,11 +319,15 @@ def cluster_standard_error(
     total = float(q.sum())
     value = total if squared is None else squared
     if len(q) > 1 and total > 0:
+        # the error of a sum of C contributions, relative to the sum
         relative_error = float(q.std(ddof=1)) * math.sqrt(len(q)) / total
     else:
         relative_error = 0.0
     return StandardError(
-        math.sqrt(value), math.sqrt(value * math.exp(normal_quantile(0.9) * relative_error)), method
+        # on the log scale, since a variance is skewed; one-sided 95 %
+        math.sqrt(value),
+        math.sqrt(value * math.exp(normal_quantile(0.9) * relative_error)),
+        method,
     )
 
 
@@ -332,6 +339,7 @@ def _type_error(
     """
     if not members:
         return StandardError(math.nan, math.nan, "no items")
+    # p (1 - p) is at most .25
     size = math.sqrt(0.25 / len(members))
     largest_error = StandardError(size, size, _FORECAST)
     if x is None or len(x) == 0:
@@ -391,6 +399,7 @@ def _indices(rows: Sequence[TypeCoverage], count: int) -> tuple[Coefficient, Coe
             "insufficient", "no item is labelled with a type of the taxonomy", count
         )
         return absent, absent
+    # types without items add 0 to the entropy, whose logarithm does not exist
     p = np.array([row.items / n for row in rows])
     entropy = float(-(p[p > 0] * np.log(p[p > 0])).sum())
     if len(p) > 1:
@@ -398,6 +407,7 @@ def _indices(rows: Sequence[TypeCoverage], count: int) -> tuple[Coefficient, Coe
     else:
         evenness = None
     return (
+        # the effective number of equally frequent types (Hill's number of order 1)
         evenness or Coefficient.absent("degenerate", "one type cannot be uneven", n),
         Coefficient(math.exp(entropy), n=n),
     )
@@ -468,7 +478,8 @@ def prmse(covariance: ArrayLike, reliability: ArrayLike) -> tuple[tuple[float, f
     >>> [tuple(round(v, 4) for v in pair) for pair in prmse([[4, 3], [3, 9]], [0.8, 0.9])]
     [(0.8, 0.6322), (0.9, 0.8006)]
     """
-    c, rel = np.asarray(covariance, dtype=np.float64), np.asarray(reliability, dtype=np.float64)
+    c = np.asarray(covariance, dtype=np.float64)
+    rel = np.asarray(reliability, dtype=np.float64)
     if c.ndim != 2 or c.shape[0] != c.shape[1] or rel.shape != (len(c),):
         raise ValueError(
             f"a square covariance and one reliability each are needed, got {c.shape}, {rel.shape}"
@@ -476,6 +487,8 @@ def prmse(covariance: ArrayLike, reliability: ArrayLike) -> tuple[tuple[float, f
     variance = np.diag(c)
     total = float(c.sum())
     true_variance = variance * rel
+    # errors of different subscores are uncorrelated: the covariance with the total lacks only the
+    # own error
     true_covariance = c.sum(axis=1) - variance * (1 - rel)
     with np.errstate(divide="ignore", invalid="ignore"):
         by_total = np.where(
@@ -484,6 +497,7 @@ def prmse(covariance: ArrayLike, reliability: ArrayLike) -> tuple[tuple[float, f
     by_sub = np.where(true_variance > 0, rel, np.nan)
     return tuple(
         (float(a), min(1.0, float(b)) if not math.isnan(b) else math.nan)
+        # rounding may lift the reduction above 1
         for a, b in zip(by_sub, by_total, strict=True)
     )
 
@@ -570,7 +584,11 @@ def subscore_value(
     sums = np.stack([x[:, m].sum(axis=1) for m in members], axis=1)
     squares = [(x[:, m].sum(axis=0), (x[:, m] ** 2).sum(axis=0)) for m in members]
     estimates = _type_prmse(
-        sums, np.array([_item_variance_sum(s, q, n) for s, q in squares]), members
+        # leaving a respondent out subtracts from sums and squares, which spares the items'
+        # variances
+        sums,
+        np.array([_item_variance_sum(s, q, n) for s, q in squares]),
+        members,
     )
     replicates = np.full((n, len(names), 2), np.nan)
     for m in range(n):
@@ -623,6 +641,7 @@ def _type_prmse(sums: Array, item_variances: Array, members: Sequence[Indices]) 
     c = np.cov(sums, rowvar=False)
     size = np.array([len(m) for m in members], dtype=np.float64)
     variance = np.diag(c)
+    # Cronbach's alpha; a type that does not vary between respondents has none
     with np.errstate(divide="ignore", invalid="ignore"):
         alpha = np.where(variance > 1e-12, size / (size - 1) * (1 - item_variances / variance), 0.0)
     return np.array(prmse(c, alpha))

@@ -61,6 +61,7 @@ def position_levels(
     cluster_counts: Counter[int] = Counter()
     rank: list[int] = []
     for cluster in items.cluster.tolist():
+        # beyond 30 an order within a cluster is no rule to learn
         rank.append(min(cluster_counts[cluster], 30))
         cluster_counts[cluster] += 1
     return {
@@ -81,8 +82,10 @@ def surface_levels(question_texts: Questions | None, ids: Sequence[Hashable] | N
     cues: Levels = {}
     if ids is not None:
         digit_runs = [re.findall(r"\d+", str(name)) for name in ids]
+        # 15 digits are what a double holds exactly
         number = np.array([int(d[-1][:15]) if d else -1 for d in digit_runs])
         if digit_runs:
+            # deciles, so that each level has as many items
             tenths = np.unique(np.quantile(number, np.linspace(0.1, 0.9, 9)))
         else:
             tenths = number
@@ -105,6 +108,7 @@ def surface_levels(question_texts: Questions | None, ids: Sequence[Hashable] | N
             "first two words": question_texts.prefix_codes(2).tolist(),
             "first three words": question_texts.prefix_codes(3).tolist(),
             "last word": question_texts.word_at(-1).tolist(),
+            # presence of each article as a bit
             "articles": (np.array([4, 2, 1]) @ articles).tolist(),
             "punctuation": [re.sub(r"[\w\s]+", "", q) for q in texts],
             "number of words": np.minimum(question_texts.lengths, 40).tolist(),
@@ -215,6 +219,7 @@ def option_levels(question: str, options: Sequence[str]) -> list[tuple[Hashable,
     numbers = [number_in(option) for option in options]
     shared = [len(question_set.intersection(option)) for option in option_words]
     common = _words_in_common(option_words)
+    # sizes are compared only where every option is a number
     numeric = [number for number in numbers if number is not None]
     sizes: list[tuple[int, int]] = [(-1, -1)] * len(options)
     if len(numeric) == len(options):
@@ -235,6 +240,7 @@ def option_levels(question: str, options: Sequence[str]) -> list[tuple[Hashable,
 
 def _words_in_common(option_words: Sequence[Sequence[str]]) -> list[int]:
     """How many words each option shares with the others, over all pairs."""
+    # an option counts a word once
     counts = Counter(word for option in option_words for word in set(option))
 
     def n_shared(option: Sequence[str]) -> int:

@@ -45,7 +45,9 @@ def fit(scores: Array, counts: Array) -> Parameters:
     weight = scored.astype(np.float64)
     rate = counts @ x / (counts @ weight)
     a = 1.0
+    # intercepts that give the observed rates at ability 0
     d = np.log(rate / (1 - rate))
+    # points to either side of 0, in standard deviations of the ability
     theta = np.linspace(-6, 6, max(61, math.ceil(11 * math.sqrt(x.shape[1]))))
     log_prior = -0.5 * theta**2 - np.log(np.exp(-0.5 * theta**2).sum())
     full = bool(scored.all())
@@ -64,9 +66,11 @@ def fit(scores: Array, counts: Array) -> Parameters:
         mean = float((mass * theta).sum() / counts.sum())
         spread = math.sqrt(float((mass * (theta - mean) ** 2).sum() / counts.sum()))
         # parameter expansion: the abilities are set back to mean 0 and standard deviation 1
-        new_a, new_d = new_a * spread, new_d + new_a * mean
+        new_d = new_d + new_a * mean
+        new_a = new_a * spread
         max_change = max(abs(new_a - a), float(np.abs(new_d - d).max()))
-        a, d = new_a, new_d
+        a = new_a
+        d = new_d
     _, log_likelihood = _posterior(x, weight, a, d, theta, log_prior, full)
     total = float((counts * log_likelihood).sum())
     return Parameters(a, d, total, max_change < TOLERANCE)
@@ -77,6 +81,7 @@ def _logits(theta: Array, a: float, d: Array) -> Array:
     for a second.
     """
     z = (a * theta)[..., None] + d
+    # at 35 the probability is 1 to the precision of a double
     return np.clip(z, -35, 35, out=z)
 
 
@@ -96,6 +101,7 @@ def _posterior(
     z = _logits(theta, a, d)
     log_failed = -np.log1p(np.exp(z))
     log = x @ z.T + (log_failed.sum(axis=1) if full else weight @ log_failed.T) + log_prior
+    # log of the sum of exponentials, the largest taken off, so that nothing underflows
     top = log.max(axis=1, keepdims=True)
     post = np.exp(log - top)
     total = post.sum(axis=1, keepdims=True)
@@ -112,12 +118,15 @@ def _maximise(
         np.subtract(expected_passes, residual, out=residual)
         g_a = float((theta @ residual).sum())
         g_d = residual.sum(axis=0)
+        # P (1 - P), the information of an answer
         w = np.multiply(expected_answers, p, out=residual)
         w *= np.subtract(1, p, out=p)
         i_aa = float(((theta * theta) @ w).sum())
         i_ad = theta @ w
+        # the intercepts are eliminated from the two-by-two blocks (Schur complement)
         i_dd = w.sum(axis=0)
         schur = i_aa - float((i_ad**2 / i_dd).sum())
+        # steps are bounded: far from the maximum Newton's may overshoot
         step_a = float(np.clip((g_a - float((i_ad * g_d / i_dd).sum())) / schur, -0.5, 0.5))
         step_d = np.clip((g_d - i_ad * step_a) / i_dd, -1, 1)
         a = max(a + step_a, 1e-4)
@@ -219,11 +228,13 @@ def item_response(scores: ArrayLike, *, n_eff: float | None = None) -> ItemRespo
         return absent("not_applicable", "the item scores are not 0 or 1")
     n_passed = np.where(scored, x, 0).sum(axis=0)
     n_scored = scored.sum(axis=0)
+    # an item that all pass, or fail, has an infinite difficulty
     varying = np.flatnonzero((n_passed > 0) & (n_passed < n_scored))
     if len(varying) < 3:
         return absent("degenerate", f"a scale needs 3 items that vary, there are {len(varying)}")
     if float(np.ptp(np.nanmean(np.where(scored, x, np.nan), axis=1))) <= 1e-12:
         return absent("degenerate", "the respondents do not differ")
+    # respondents with one pattern share a posterior: they are counted, not repeated
     patterns, counts = np.unique(x[:, varying], axis=0, return_counts=True, equal_nan=False)
     fitted = fit(patterns, counts.astype(np.float64))
     if fitted.slope < 1e-3:
@@ -330,6 +341,7 @@ def rasch(scores: ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None)
     x = np.asarray(scores, dtype=np.float64)
     b = -np.asarray(model.intercept)
     bounded = np.isfinite(b)
+    # difficulties with mean 0; abilities are on the same scale
     centre = float(b[bounded].mean())
     scored = np.isfinite(x) & bounded
     filled = np.where(scored, x, 0.0)
@@ -338,6 +350,7 @@ def rasch(scores: ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None)
     theta, information = _weighted_likelihood(filled, weight, difficulty_of)
     answered = scored.any(axis=1)
     p = 1 / (1 + np.exp(-(theta[:, None] - difficulty_of)))
+    # the variance of each answer, by which residuals are weighted
     w = p * (1 - p) * weight
     squared = ((filled - p) * weight) ** 2
     n = np.maximum(weight.sum(axis=0), 1)
@@ -346,13 +359,16 @@ def rasch(scores: ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None)
     outfit = ratio.sum(axis=0) / n
     infit = squared.sum(axis=0) / total
     # Wright and Masters (1982), ch. 5: variances of the mean squares, from the fourth moments
+    # E (x - P)^4 = P (1 - P) (1 - 3 P (1 - P))
     fourth = w * (1 - 3 * p * (1 - p))
     outfit_variance = (
         np.divide(fourth, w * w, out=np.zeros_like(w), where=w > 0).sum(axis=0) / n**2 - 1 / n
     )
     infit_variance = (fourth - w * w).sum(axis=0) / total**2
-    t_in, t_out = _deviate(infit, infit_variance), _deviate(outfit, outfit_variance)
+    t_in = _deviate(infit, infit_variance)
+    t_out = _deviate(outfit, outfit_variance)
     worst = np.fmax(np.abs(t_in), np.abs(t_out))
+    # two-sided, and Bonferroni for the two statistics
     q = benjamini_hochberg(np.where(bounded, 4 * ndtr(-worst), np.nan))
     in_range = (infit >= 0.7) & (infit <= 1.3) & (outfit >= 0.7) & (outfit <= 1.3)
     misfit = np.flatnonzero(~in_range & (q < alpha))
@@ -361,6 +377,7 @@ def rasch(scores: ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None)
     theta = np.where(answered, theta, np.nan)
     ability_variance = float(np.nanvar(theta, ddof=1))
     if ability_variance > 0:
+        # Wright and Masters (1982): the share of the abilities' variance that is no error
         separation = 1 - float(np.nanmean(error**2)) / ability_variance
     else:
         separation = math.nan
@@ -390,6 +407,7 @@ def _weighted_likelihood(x: Array, weight: Array, b: Array) -> tuple[Array, Arra
         p = 1 / (1 + np.exp(-(theta[:, None] - b)))
         w = p * (1 - p) * weight
         information = np.maximum(w.sum(axis=1), 1e-12)
+        # the derivative of the information, whose half is Warm's correction of the bias
         skew = (w * (1 - 2 * p)).sum(axis=1)
         step = np.clip(
             (((x - p) * weight).sum(axis=1) + skew / (2 * information)) / information, -1, 1

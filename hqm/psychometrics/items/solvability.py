@@ -215,6 +215,7 @@ def blind_solvability(
     rows = []
     for k, name in enumerate(items.kinds):
         is_type = items.kind == k
+        # clusters numbered from 0 within the type, as tests over clusters need
         cluster = np.unique(items.cluster[is_type], return_inverse=True)[1].astype(np.int64)
         gain, p = accuracy_gain(hits[is_type], baseline[is_type], cluster, level)
         distinct = len(np.unique(items.label[is_type]))
@@ -235,11 +236,13 @@ def blind_solvability(
     per_type = tuple(BlindType(*row, float(value)) for row, value in zip(rows, q, strict=True))
     gain, p = accuracy_gain(hits, baseline, items.cluster, level)
     type_accuracy = accuracy(hits, items.cluster, level)
+    # strata of the whole and of each part: the tests share one level
     all_views = views(items, parts)
     references = [_reference(view.items, candidates) for view in all_views]
     tests = 0
     for view, reference in zip(all_views, references, strict=True):
         tests += count_tests([view], reference)
+    # one seed, drawn before the views, so that their number changes no order
     is_large = len(candidates.item) > MAX_ROWS
     seed = int(rng.integers(2**32))
     guessers = [guesser]
@@ -285,6 +288,7 @@ def _remember_blocks(guesser: Guesser) -> Predict:
 
 
 def _reference(items: LabelledItems, candidates: Candidates) -> Array:
+    # labels that differ from item to item have no commonest one
     """(items,): what guessing is compared with: the commonest label of the type where labels are
     shared, and else chance.
     """
@@ -429,6 +433,7 @@ def length_cue(
         return LengthCue.absent(
             "insufficient", untestable_reason(labelled_items, comparisons[0][-1])
         )
+    # Bonferroni over the rules
     adjusted_level = 1 - (1 - level) / len(testable)
     rules = [
         _rule(
@@ -462,6 +467,7 @@ def _comparisons(
             part_members = np.ones(len(kinds), dtype=bool)
         for name in names:
             members = (kinds == name) & part_members
+            # items without a type complete a type that has one label only
             if name and len(np.unique(items.label[members])) < 2:
                 members |= untyped & part_members
             if len(np.unique(items.label[members])) == 2:
@@ -520,6 +526,7 @@ def _threshold(label: IntArray, words: IntArray) -> tuple[int, int]:
     to it.
     """
     width = int(words.max(initial=0)) + 1
+    # counts of each label up to and including every threshold
     counts_below = count_table(label * width + words, 2, width).cumsum(axis=1)
     counts_above = counts_below[:, -1:] - counts_below
     right = (
@@ -534,6 +541,7 @@ def _by_length(items: LabelledItems, words: IntArray, turn: IntArray, *, forward
     hits = np.zeros(len(words))
     for b in range(int(forward), int(turn.max()) + 1):
         is_test = turn == b
+        # earlier turns only, so that the test can be stopped at any of them
         is_training = turn < b if forward else ~is_test
         threshold, short = _threshold(items.label[is_training], words[is_training])
         hits[is_test] = (

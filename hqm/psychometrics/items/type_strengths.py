@@ -65,11 +65,14 @@ def rasch_residuals(scores: npt.ArrayLike, iterations: int = 100) -> RaschResidu
     difficulty = np.zeros(x.shape[1])
     for _ in range(iterations):
         residual, information = _residuals_and_information(x, finite, ability, difficulty)
+        # 1e-9: a respondent without answers does not move
         step = residual.sum(axis=1) / (information.sum(axis=1) + 1e-9)
         ability = ability + np.clip(step, -1, 1)
+        # the scale of a Rasch model has no origin: abilities have mean 0
         ability -= ability.mean()
         # alternate Newton steps for abilities and difficulties (joint maximum likelihood)
         residual, information = _residuals_and_information(x, finite, ability, difficulty)
+        # gradient of the normal prior of difficulties
         pull = (difficulty - difficulty.mean()) / _PRIOR**2
         harder = (residual.sum(axis=0) + pull) / (information.sum(axis=0) + 1 / _PRIOR**2)
         difficulty = difficulty - np.clip(harder, -1, 1)
@@ -216,6 +219,7 @@ def dimensionality(
         return Dimensionality.absent(
             "insufficient", f"only {len(x)} respondents are neither always right nor always wrong"
         )
+    # pictures, not items, go to the halves: questions of one picture share its luck
     picture_index = np.unique(pictures[in_tested_types], return_inverse=True)[1]
     half_index = rng.permutation(picture_index.max() + 1)[picture_index] % 2
     fitted = rasch_residuals(x)
@@ -229,11 +233,14 @@ def dimensionality(
     m = len(x)
     k = len(kinds)
     weights = _row_weights(fitted)
+    # (respondents, respondents): sums over types; the trace is the statistic
     products = (weights * first_half) @ (weights * second_half).T
     p = float(_p_values(products[None], rng, permutations)[0])
+    # degrees of freedom: M - 2 after mean and line, K - 1 of K types since ability is their mean
     scale = (m - 2) * (1 - 1 / k)
     type_variances = (first_half * second_half).sum(axis=0) / scale
     variance = max(0.0, float(type_variances.mean()))
+    # errors of two halves are independent, so their covariance is true variance
     abilities = np.stack([fitted.abilities(half_index == half) for half in (0, 1)])
     ability_variance = max(0.0, float(np.cov(abilities)[0, 1]) - variance / k)
     # whether less is common than a type's own, with each respondent left out
@@ -284,6 +291,7 @@ def _type_residuals(
         ability = fitted.abilities(half & (labels != kind))
         strength = strength - strength.mean()
         ability = ability - ability.mean()
+        # the slope is taken out: a type may discriminate more or less than the others
         slope = (strength @ ability) / (ability @ ability)
         columns.append(strength - slope * ability)
     return np.stack(columns, axis=1)
@@ -304,10 +312,12 @@ def _p_values(products: Array, rng: np.random.Generator, n_permutations: int) ->
     `products` has (worlds, respondents, respondents): the sums over types of A_m B_m'.
     """
     m = products.shape[-1]
+    # a random order of the respondents for each permutation
     order: IntArray = np.argsort(rng.random((n_permutations, m)), axis=1)
     # an order puts B's line elsewhere, so that A and B meet in M - 1 directions and not in M - 2
     permuted = products[:, np.arange(m), order].sum(axis=2) * math.sqrt((m - 1) / (m - 2))
     observed = np.trace(products, axis1=1, axis2=2)[:, None]
+    # the observed order is one of the permutations (Phipson and Smyth 2010)
     return np.asarray((1 + (permuted >= observed - 1e-12).sum(axis=1)) / (n_permutations + 1))
 
 
@@ -330,6 +340,7 @@ def _detectable_sd(
     def errors_of_half(half: int) -> Array:
         """(types, respondents)"""
         masks = [(side == half) & (labels == kind) for kind in kinds]
+        # the error of an ability is the root of one over its information
         return 1 / np.sqrt([fitted.information[:, mask].sum(axis=1) for mask in masks])
 
     standard_errors = [errors_of_half(0), errors_of_half(1)]
@@ -377,6 +388,7 @@ def welch(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[SignificanceTest, float]:
             "degenerate", "nobody differs within a group", n=n
         ), standard_error
     t = float(a.mean() - b.mean()) / standard_error
+    # Satterthwaite's degrees of freedom
     df = float(
         squared_errors.sum() ** 2 / (squared_errors**2 / np.array([len(a) - 1, len(b) - 1])).sum()
     )
@@ -481,6 +493,7 @@ def differential_functioning(
     }
     compared = [name for name in members if smaller_group[name] >= MIN_TO_DESCRIBE]
     if len(members) == 2:
+        # both groups against each other, seen twice
         compared = compared[:1]  # two groups are one comparison
     largest = max((int(is_member.sum()) for is_member in members.values()), default=0)
     if len(kinds) < 2 or not compared or not answered:
@@ -502,6 +515,7 @@ def differential_functioning(
         rows += [replace(row, part=kinds[i], group=name) for i, row in enumerate(group_rows)]
     # two parts are one comparison, seen from both ends
     distinct_rows = rows[:: len(kinds)] if len(kinds) == 2 else rows
+    # an adjusted p for both ends of a comparison of two parts
     adjusted = np.repeat(
         holm([row.p for row in distinct_rows]), len(rows) // len(distinct_rows)
     ).tolist()
@@ -543,6 +557,7 @@ def _favour(
 ) -> Favour:
     is_comparison = is_anchor.copy()
     is_comparison[part_index] = False
+    # all other parts are flagged: the comparison is with those
     if not is_comparison.any():
         is_comparison = np.arange(len(is_anchor)) != part_index
     comparison_items = np.any(

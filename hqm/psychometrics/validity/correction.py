@@ -144,6 +144,7 @@ def ppi_scores(
 
 def _ranks(values: Array) -> tuple[int, ...]:
     """Competition ranks from the highest; 0 for what has no value."""
+    # one more than how many are higher; a comparison with NaN is false
     ranks = 1 + (values[None, :] > values[:, None]).sum(axis=1)
     return tuple(np.where(np.isnan(values), 0, ranks).tolist())
 
@@ -158,6 +159,7 @@ def _prediction_weight(optimal: float, fixed: float | None) -> float:
 def _mean_variance(x: Array, label: Labels, ddof: int = 1) -> float:
     """The variance of a mean of items in clusters, with `ddof` degrees of freedom lost."""
     _, member = np.unique(label, return_inverse=True)
+    # deviations of the clusters' sums from what the mean lets expect
     sums = np.bincount(member, weights=x - x.mean())
     c = len(sums)
     if c < 2:
@@ -185,16 +187,20 @@ def _ppi(
         absent = Coefficient.absent("insufficient", reason, size)
         return absent, raw, math.nan, math.nan, size
     y = h[labelled]
+    # over all scored items: the judge's variance needs no labels
     x = a[labelled]
     automatic_variance = float(a[scored].var(ddof=1))
     lam = 0.0
+    # with few labels lambda itself is too uncertain: the labels stand alone
     if n > 1 and automatic_variance > 0 and size >= min_labels:
+        # Angelopoulos et al. (2023), PPI++: cov(H, A) / ((1 + h / N) var(A))
         optimal_weight = (
             float(((y - y.mean()) * (x - x.mean())).sum())
             / (size - 1)
             / ((1 + size / n) * automatic_variance)
         )
         lam = _prediction_weight(optimal_weight, weight)
+    # the rectifier: what the judge's scores lack, on the labelled items
     value = float((y - lam * x).mean())
     method = "human labels"
     # the published interval, of a weight that is not estimated, divides by n
@@ -202,6 +208,7 @@ def _ppi(
     variance = _mean_variance(y - lam * x, label[labelled], ddof)
     if lam:
         method = "PPI++"
+        # the judge on the items without labels
         value += lam * float(a[unlabelled].mean())
         variance += lam**2 * _mean_variance(a[unlabelled], label[unlabelled], ddof)
     return (
@@ -224,6 +231,7 @@ def _corrected_score(
 ) -> Coefficient:
     if not math.isfinite(variance):
         return Coefficient(value, n=size, method="one cluster: no interval")
+    # labels and raters err independently, so variances add
     se = math.sqrt(variance + added_variance)
     half_width = normal_quantile(level) * se
     flags = []
@@ -264,7 +272,9 @@ def _weighted_ppi(
     x = a[labelled]
     label_probability = p[labelled]
     w = 1 / label_probability
-    mean_y, mean_x = float(np.average(y, weights=w)), float(np.average(x, weights=w))
+    # Hajek's means: weights sum to the total in expectation only
+    mean_y = float(np.average(y, weights=w))
+    mean_x = float(np.average(x, weights=w))
     lam = 0.0
     if size >= min_labels:
         # what the design's variance counts: an answer that was certain to be drawn adds none
@@ -278,8 +288,10 @@ def _weighted_ppi(
             covariance = float((design_weights * (y - mean_y) * (x - mean_x)).sum())
             optimal_weight = covariance / automatic_variance
         lam = _prediction_weight(optimal_weight, weight)
+    # labels, moved by what the scores of all answers differ from those of the labelled ones
     value = mean_y + lam * (raw - mean_x)
     error = y - lam * x
+    # Horvitz and Thompson (1952), for the linearised mean: sqrt(1 - p) w (e - mean e) / sum w
     contributions = (
         np.sqrt(1 - label_probability) * w * (error - np.average(error, weights=w)) / w.sum()
     )
@@ -372,6 +384,7 @@ def rogan_gladen(
             f"no correction from {n} items, {positives} human 1 and {negatives} human 0",
             n,
         )
+    # at 0 the judge's label says nothing of the truth, and the correction divides by it
     if sensitivity + specificity - 1 <= 0.2 + 1e-12:
         return Coefficient.absent(
             "not_applicable",
@@ -385,20 +398,21 @@ def rogan_gladen(
     z = normal_quantile(level)
     raw = (rate + specificity - 1) / (specificity + sensitivity - 1)
     p = (n * rate + z * z / 2) / (n + z * z)
-    q1, q0 = (
-        (positives * sensitivity + 1) / (positives + 2),
-        (negatives * specificity + 1) / (negatives + 2),
-    )
+    q1 = (positives * sensitivity + 1) / (positives + 2)
+    q0 = (negatives * specificity + 1) / (negatives + 2)
     m1 = positives + 2
     m0 = negatives + 2
     power = q0 + q1 - 1
     theta = (p + q0 - 1) / power
-    error0, error1 = q0 * (1 - q0) / m0, q1 * (1 - q1) / m1
+    error0 = q0 * (1 - q0) / m0
+    error1 = q1 * (1 - q1) / m1
     centre_shift = 2 * z * z * (theta * error1 - (1 - theta) * error0)
+    # delta method over the three independent shares p, q0 and q1
     se = (
         math.sqrt(p * (1 - p) / (n + z * z) + (1 - theta) ** 2 * error0 + theta**2 * error1) / power
     )
     low, high = (min(1.0, max(0.0, theta + centre_shift + side * z * se)) for side in (-1, 1))
+    # a share outside 0 to 1 is cut, and kept as `raw`
     value = min(1.0, max(0.0, raw))
     flags = ("CAPPED",) if value != raw else ()
     included = raw if flags else math.nan
@@ -464,10 +478,8 @@ def rogan_gladen_scores(
             )
         return tuple(Coefficient.absent("not_applicable", reason) for _ in range(m))
     table = judged.pooled
-    positives, negatives = (
-        table.both_positive + table.human_only,
-        table.automatic_only + table.both_negative,
-    )
+    positives = table.both_positive + table.human_only
+    negatives = table.automatic_only + table.both_negative
     scores = []
     for row in a:
         finite_labels = row[np.isfinite(row)]

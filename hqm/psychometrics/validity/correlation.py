@@ -40,6 +40,7 @@ def inverse_tanh_interval(value: float, error: float, level: float) -> tuple[flo
     """tanh(atanh(value) -+ z error); both ends are the value itself at -1 and 1."""
     if abs(value) >= 1.0:
         return value, value
+    # Fisher's scale, on which the error hardly depends on the correlation
     centre = math.atanh(value)
     half = normal_quantile(level) * error
     return math.tanh(centre - half), math.tanh(centre + half)
@@ -66,6 +67,7 @@ def correlation_refusal(a: Array, b: Array) -> Coefficient | None:
 def _product_moment(a: Array, b: Array) -> float:
     a = a - a.mean()
     b = b - b.mean()
+    # clipped: rounding can lift a perfect correlation above 1
     return float(
         np.clip(np.dot(a, b) / math.sqrt(float(np.dot(a, a)) * float(np.dot(b, b))), -1.0, 1.0)
     )
@@ -313,11 +315,13 @@ def partial_pearson(
             "degenerate", "one of the three numbers is the same for all respondents", n
         )
     r = np.asarray(np.corrcoef(table))
+    # what the covariate leaves of each of both
     residual_variance = 1 - r[:2, 2] ** 2
     if residual_variance.min() < _MIN_VARIANCE_SHARE:
         return Coefficient.absent(
             "degenerate", "the number held constant determines one of the others", n
         )
+    # det R = (1 - r_xz^2)(1 - r_yz^2)(1 - r_xy.z^2): near 0 where both residuals are proportional
     if np.linalg.det(r) < _MIN_VARIANCE_SHARE * residual_variance.prod():
         # what is left of both is the same: the inverse that pingouin takes does not exist
         value = math.copysign(1.0, float(r[0, 1] - r[0, 2] * r[1, 2]))
@@ -328,6 +332,7 @@ def partial_pearson(
             return Coefficient.absent("not_applicable", _NO_PINGOUIN, n)
         import pandas as pd
 
+        # units far apart would make the inverse of the covariances lose digits
         scaled = table / table.std(axis=1, keepdims=True)
         columns = pd.DataFrame(scaled.T, columns=["x", "y", "given"])
         value = float(pingouin.partial_corr(columns, "x", "y", "given")["r"].iloc[0])
@@ -342,6 +347,7 @@ def _partial(table: Array) -> float:
         return math.nan
     r = np.asarray(np.corrcoef(table))
     residual_variance = (1 - r[0, 2] ** 2) * (1 - r[1, 2] ** 2)
+    # no residual is left to correlate
     if residual_variance > _MIN_VARIANCE_SHARE:
         return float((r[0, 1] - r[0, 2] * r[1, 2]) / math.sqrt(residual_variance))
     return math.nan
@@ -404,12 +410,14 @@ def repeated_measures(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Rep
     >>> round(result.coefficient.value, 3), result.dof
     (0.889, 5)
     """
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    a = np.asarray(x, dtype=np.float64)
+    b = np.asarray(y, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 2:
         raise ValueError(
             f"two arrays of shape (respondents, occasions) are needed, got {a.shape} and {b.shape}"
         )
     scored = np.isfinite(a) & np.isfinite(b)
+    # a single occasion has no deviation from its respondent's mean
     scored &= (scored.sum(axis=1) >= 2)[:, None]
     respondent, _ = np.nonzero(scored)
     n = len(set(respondent))
@@ -423,6 +431,7 @@ def repeated_measures(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Rep
             )
         )
     for scores in (a, b):
+        # pingouin divides by zero where a score has no variance within respondents
         means = np.bincount(respondent, scores[scored]) / np.maximum(np.bincount(respondent), 1)
         if float(((scores[scored] - means[respondent]) ** 2).sum()) <= _MIN_VARIANCE_SHARE * float(
             (scores[scored] ** 2).sum()
@@ -440,6 +449,7 @@ def repeated_measures(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Rep
         columns = pd.DataFrame({"x": a[scored], "y": b[scored], "who": respondent})
         r, dof, p = pingouin.rm_corr(columns, "x", "y", "who").iloc[0, :3]
     value = float(np.clip(r, -1.0, 1.0))
+    # Bakdash and Marusich (2017): the interval of Fisher with the error's degrees of freedom
     low, high = inverse_tanh_interval(value, 1 / math.sqrt(int(dof) - 1), level)
     return RepeatedMeasures(
         Coefficient(value, low, high, n, level, "Bakdash and Marusich"), int(dof), float(p)
@@ -509,9 +519,11 @@ def williams_test(
         return replace(comparison, status="insufficient", reason=reason)
     # Steiger (1980), Williams' T2: the determinant of the three correlations; negative for none
     determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
+    # a negative determinant belongs to no three variables
     if determinant < -1e-9 or max(map(abs, (r12, r13, r23))) > 1:
         reason = "no scores can have these three correlations"
         return replace(comparison, status="not_applicable", reason=reason)
+    # rounding may leave the determinant just below 0
     denominator = (
         2 * (size - 1) / (size - 3) * max(0.0, determinant)
         + ((r12 + r13) / 2) ** 2 * (1 - r23) ** 3
@@ -532,6 +544,7 @@ MIN_RESPONDENTS = 10
 def correlations(scores: Array) -> Array:
     """Pearson's correlations of the columns; NaN where a column does not vary."""
     centred = scores - scores.mean(axis=0)
+    # lengths of the centred columns, which turn products into correlations
     size = np.sqrt((centred**2).sum(axis=0))
     constant = np.array([is_constant(column) for column in scores.T])
     unit = centred / np.where(constant, 1.0, size)
@@ -656,7 +669,7 @@ def multitrait_multimethod(
             "insufficient", f"counts need {MIN_RESPONDENTS} respondents, there are {m}"
         )
 
-    # the smallest correlation that differs from 0 at the level, on Fisher's scale
+    # the smallest correlation that differs from 0 at the level: atanh r has variance 1 / (m - 3)
     critical_value = math.tanh(normal_quantile(level) / math.sqrt(m - 3))
     over_hetero_method, over_hetero_trait = _compare_convergent(
         r, traits, methods, convergent_pairs
@@ -685,6 +698,7 @@ def _compare_convergent(
     over_hetero_method = []
     over_hetero_trait = []
     for i, j in convergent_pairs:
+        # heterotrait correlations lie in the row of either of both measures
         for measure, partner in ((i, j), (j, i)):
             for b in range(len(traits)):
                 if traits[b] == traits[measure]:
@@ -737,13 +751,17 @@ def htmt_from_correlations(
     labels = np.asarray(groups)
     if r.shape != (len(labels), len(labels)):
         raise ValueError(f"one group a measure is needed, got {len(labels)} for shape {r.shape}")
-    first, second = np.flatnonzero(labels == trait), np.flatnonzero(labels == other_trait)
+    first = np.flatnonzero(labels == trait)
+    second = np.flatnonzero(labels == other_trait)
     if min(len(first), len(second)) < 2:
         return math.nan
+    # Henseler et al. (2015): mean correlations between both traits, and within each above the
+    # diagonal
     heterotrait_mean = float(r[np.ix_(first, second)].mean())
     monotrait_means = [
         float(r[np.ix_(g, g)][np.triu_indices(len(g), 1)].mean()) for g in (first, second)
     ]
+    # traits whose measures do not correlate positively have no common scale
     if not (monotrait_means[0] > 0 and monotrait_means[1] > 0):
         return math.nan
     return heterotrait_mean / math.sqrt(monotrait_means[0] * monotrait_means[1])
@@ -819,5 +837,6 @@ def htmt(
             "a measure does not vary, or the measures of a trait do not correlate positively",
             m,
         )
+    # a ratio of 1 or more: the traits correlate as much as they can
     flags = ("NOT_DISTINCT",) if value >= 1 else ()
     return Coefficient(value, n=m, method="HTMT", flags=flags)

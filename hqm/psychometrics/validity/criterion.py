@@ -163,16 +163,19 @@ def criterion_validity(
     a, h = equal_shape_arrays(automatic, human, "respondents, items")
     scored = np.isfinite(a).all(axis=0)
     labels = cluster_labels(clusters, a.shape[1])[scored]
-    a, h = a[:, scored], h[:, scored]
+    a = a[:, scored]
+    h = h[:, scored]
     relatives = Relatives(tuple(families), n_eff)
     labelled: BoolArray = np.asarray(np.isfinite(h).all(axis=0))
     paired = np.isfinite(h)
+    # equal labels for all let one matrix do; others need a mean for each respondent
     if weights is not None or (paired != labelled).any():
         w = np.ones(h.shape)
         if weights is not None:
             w = np.asarray(weights, dtype=np.float64)[:, scored]
         return _unequal_labels_validity(a, h, np.where(paired, w, 0.0), labels, relatives, level)
-    m, n, size = a.shape[0], a.shape[1], int(labelled.sum())
+    m, n = a.shape
+    size = int(labelled.sum())
     if m < 3 or n < 2 or len(np.unique(labels[labelled])) < 2:
         return _insufficient_validity(
             "criterion validity needs 3 respondents and 2 items that are scored and labelled for"
@@ -181,7 +184,8 @@ def criterion_validity(
             n,
             size,
         )
-    labelled_scores, judged = a[:, labelled], h[:, labelled]
+    labelled_scores = a[:, labelled]
+    judged = h[:, labelled]
     moments = _moments(a, judged, labels, labelled)
     return _validity_of_moments(
         moments, labelled_scores.mean(axis=1), (m, n, size, m * size), relatives, level
@@ -189,7 +193,8 @@ def criterion_validity(
 
 
 def _insufficient_validity(reason: str, m: int, n: int, size: int) -> CriterionValidity:
-    absent, nan = Coefficient.absent("insufficient", reason, m), math.nan
+    absent = Coefficient.absent("insufficient", reason, m)
+    nan = math.nan
     return CriterionValidity(
         absent,
         absent,
@@ -215,7 +220,9 @@ def _validity_of_moments(
     labels of each, and pairs.
     """
     m, n, size, cells = counts
-    x, y = moments.x[:, -1], moments.y[:, -1]
+    # the last column of either has no cluster left out
+    x = moments.x[:, -1]
+    y = moments.y[:, -1]
     sample: dict[str, Any] = {"families": relatives.families, "n_effective": relatives.n_effective}
     full = replace(pearson(x, y, level=level, **sample), n_items=n)
     influence = leave_one_out(lambda i: _correlation(x[i], y[i]), m, scores=np.stack([x, y]))
@@ -228,6 +235,8 @@ def _validity_of_moments(
                 ),
             )
         )
+    # observed variance less that of the items' sampling is universe variance: 1 - v / s is the
+    # reliability
     variance_a = float(x.var(ddof=1))
     s_h = float(y.var(ddof=1))
     rel_a, rel_h = (
@@ -238,6 +247,7 @@ def _validity_of_moments(
     flags = tuple(influence.flags) + corrected.flags
     if math.isfinite(rel_h) and rel_h < 0.95:
         flags = ("ATTENUATION", *flags)
+    # no correlation can exceed the root of the product of reliabilities (Spearman 1904)
     if math.isfinite(rel_a + rel_h):
         ceiling = math.sqrt(max(0.0, rel_a) * max(0.0, rel_h))
     else:
@@ -280,6 +290,7 @@ def _unequal_labels_validity(
             [np.bincount(number, weights=row, minlength=count) for row in values]
         ).reshape(len(values), count)
 
+    # a variance over clusters needs two of them
     estimable = (by_cluster(w) > 0).sum(axis=1) >= 2
     a = a[estimable]
     h = h[estimable]
@@ -297,16 +308,21 @@ def _unequal_labels_validity(
             n,
             size,
         )
+    # Hajek's mean: weights that sum to 1 for each respondent
     share = w / w.sum(axis=1, keepdims=True)
     human = np.nan_to_num(h)  # without a label, and so without weight
     means = (share * human).sum(axis=1, keepdims=True)
+    # (respondents, clusters): what each picture adds to the error of the human mean
     errors = by_cluster(share * (human - means))
     n_pictures = (by_cluster(w) > 0).sum(axis=1)
+    # C / (C - 1) in each respondent's own number of labelled pictures
     unbiased = n_pictures / (n_pictures - 1)
     automatic = relative_error(a, number)
     v_a = automatic.factor * float((automatic.residuals**2).sum(axis=1).mean()) / n**2
     v_h = float((unbiased * (errors**2).sum(axis=1)).mean())
+    # both errors over the same pictures: their covariance is not agreement
     shared = float((unbiased * (automatic.residuals / n * errors).sum(axis=1)).mean())
+    # (respondents, clusters): both scores without each cluster
     x = (automatic.sums.sum(axis=1, keepdims=True) - automatic.sums) / (n - automatic.sizes)
     sums = by_cluster(w * human)
     weights = by_cluster(w)
@@ -361,6 +377,8 @@ def _corrected_correlations(x: Array, y: Array, v_a: float, v_h: float, shared: 
     error that both have in common.
     """
     x = x - x.mean(axis=0)
+    # shared errors would count as agreement: they are taken off the covariance, own ones off the
+    # variances
     y = y - y.mean(axis=0)
     s_a, s_h, s_ah = ((u * v).sum(axis=0) / (len(x) - 1) for u, v in ((x, x), (y, y), (x, y)))
     # Spearman (1904): true variances are the observed ones less those of sampling error
@@ -375,6 +393,7 @@ def _moments(a: Array, judged: Array, labels: Labels, labelled: BoolArray) -> _M
     labelled_clusters = np.unique(number[labelled])
     n = a.shape[1]
     size = judged.shape[1]
+    # v = sum over clusters of squared residual sums / n^2 (`relative_error`)
     v_a = automatic.factor * float((automatic.residuals**2).sum(axis=1).mean()) / n**2
     v_h = human.factor * float((human.residuals**2).sum(axis=1).mean()) / size**2
     # a labelled picture's other items share its error; the products have as many degrees of freedom
@@ -387,8 +406,10 @@ def _moments(a: Array, judged: Array, labels: Labels, labelled: BoolArray) -> _M
     product = unbiased * float(
         (automatic.residuals[:, labelled_clusters] * human.residuals).sum(axis=1).mean()
     )
+    # 0 labels in clusters without any: leaving those out changes no human mean
     sums, sizes = np.zeros((2, *automatic.sums.shape))
-    sums[:, labelled_clusters], sizes[:, labelled_clusters] = human.sums, human.sizes
+    sums[:, labelled_clusters] = human.sums
+    sizes[:, labelled_clusters] = human.sizes
     x = (automatic.sums.sum(axis=1, keepdims=True) - automatic.sums) / (n - automatic.sizes)
     y = (sums.sum(axis=1, keepdims=True) - sums) / (size - sizes)
     return _Moments(
@@ -413,6 +434,7 @@ def _disattenuated(moments: _Moments, full: Coefficient, level: float) -> Coeffi
             " true is left",
             m,
         )
+    # above 1 the error variances were overestimated: cut at 1, the raw value is kept
     exceeds_one = abs(value) > 1
     corrected = Coefficient(
         math.copysign(1.0, value) if exceeds_one else value,
@@ -454,6 +476,7 @@ def labels_needed(target: float, residual: float, true: float) -> float:
     if not 0 < target < 1:
         raise ValueError(f"the target lies between 0 and 1, got {target}")
     if true > 0:
+        # Spearman-Brown solved for the number: h = t / (1 - t) residual / true
         return target / (1 - target) * residual / true
     return math.inf
 
@@ -554,6 +577,7 @@ def _jackknifed_correlations(
     _, member = np.unique(labels, return_inverse=True)
     pictures = int(member.max()) + 1
     groups = min(pictures, _MAX_GROUPS)
+    # at most 100 groups of pictures, which bounds the time of Kendall's pairs
     group = member * groups // pictures
     masks = [group != g for g in range(groups)] if groups >= _MIN_GROUPS else []
 
@@ -562,6 +586,7 @@ def _jackknifed_correlations(
         return statistic(a, h, w), np.array(replicates)
 
     spearman = jackknife(lambda x, y, v: _pearson(_ranks(x, v), _ranks(y, v), v))
+    # Kendall's pairs are counted once for all groups, not once more for each
     return [jackknife(_pearson), spearman, _kendall(a, h, w, group, groups)]
 
 
@@ -677,6 +702,7 @@ def _compare_correlations(
     value = first_estimate[0] - second_estimate[0]
     n_groups = len(first_estimate[1])
     correlations = np.clip(np.array([first_estimate[0], second_estimate[0]]), -1 + 1e-12, 1 - 1e-12)
+    # the replicates leave out the same pictures for both, so what is shared cancels
     z_replicates = [
         np.arctanh(np.clip(estimate[1], -1 + 1e-12, 1 - 1e-12))
         for estimate in (first_estimate, second_estimate)
@@ -685,6 +711,7 @@ def _compare_correlations(
     error = 0.0
     if n_groups >= _MIN_GROUPS and np.isfinite(z_differences).all():
         error = jackknife_standard_error(z_differences)
+    # no test where replicates are missing or never differ
     if error == 0:
         return MetricDifference(statistic, first, second, Coefficient(value), math.nan)
     z = float(np.arctanh(correlations[0]) - np.arctanh(correlations[1]))
@@ -698,7 +725,8 @@ def _compare_correlations(
 
 
 def _pearson(x: Array, y: Array, w: Array) -> float:
-    x, y = x - np.average(x, weights=w), y - np.average(y, weights=w)
+    x = x - np.average(x, weights=w)
+    y = y - np.average(y, weights=w)
     squares = float((w * x * x).sum()) * float((w * y * y).sum())
     if squares <= 1e-24:
         return math.nan
@@ -708,12 +736,14 @@ def _pearson(x: Array, y: Array, w: Array) -> float:
 def _ranks(x: Array, w: Array) -> Array:
     """Weighted mid-ranks of the values."""
     _, member = np.unique(x, return_inverse=True)
+    # weight of all smaller values and half of that of the equal ones
     weight = np.bincount(member, weights=w)
     return np.asarray((np.cumsum(weight) - weight / 2)[member])
 
 
 def _kendall(a: Array, h: Array, w: Array, group: IntArray, groups: int) -> tuple[float, Array]:
     """tau-b, and tau-b with each group left out, from sums over pairs of groups."""
+    # (answers, groups): the weight of an answer in its own group's column
     group_weights = np.zeros((len(a), groups))
     group_weights[np.arange(len(a)), group] = w
     blocks = np.zeros((3, groups, groups))
@@ -723,6 +753,7 @@ def _kendall(a: Array, h: Array, w: Array, group: IntArray, groups: int) -> tupl
         block = slice(start, start + rows)
         x = np.sign(a[block, None] - a)
         y = np.sign(h[block, None] - h)
+        # concordance, untied pairs in x and untied pairs in y, as in `kendall_tau`
         for k, product in enumerate((x * y, x * x, y * y)):
             blocks[k] += group_weights[block].T @ (product @ group_weights)
     # a group is left out with its row and its column, whose common block is subtracted once
@@ -746,6 +777,7 @@ def _fisher_interval(value: float, replicates: Array, n: int, level: float) -> C
         return Coefficient(value, level=level)
     z = np.arctanh(np.clip(replicates, -1 + 1e-12, 1 - 1e-12))
     half_width = float(stdtrit(n_groups - 1, 0.5 + level / 2)) * jackknife_standard_error(z)
+    # symmetric on Fisher's scale, so that the interval stays within -1 to 1
     centre = math.atanh(value)
     interval = ConfidenceInterval(
         math.tanh(centre - half_width), math.tanh(centre + half_width), "pictures left out", level
@@ -774,18 +806,22 @@ def with_raters(coefficient: Coefficient, replicates: ArrayLike) -> Coefficient:
     """
     values = np.asarray(replicates, dtype=np.float64)
     values = values[np.isfinite(values)]
+    # fewer replicates, or equal ones, say nothing of the raters' errors
     if coefficient.status != "ok" or len(values) < 20 or not float(values.std()) > 0:
         return coefficient
-    value, interval = coefficient.value, coefficient.fixed
+    value = coefficient.value
+    interval = coefficient.fixed
     rater_half_width = normal_quantile(coefficient.level) * float(values.std(ddof=1))
 
     def widen(low: float, high: float) -> tuple[float, float]:
+        # independent errors add as squares
         upper = value + math.hypot(high - value, rater_half_width)
         # an open end stays open
         bounded_upper = min(1.0, upper) if math.isfinite(high) else high
         return max(-1.0, value - math.hypot(value - low, rater_half_width)), bounded_upper
 
-    low, high = coefficient.low, coefficient.high
+    low = coefficient.low
+    high = coefficient.high
     if math.isfinite(low):
         low, high = widen(low, high)
     fixed = None

@@ -72,12 +72,14 @@ def active_probabilities(errors: ArrayLike, labels: float, tau: float = MAX_TAU)
         raise ValueError(
             f"tau is 0 to {MAX_TAU}, labels 1 to {len(q)}, errors 0 to 1; got {tau}, {labels}"
         )
+    # the standard deviation of a 0/1 error, in proportion to which sampling is best (Neyman)
     u = np.sqrt(np.where(finite, q * (1 - q), 0.0))
     u = np.where(finite, u, u[finite].mean() if finite.any() else 1.0)
     if u.sum() > 0:
         sampling_shares = tau * u / u.sum() + (1 - tau) / len(u)
     else:
         sampling_shares = np.full(len(u), 1 / len(u))
+    # answers that are labelled for certain
     certain = np.zeros(len(u), dtype=bool)
     while True:
         remaining = labels - int(certain.sum())
@@ -124,8 +126,10 @@ def systematic_sample(probabilities: ArrayLike, rng: np.random.Generator) -> Boo
     """
     p = float_array(probabilities, "answers", "probabilities")
     cumulative = np.cumsum(p)
+    # cumulated rounding must not lose the last label
     cumulative[-1:] = np.round(cumulative[-1:], 9)
     # Madow (1949): one random start, then equal steps through the cumulated probabilities
+    # an answer is drawn where its interval contains a step: with probability p
     steps = np.floor(cumulative - rng.random())
     return np.asarray(np.diff(steps, prepend=-1.0) > 0)
 
@@ -183,7 +187,9 @@ def expected_width(
     n_answers = len(a)
     if n_answers < 2:
         return math.nan
+    # expected label: the score where it is right, and its opposite where not
     truth = a * (1 - q) + (1 - a) * q
+    # (1 - p) / p, what the answers not drawn add to the variance
     weight = (1 - p) / p
     if not weight.sum() > 0:
         weight = np.ones(n_answers)
@@ -191,11 +197,14 @@ def expected_width(
     mean_h = np.average(truth, weights=weight)
     score_variance = float(np.sum(weight * (a - mean_a) ** 2))
     if score_variance > 0:
+        # lambda, the slope of labels on scores, cut to 0..1 as in `ppi_scores`
         slope = float(np.sum(weight * (a - mean_a) * (truth - mean_h))) / score_variance
     else:
         slope = 0.0
     residual = truth - min(1.0, max(0.0, slope)) * a
+    # the label's own variance given the score, and the residual's about its mean
     second_moments = truth * (1 - truth) + (residual - residual.mean()) ** 2
+    # Horvitz and Thompson: variance of a sum over a sample with probabilities p
     sampling_variance = float(((1 - p) / p * second_moments).sum()) / n_answers**2
     population_variance = float(truth.mean() * (1 - truth.mean())) / n_answers
     return (
@@ -246,12 +255,14 @@ def errors_from_disagreement(n_differing: ArrayLike, n_others: ArrayLike) -> Arr
     judged = total > 0
     if not judged.any():
         return np.full(len(k), np.nan)
+    # at most .5, that of coin flips, and at least half a differing pair
     pair_disagreement = min(
         0.5,
         max(float(k[judged].sum() / total[judged].sum()), 1 / (2 * float(total[judged].sum()) + 2)),
     )
     # the smaller root of d = 2 e (1 - e)
     error = (1 - math.sqrt(1 - 2 * pair_disagreement)) / 2
+    # (K - k) verdicts for and k against, and the prior odds of the verdict itself
     odds = math.log(error / (1 - error))
     return np.where(judged, expit(odds * (1 + total - 2 * k)), np.nan)
 
@@ -329,6 +340,7 @@ def labels_at_random(
     is_labelled = (scored & np.isfinite(h)).astype(np.float64)
     n_scored = scored.sum(axis=1, keepdims=True)
     n_labelled = is_labelled.sum(axis=1, keepdims=True)
+    # one whose answers are all labelled, or none, compares nothing
     mixed = ((n_labelled > 0) & (n_labelled < n_scored))[:, 0]
     labelled = int(is_labelled[mixed].sum())
     unlabelled = int(n_scored[mixed].sum() - is_labelled[mixed].sum())
@@ -344,12 +356,14 @@ def labels_at_random(
     n_labelled = n_labelled[mixed]
     scores = np.where(scored, a, 0.0)
     centred = np.where(scored, scores - scores.sum(axis=1, keepdims=True) / n_scored, 0.0)
+    # observed less expected, within each respondent, as in a Mantel-Haenszel numerator
     contributions = (np.where(scored, is_labelled - n_labelled / n_scored, 0.0) * centred).sum(
         axis=0
     )
     _, cluster_index = np.unique(cluster_labels(clusters, a.shape[1]), return_inverse=True)
     cluster_sums = np.bincount(cluster_index, weights=contributions)
     n_clusters = len(cluster_sums)
+    # weights of Mantel and Haenszel, n1 n0 / n for each respondent
     total_weight = float((n_labelled * (n_scored - n_labelled) / n_scored).sum())
     difference = float(contributions.sum()) / total_weight
     if n_clusters > 1:

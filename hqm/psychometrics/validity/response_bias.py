@@ -90,6 +90,7 @@ def acquiescence(
             f"two vectors of rates or two matrices of answers are needed, got {a.shape} and"
             f" {b.shape}"
         )
+    # without a lean a respondent says yes to half of the questions and their opposites
     return _bias((a + b) / 2 - 0.5, (a, b), clusters, level)
 
 
@@ -146,6 +147,7 @@ def _mean_over_respondents(values: Array, level: float) -> tuple[Coefficient, fl
     if n < 2:
         return Coefficient(mean, n=n, level=level), math.nan
     deviation = float(finite_values.std(ddof=1))
+    # other respondents are the population: Student's t over respondents
     half_width = float(stdtrit(n - 1, 0.5 + level / 2)) * deviation / math.sqrt(n)
     return Coefficient(mean, mean - half_width, mean + half_width, n, level, "t"), deviation
 
@@ -217,7 +219,9 @@ def pair_coherence(
         )
     mean, standard_errors = _clustered(np.where(answered, a != b, np.nan), clusters)
     n = answered.sum(axis=1)
+    # each form's own rate of yes, over the pairs that both forms answered
     rates = [ratio(np.where(answered, x, 0).sum(axis=1), n) for x in (a, b)]
+    # answers given at random with these rates differ with this probability
     chance = rates[0] * (1 - rates[1]) + (1 - rates[0]) * rates[1]
     corrected = ratio(mean - chance, 1 - chance)
     return PairCoherence(
@@ -391,6 +395,7 @@ def signal_detection(
     f = (false_alarms + 0.5) / (no + 1)
     zh = float(ndtri(h))
     zf = float(ndtri(f))
+    # Gourevitch and Galanter (1967): the delta method for z(H) and z(F), which are independent
     variance = _variance(h, zh, yes + 1) + _variance(f, zf, no + 1)
     n = int(yes + no)
     sensitivity = hits / yes
@@ -402,6 +407,7 @@ def signal_detection(
         h,
         f,
         over_items(zh - zf, math.sqrt(variance), level, "delta method", n=n),
+        # c is half a sum, so its error is half that of d'
         over_items(-(zh + zf) / 2, math.sqrt(variance) / 2, level, "delta method", n=n),
         over_items(
             (sensitivity + specificity) / 2, error, level, "normal", n=n, minimum=0.0, maximum=1.0
@@ -458,6 +464,7 @@ def signal_detection_from_rates(
             "not_applicable",
             "accuracy, yes rate and a base rate strictly between 0 and 1 are needed",
         )
+    # accuracy = TP + TN and yes = TP + FP, with TP + FN = base
     true_yes = (accuracy + yes_rate - (1 - base_rate)) / 2
     hit_rate = true_yes / base_rate
     false_alarm_rate = (yes_rate - true_yes) / (1 - base_rate)
@@ -472,6 +479,7 @@ def signal_detection_from_rates(
     hit_rate, false_alarm_rate = np.clip([hit_rate, false_alarm_rate], 0.0, 1.0).tolist()
     if n_items is not None:
         n_yes = base_rate * n_items
+        # counts need not be whole: the rates are rounded
         n_no = (1 - base_rate) * n_items
         return signal_detection(
             hit_rate * n_yes,
@@ -505,6 +513,7 @@ def signal_detection_from_rates(
 
 
 def _variance(rate: float, z: float, n: float) -> float:
+    # delta method: dz / dp = 1 / phi(z), the normal density
     return rate * (1 - rate) / (n * (math.exp(-z * z / 2) / math.sqrt(2 * math.pi)) ** 2)
 
 
@@ -600,6 +609,7 @@ def position_bias(counts: ArrayLike, expected: ArrayLike | None = None) -> Posit
     p = p / p.sum()
     total = float(n.sum())
     shares = tuple((n / total).tolist()) if total else ()
+    # Cochran's rule of thumb for the chi-square approximation
     if total * float(p.min()) < 5:
         reason = (
             f"chi-square needs 5 expected choices of every position, {total:g} choices give"
@@ -610,6 +620,7 @@ def position_bias(counts: ArrayLike, expected: ArrayLike | None = None) -> Posit
     return PositionBias(
         chi_square_test(chi2, len(n) - 1, int(total)),
         shares,
+        # chi2 is largest, n (1 / min share - 1), where all choose the rarest position
         math.sqrt(chi2 / (total * (1 / float(p.min()) - 1))),
     )
 
@@ -674,6 +685,7 @@ def length_elasticity(
     """
     s, w = equal_shape_arrays(scores, lengths, "respondents, forms")
     usable = np.isfinite(s) & np.isfinite(w) & (s > 0) & (w > 0)
+    # a single form says nothing of changes within a respondent
     usable &= (usable.sum(axis=1) >= 2)[:, None]
     m = int(usable.any(axis=1).sum())
     if m < 3:
@@ -685,6 +697,7 @@ def length_elasticity(
     y = np.log(s[usable])
     x = np.log(w[usable])
     return LengthElasticity(
+        # respondents and forms have a level each, as dummy variables
         _slope(y, x, np.hstack([np.eye(len(s))[respondent], np.eye(s.shape[1])[form]]), m, level),
         pearson(x, y, level=level, n_effective=m),
     )
@@ -693,6 +706,7 @@ def length_elasticity(
 def _slope(y: Array, x: Array, dummies: Array, m: int, level: float) -> Coefficient:
     # levels of respondents and forms are collinear; lstsq gives their rank
     fitted, _, rank, _ = np.linalg.lstsq(dummies, np.stack([x, y], axis=1), rcond=None)
+    # Frisch, Waugh and Lovell: the slope of the residuals is that of the whole regression
     u, v = (np.stack([x, y], axis=1) - dummies @ fitted).T
     sum_of_squares = float(np.dot(u, u))
     if sum_of_squares <= 1e-20 * len(x):
@@ -700,9 +714,11 @@ def _slope(y: Array, x: Array, dummies: Array, m: int, level: float) -> Coeffici
             "degenerate", "lengths do not vary beyond respondents' and forms' levels", m
         )
     value = float(np.dot(u, v)) / sum_of_squares
+    # the levels that were fitted, and the slope
     df = len(x) - int(rank) - 1
     residual = v - value * u
     residual_sum_of_squares = float(np.dot(residual, residual))
+    # a perfect fit has no residual to judge the slope by
     if residual_sum_of_squares <= 1e-24 * len(x):
         return Coefficient(value, n=m, level=level)
     standard_error = math.sqrt(residual_sum_of_squares / df / sum_of_squares)

@@ -69,6 +69,7 @@ def rerun_band(noise: ArrayLike, items: ArrayLike | None = None) -> ErrorBand:
     if items is not None:
         # one whose few reruns happened to agree has no band of nothing
         variance = variance + 0.5 / float_array(items, "respondents", "items") ** 2
+    # a difference of two runs has twice the variance of one
     return _from_variances(2 * variance, normal_quantile(0.95))
 
 
@@ -89,9 +90,11 @@ def item_band(replicates: ArrayLike) -> ErrorBand:
             "other items need scores on two pictures or more",
         )
     factor = _student_quantile(pictures - 1)
+    # other items move all respondents together by the error of their mean
     half_width = (
         factor * math.sqrt(2) * jackknife_standard_error(score_replicates[complete].mean(axis=0))
     )
+    # two sets of items, so twice the variance of one
     band = _from_variances(2 * jackknife_variance(score_replicates), factor)
     shift = ConfidenceInterval(-half_width, half_width, "cluster jackknife")
     return ErrorBand(half=band.half, moves=band.moves, factor=factor, shift=shift)
@@ -114,7 +117,9 @@ def change_band(moves: ArrayLike, *, n_effective: float | None = None) -> ErrorB
     n = min(n_effective or math.inf, len(finite_moves))
     if len(finite_moves) < MIN_MOVES or n < 2:
         return _absent(observed, _TOO_FEW_RESPONDENTS)
+    # n independent moves estimate the spread on n - 1 degrees of freedom
     factor = _student_quantile(n - 1)
+    # a prediction interval: spread of a further move, and error of the mean move
     half = factor * float(finite_moves.std(ddof=1)) * math.sqrt(1 + 1 / n)
     return ErrorBand(half=half, moves=observed, factor=factor)
 
@@ -140,12 +145,14 @@ def wording_band(scores: ArrayLike, *, n_effective: float | None = None) -> Erro
     df_w = wordings - 1
     df_e = (wordings - 1) * (n - 1)
     factor = _student_quantile(df_e)
+    # a: what a wording does to all; b: what it does to one respondent beyond that
     a = 2 * ms_w / respondents
     b = 2 * ms_e * (1 - 1 / n)
     half = factor * math.sqrt(2 * ms_e * (1 + 1 / n))
     # a wording that nobody asked moves no less than those that were asked
     any_wording = half
     if a + b > 0:
+        # degrees of freedom of a sum of two mean squares (Satterthwaite 1946)
         satterthwaite_df = (a + b) ** 2 / (a**2 / df_w + b**2 / df_e)
         any_wording = max(half, _student_quantile(satterthwaite_df) * math.sqrt(a + b))
     return ErrorBand(half=half, moves=moves, factor=factor, any_wording=any_wording)
@@ -159,7 +166,8 @@ def metric_band(scores: ArrayLike, second_scores: ArrayLike) -> ErrorBand:
 
     - `scores, second_scores`: (respondents,): both metrics, higher being better.
     """
-    x, y = float_array(scores, "respondents"), float_array(second_scores, "respondents")
+    x = float_array(scores, "respondents")
+    y = float_array(second_scores, "respondents")
     complete = np.isfinite(x) & np.isfinite(y)
     n = int(complete.sum())
     moves = np.full(len(x), np.nan)
@@ -167,10 +175,12 @@ def metric_band(scores: ArrayLike, second_scores: ArrayLike) -> ErrorBand:
         return _absent(moves, _TOO_FEW_RESPONDENTS)
     if is_constant(x[complete]) or is_constant(y[complete]):
         return _absent(moves, "all respondents score alike, so that no metric orders them")
+    # linear equating: the second metric in mean and spread of the first (Kolen and Brennan 2014)
     moves = (
         x[complete].mean() + (y - y[complete].mean()) * x[complete].std() / y[complete].std() - x
     )
     factor = _student_quantile(n - 2)
+    # two parameters, mean and spread, are estimated
     deviation = math.sqrt(float((moves[complete] ** 2).sum()) / (n - 2))
     return ErrorBand(half=factor * deviation * math.sqrt(1 + 2 / n), moves=moves, factor=factor)
 
@@ -189,6 +199,7 @@ def _absent(moves: Array, reason: str) -> ErrorBand:
 
 def _from_variances(variances: Array, factor: float) -> ErrorBand:
     finite_variances = variances[np.isfinite(variances)]
+    # respondents without a variance are no part of the band
     if not len(finite_variances):
         return _absent(np.full(len(variances), np.nan), "nobody has a variance")
     half = factor * math.sqrt(float(finite_variances.mean()))

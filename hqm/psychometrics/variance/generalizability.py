@@ -188,12 +188,14 @@ def g_study(
             f"facet {single} has one level in {_describe_design(names, x.shape)}: leave it out or"
             " add levels",
         )
+    # one group has no variance between groups
     if lone := next((axis for axis in axes if axis.group and len(axis.starts) < 2), None):
         return refused(
             "insufficient",
             f"all levels of {lone.name} lie in one {lone.group}: nothing is known of others",
         )
     moments = crossed_components(x, names, nested=groupings, effects=effects, design=design)
+    # all scores equal up to rounding, whatever their unit
     max_deviation = max(float(np.nanmax(x)) - moments.mean, moments.mean - float(np.nanmin(x)))
     if max_deviation <= 1e-10 * max(1.0, abs(moments.mean)):
         return refused("degenerate", "all scores are equal")
@@ -254,15 +256,19 @@ def _components(
     moments: Moments, axes: Sequence[Axis], depths: Sequence[Depth], level: float
 ) -> tuple[Component, ...]:
     """The components, with the mean squares of a balanced design and the intervals from them."""
+    # observations in one level of each effect
     cells = moments.observations / np.array(moments.levels, dtype=np.float64)
     depth = np.array(depths)
     # (effects, effects): whether the mean square of the row contains the component of the column
     contains = (depth[None, :, :] >= depth[:, None, :]).all(axis=2)
     # expected mean squares are linear in the components (Cornfield and Tukey 1956)
     squares = np.maximum((contains * cells) @ moments.values, 0.0)
+    # each component is a sum of mean squares times a coefficient; `terms` are these products
     terms = np.linalg.inv(contains * cells) * squares
     df = _degrees_of_freedom(axes, depths, moments.observations)
     values = moments.values
+    # 2 MS^2 / (df + 2) estimates the variance of a mean square without bias (Brennan 2001, section
+    # 6.1)
     variances = (2 * terms**2 / (df + 2)).sum(axis=1)
     total_variance = float(np.maximum(values, 0.0).sum())
     rows = []
@@ -271,6 +277,7 @@ def _components(
     ):
         low, high = difference_interval(effect_terms, df, level)
         flags = ("NEGATIVE_COMPONENT",) if value < 0 else ()
+        # Brennan (2001): negative estimates are reported as 0, and kept in `raw`
         cut = max(0.0, float(value))
         rows.append(
             Component(
@@ -300,9 +307,11 @@ def _degrees_of_freedom(
         groups = len(axis.starts)
         if depth == 1:
             return groups - 1
+        # levels of nested facets lose one degree of freedom in each group
         return axis.size - groups
 
     df = [math.prod(map(axis_df, axes, depth)) for depth in depths]
+    # what the effects before leave over
     df[-1] = observations - 1 - sum(df[:-1])
     return np.maximum(np.array(df, dtype=np.int64), 1)
 
@@ -322,8 +331,9 @@ def difference_interval(
     >>> [round(end, 4) for end in difference_interval([0.6, -0.1], [9, 81])]
     [0.1801, 1.898]
     """
-    coefficients, term_df = np.asarray(terms, dtype=np.float64), np.asarray(df, dtype=np.float64)
-    coefficients, term_df = coefficients[coefficients != 0], term_df[coefficients != 0]
+    coefficients = np.asarray(terms, dtype=np.float64)
+    term_df = np.asarray(df, dtype=np.float64)[coefficients != 0]
+    coefficients = coefficients[coefficients != 0]
     if not len(coefficients):
         return 0.0, 0.0
     tail = (1 - level) / 2
@@ -339,6 +349,7 @@ def difference_interval(
         h = np.abs(minus_df / chdtri(minus_df, 1 - second) - 1)
         square = float((g**2 * plus**2).sum() + (h**2 * minus**2).sum())
         if len(plus) and len(minus):
+            # G_qr: the correction for a pair of an added and a subtracted term
             ratio = fdtri(plus_df[:, None], minus_df[None, :], first)
             mixed = ((ratio - 1) ** 2 - (g[:, None] * ratio) ** 2 - h**2) / ratio
             square += float((mixed * np.outer(plus, minus)).sum())
@@ -420,6 +431,7 @@ def d_study(study: GStudy, sizes: Mapping[str, float] | None = None) -> DStudy:
     """
     target, *varied = study.facets
     sizes = sizes or {}
+    # the object's own groups (families) are no facet to sample
     groups = {group: (facet, per) for facet, group, _, per in study.nested if facet != target}
     for name, size in sizes.items():
         if name not in varied and name not in groups:
@@ -433,7 +445,9 @@ def d_study(study: GStudy, sizes: Mapping[str, float] | None = None) -> DStudy:
         return DStudy.absent(study.status, study.reason, sizes=shape)
     counts = dict(n)
     for group, (facet, per_group) in groups.items():
+        # as many items to a picture as before, so pictures follow from items
         counts[group] = sizes.get(group, n[facet] / per_group)
+    # families are part of what is measured: their variance is universe variance
     objects = {target, *(group for facet, group, _, _ in study.nested if facet == target)}
     universe, relative, absolute = _design_variances(study.components, objects, counts)
     if universe + absolute <= 0 or universe + relative <= 0:
@@ -465,11 +479,13 @@ def _design_variances(
     universe = relative = absolute = 0.0
     for component in components:
         error_facets = [facet for facet in component.effect if facet not in objects]
+        # the mean over n' levels has 1 / n' of an effect's variance; an empty product is 1
         variance = component.value / math.prod(counts[facet] for facet in error_facets)
         if not error_facets:
             universe += variance
             continue
         absolute += variance
+        # an effect that involves the object changes differences between objects
         if len(error_facets) < len(component.effect):
             relative += variance
     return universe, relative, absolute
@@ -530,6 +546,7 @@ def cheapest_designs(
         sizes = dict(zip(grid, levels, strict=True))
         plan = d_study(study, sizes)
         if plan.status == "ok":
+            # sorted by cost, then by Phi from the highest
             candidates.append((cost(dict(plan.sizes)), -plan.phi, plan))
     candidates.sort(key=lambda row: row[:2])
     best = max((-row[1] for row in candidates), default=math.nan)

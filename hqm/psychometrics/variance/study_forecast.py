@@ -101,6 +101,7 @@ def error_components(components: StudyComponents, size: StudySize) -> dict[Effec
         # by sampling error the judge may exceed the residual that it is part of
         judge = min(components.judge, value)
         error_variances[effect] = (value - judge) / n_levels
+        # judging again shrinks the judge's noise only
         error_variances[("judge",)] = judge / (n_levels * askings)
     return error_variances
 
@@ -163,7 +164,9 @@ def _minimum_detectable_difference(
     components: StudyComponents, size: StudySize, error_variances: Mapping[Effect, Array]
 ) -> Array:
     pictures = np.asarray(size.pictures, dtype=np.float64)
+    # many studies share few sizes, and the noncentral t is slow
     different, position = np.unique(np.maximum(pictures - 1, 1.0), return_inverse=True)
+    # the noncentrality that is found with 80 % power at the level .05
     factor = nctdtrinc(different, 1 - 0.8, stdtrit(different, 0.975))[position].reshape(
         pictures.shape
     )
@@ -179,10 +182,12 @@ def _mean_error(
     components: StudyComponents, size: StudySize, error_variances: Mapping[Effect, Array]
 ) -> Array:
     respondents = np.asarray(size.respondents, dtype=np.float64)
+    # families in proportion to respondents, as in the study that was made
     alike = max(components.families, 1) / max(components.respondents, 1)
     own = components.value("respondent") / respondents + components.value("family") / (
         respondents * alike
     )
+    # effects of pictures on all respondents alike stay, however many respondents there are
     shared = _sum_errors(error_variances, lambda e: _is_picture_effect(e) and not _is_relative(e))
     return np.asarray(
         np.sqrt(own + shared + _sum_errors(error_variances, _is_relative) / respondents),
@@ -199,6 +204,7 @@ def _half_width_for_others(
         - 1
     )
     different, position = np.unique(free, return_inverse=True)
+    # width of the interval of a variance, (n - 1) s2 / chi-square, in units of the variance
     span = ((chdtri(different, 0.025) - chdtri(different, 0.975)) / different)[position].reshape(
         free.shape
     )
@@ -223,6 +229,7 @@ def effective_respondents(components: StudyComponents) -> float:
         alike = components.value("family") / components.respondent_variance
     else:
         alike = 1.0
+    # Kish's design effect with the mean family size
     return components.respondents / (1 + (components.respondents / components.families - 1) * alike)
 
 
@@ -231,6 +238,7 @@ def _labelled_error(
 ) -> Array:
     labels = np.asarray(size.labels, dtype=np.float64)
     answers = np.asarray(size.pictures, dtype=np.float64) * np.asarray(size.items, dtype=np.float64)
+    # finite population: where all answers are labelled nothing is sampled
     sampling_factor = np.maximum(1 / np.maximum(labels, 1e-9) - 1 / answers, 0.0)
     variance = (
         _sum_errors(error_variances, _is_picture_effect)
@@ -597,6 +605,7 @@ def compare_studies(
             )
         log_ratios.append(_log_separation(study, size))
         standard_errors.append(_delta_method_error(study, partial(_log_separation, size=size)))
+        # U and Q0 of the study as it was audited: the sampling error of U comes from that one
         audited = StudySize(
             pictures=study.pictures, items=study.per_picture, forms=study.forms, runs=study.runs
         )
@@ -617,6 +626,7 @@ def compare_studies(
         return StudiesCompared((g[0], g[1]), fixed, Contest(reason=reason))
     # Morgan (1939): variances of correlated variables are correlated by r^2
     shared = variance_ratios[0] * variance_ratios[1] * correlation**2
+    # Var(log s2) = 2 / (n - 1), times a^2 since log U moves by a times as much
     respondent_variance = (
         2 * (variance_ratios[0] ** 2 + variance_ratios[1] ** 2 - 2 * shared) / (n_effective - 1)
     )
@@ -652,6 +662,7 @@ def component_gradient(
     middle = function(components)
     changes = []
     for i, value in enumerate(components.values):
+        # forward difference; a component of 0 still gets a step
         step = 1e-4 * max(value, 1e-8)
         changed = (*components.values[:i], value + step, *components.values[i + 1 :])
         changes.append((function(replace(components, values=changed)) - middle) / step)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, product
 
 import numpy as np
 
@@ -140,6 +141,7 @@ def study_variance_components(
     weighted_picture_size = float((picture_sizes**2).sum()) / n
     design = _design(x, picture_index, family_index, sizes)
     # a facet with one level cannot be told from the mean
+    # its levels' variance would be part of the grand mean
     varied_facets = {name for name, size in zip(FACETS, x.shape, strict=True) if size > 1}
     varied_facets |= {"picture", "family"}
 
@@ -167,6 +169,7 @@ def study_variance_components(
         )
     covariance: tuple[tuple[float, ...], ...] = ()
     if jackknife:
+        # the chosen effects stay: the covariance is that of the equations that were solved
         block_equations = design.jackknife_equations("item")[:, included]
         replicates = solve_equations(
             block_equations[:, :, included], block_equations[..., -1], skip_singular=True
@@ -222,32 +225,28 @@ def _size_problem(sizes: dict[str, int]) -> str:
 
 def _effects(sizes: dict[str, int]) -> list[list[str]]:
     """Return the effects to estimate beside the residual; families have a main effect only."""
+    item_effects = [["item"]]
     if sizes["pictures"] < sizes["items"]:
         item_effects = [["picture"], ["item"]]
-    else:
-        item_effects = [["item"]]
-    form_effects = [[], *([["form"]] if sizes["forms"] > 1 else [])]
-    effects = [
-        [*respondent_facet, *item_facet, *form_facet]
-        for respondent_facet in ([], ["respondent"])
-        for item_facet in ([], *item_effects)
-        for form_facet in form_effects
-    ]
+    form_effects: list[list[str]] = [[]]
+    residual_facets = {"respondent", "item"}
     if sizes["forms"] > 1:
-        residual_facets = {"respondent", "item", "form"}
-    else:
-        residual_facets = {"respondent", "item"}
-    effects = [
-        effect
-        for effect in effects
-        if effect and (set(effect) != residual_facets or sizes["runs"] > 1)
-    ]
-    has_families = 1 < sizes["families"] < sizes["respondents"]
-    return [*([["family"]] if has_families else []), *effects]
+        form_effects.append(["form"])
+        residual_facets.add("form")
+    effects: list[list[str]] = []
+    if 1 < sizes["families"] < sizes["respondents"]:
+        effects.append(["family"])
+    for facets in product(([], ["respondent"]), ([], *item_effects), form_effects):
+        effect = list(chain.from_iterable(facets))
+        # with one run, the effect of all facets is the residual itself
+        if effect and (set(effect) != residual_facets or sizes["runs"] > 1):
+            effects.append(effect)
+    return effects
 
 
 def _most_negative(effects: list[Effect], values: Array) -> int | None:
     """Return the index of the most negative component, of those that may be left out."""
+    # the residual, last, and the respondents' own variance always stay
     candidates = [
         (v, i)
         for i, (v, e) in enumerate(zip(values[:-1].tolist(), effects, strict=False))
@@ -264,4 +263,5 @@ def _jackknife_covariance(replicates: Array) -> Array:
     if len(replicates) < 2:
         return np.zeros((0, 0))
     deviations = replicates - replicates.mean(axis=0)
+    # the factor of the jackknife's variance, for products of two components
     return np.asarray((len(replicates) - 1) / len(replicates) * (deviations.T @ deviations))

@@ -93,6 +93,7 @@ def nested_axes(
                     f"one label of {group} for each {name} is needed ({size}), got shape"
                     f" {labels.shape}"
                 )
+            # reduceat needs where each group starts once its levels are adjacent
             counts = np.unique(labels, return_counts=True)[1]
             if len(counts) < size:
                 axis = Axis(
@@ -109,7 +110,9 @@ def sort_by_group(
     axes = nested_axes(x.shape, names, nested)
     for axis_index, axis in enumerate(axes):
         if axis.group and not isinstance(
-            order := label_order(np.asarray(nested[axis.name][1])), slice
+            # a slice says that they are adjacent already
+            order := label_order(np.asarray(nested[axis.name][1])),
+            slice,
         ):
             x = np.take(x, order, axis=axis_index)
     return x, axes
@@ -132,6 +135,7 @@ class Margins:
 
     def divide_by_counts(self, values: Array, depth: Depth) -> Array:
         """Return values divided by this margin's counts; 0 where the count is 0."""
+        # 0 and not infinite: an empty level adds nothing to a sum of squares
         return values * safe_inverse(self[depth])
 
     def __getitem__(self, depth: Depth) -> Array:
@@ -148,8 +152,10 @@ class Margins:
         ):
             if source_depth == target_depth:
                 continue
+            # keepdims, so that margins of all depths broadcast against one another
             if target_depth == 0:
                 values = values.sum(axis=axis_index, keepdims=True)
+            # from levels to groups
             else:
                 values = np.add.reduceat(values, axis.starts, axis=axis_index)
         return values
@@ -214,6 +220,7 @@ def crossed_components(
         )
     if design is None:
         design = Design(x, facets, nested or {}, effects)
+    # levels with an observation, which the degrees of freedom count
     levels = tuple(int(np.count_nonzero(design.counts[depth])) for depth in design.depths)
     values, singular = design.solution
     return Moments(design.effects, values, levels, design.observations, design.mean, singular)
@@ -230,7 +237,9 @@ def effect_depths(
     """Return the effects as depths, main effects first and the residual last."""
     finest = tuple(axis.depth for axis in axes)
     all_depths = sorted(
-        product(*(range(depth, -1, -1) for depth in finest)), key=lambda d: sum(map(bool, d))
+        # fewest facets first, so that main effects come before interactions
+        product(*(range(depth, -1, -1) for depth in finest)),
+        key=lambda d: sum(map(bool, d)),
     )
     inner = [depth for depth in all_depths if any(depth) and depth != finest]
     if effects is not None:
@@ -262,12 +271,15 @@ def solve_equations(
     # singular design
     column_scale = np.abs(scaled).max(axis=-2, keepdims=True)
     column_scale = np.where(column_scale > 0, column_scale, 1.0)
+    # the inverse below has no correct digit left
     scaled = scaled / column_scale
     singular = np.linalg.cond(scaled) > 1e9
     if singular.any() and not skip_singular:
+        # singular systems get the identity for now, and NaN in the end
         return np.full(totals.shape, np.nan), True
     scaled = np.where(singular[..., None, None], np.eye(scaled.shape[-1]), scaled)
     inverse = np.linalg.inv(scaled) / np.swapaxes(column_scale, -1, -2)
+    # eps times the sum of the absolute terms: differences below it are rounding
     values = (inverse @ scaled_totals[..., None])[..., 0]
     rounding = 1e-13 * (np.abs(inverse) @ np.abs(scaled_totals)[..., None])[..., 0]
     values = np.where(np.abs(values) <= rounding, 0.0, values)
@@ -310,6 +322,7 @@ class Design:
         """(effects, effects + 1): the moment equations, with the sums of squares last."""
         grand = tuple(0 for _ in self.axes)
         rows = np.array([self._row(depth) for depth in (grand, *self.depths)])
+        # the equation of the grand mean takes mu^2 out of all others
         return np.asarray(rows[1:] - rows[0])
 
     @functools.cached_property
@@ -319,6 +332,7 @@ class Design:
 
     def _row(self, depth: Depth) -> list[float]:
         """The coefficients (effects,) of a margin's equation, and its sum of squares."""
+        # the margin of s and t together keeps every axis as finely as the finer of both
         joints = [tuple(map(max, depth, effect_depth)) for effect_depth in self.depths]
         coefficients = {
             joint: float(
@@ -368,6 +382,7 @@ class Blocks:
     def total(self, values: Array, depth: int) -> Array:
         """(blocks,): the sum over all other axes, of an array whose axis has this depth."""
         axis = self.counts.axes[self.axis_index]
+        # all axes but that of the blocks
         summed = values.sum(axis=tuple(i for i in range(values.ndim) if i != self.axis_index))
         return np.asarray(np.add.reduceat(summed, axis.starts) if depth == 2 else summed)
 
@@ -388,12 +403,14 @@ class Blocks:
             # a margin that resolves the blocks loses the whole term of each block
             block_rows = np.stack([*(coefficients[joint] for joint in joints), squares])
             return np.asarray((block_rows.sum(axis=1, keepdims=True) - block_rows).T)
+        # a margin that is summed over the blocks loses a part of each of its levels
         block_depth = self.by_block(depth)
         inverse = safe_inverse(self.counts[depth] - self.counts[block_depth])
         coefficients = {
             joint: self.total(self._remaining_squares(joint, depth) * inverse, 1)
             for joint in dict.fromkeys(joints)
         }
+        # (total - block total)^2 / (n - n of the block)
         squares = self.total((self.sums[depth] - self.sums[block_depth]) ** 2 * inverse, 1)
         return np.stack([*(coefficients[joint] for joint in joints), squares], axis=1)
 
@@ -404,6 +421,7 @@ class Blocks:
             squared = self.counts.squared(joint)
             return np.asarray(squared[depth] - squared[block_depth])
         resolved = self.by_block(joint)
+        # counts without a block, then squared; squares of differences are no differences of squares
         squared_counts = (self.counts[joint] - self.counts[resolved]) ** 2
         return Margins(squared_counts, self.counts.axes, resolved)[block_depth]
 
@@ -469,6 +487,7 @@ def mean_variance(
     """
     x = np.asarray(values, dtype=np.float64)
     m = len(x)
+    # relatives count as the fewer independent respondents
     n_independent = min(float(m), n_effective or float(m))
     respondent_variance = float(x.var(ddof=1)) / n_independent
     nan = math.nan
@@ -483,14 +502,17 @@ def mean_variance(
     ):
         return MeanVariance(respondent_variance, nan, respondent_variance, nan, n_independent - 1)
     n_clusters = jackknife_values.shape[1]
+    # Efron and Tibshirani (1993), ch. 11: factor of the jackknife's sum of squares
     scale = (n_clusters - 1) / n_clusters
     # Owen (2007): the mean over respondents of the deviations is what items do to all
     deviations = jackknife_values - jackknife_values.mean(axis=1, keepdims=True)
     mean_deviations = deviations.mean(axis=0)
     item_variance = scale * float((mean_deviations**2).sum())
+    # what is left after item and respondent is their interaction, an error in both variances
     interaction_variance = (
         scale * float(((deviations - mean_deviations) ** 2).sum()) / (m * (m - 1))
     )
+    # sampling more can make a mean no more precise
     variance = max(
         respondent_variance + item_variance - interaction_variance,
         respondent_variance,
@@ -500,6 +522,7 @@ def mean_variance(
         return MeanVariance(
             respondent_variance, item_variance, variance, n_clusters - 1.0, n_independent - 1
         )
+    # Satterthwaite's degrees of freedom of a sum of variances
     df = variance**2 / (
         respondent_variance**2 / max(n_independent - 1, 1e-9) + item_variance**2 / (n_clusters - 1)
     )
@@ -519,6 +542,7 @@ def reliability_interval(
     """
     if len(log_replicates) < MIN_CLUSTERS or not np.isfinite(log_replicates).all() or not ratio > 0:
         return None
+    # Student's t: the jackknife's variance comes from so many clusters
     half_width = float(
         stdtrit(len(log_replicates) - 1, 0.5 + level / 2)
     ) * jackknife_standard_error(log_replicates)
@@ -578,6 +602,7 @@ def agreement_interval(
     n_clusters = len(jackknife_values)
     n_respondents = len(x)
     if (
+        # log(1 - r) must exist in every replicate
         n_clusters < MIN_CLUSTERS
         or not np.isfinite(jackknife_values).all()
         or value >= 1
@@ -589,8 +614,10 @@ def agreement_interval(
     scale_variances = variances if scaled else (sum(variances) / 2,) * 2
     if min(scale_variances) <= 0:
         return None
+    # standardised differences: what a coefficient lacks to 1 is half their mean square
     differences = x / math.sqrt(scale_variances[0]) - y / math.sqrt(scale_variances[1])
     differences = differences - differences.mean(axis=0)
+    # (respondents,): sampling variance of each respondent's difference
     difference_variances = jackknife_variance(differences)
     # r near 1 is skewed; its distance to 1 is nearly lognormal
     log_variance = float(jackknife_variance(np.log1p(-jackknife_values)))
@@ -631,9 +658,11 @@ def corrected_half_width(
     corrected_variance = max(variance - excess_variance, variance * min_share)
     # a difference of variances is known less exactly than the larger of them
     if variance > 0:
+        # Satterthwaite: the smaller the rest, the fewer degrees of freedom it has
         df = (n_clusters - 1) * (corrected_variance / variance) ** 2
     else:
         df = n_clusters - 1
+    # 2 degrees of freedom at least, since with fewer t has no variance
     return float(stdtrit(max(df, 2), 0.5 + level / 2)) * math.sqrt(corrected_variance)
 
 
@@ -675,18 +704,22 @@ def has_floor_or_ceiling_effect(scores: ArrayLike) -> bool:
     """
     x = np.asarray(scores, dtype=np.float64)
     x = x[np.isfinite(x)]
+    # scores outside 0 to 1 have no bound to crowd at
     if len(x) < 3 or x.min() < 0 or x.max() > 1 or is_constant(x):
         return False
     mean = float(x.mean())
     # of few scores the variance is often too small to show the tail: its upper quartile is what
     # counts
     variance = float(x.var(ddof=1)) * (len(x) - 1) / float(chdtri(len(x) - 1, 0.75))
+    # a + b from the mean and the variance; not above 0 where the variance is as large as of 0s and
+    # 1s
     total = mean * (1 - mean) / variance - 1
     if total <= 0:
         return False
     # a, b are the parameters of the beta distribution with this mean and variance
     a = mean * total
     b = (1 - mean) * total
+    # excess kurtosis of the beta distribution, with a + b = `total`
     excess = (
         6 * ((a - b) ** 2 * (total + 1) - a * b * (total + 2)) / (a * b * (total + 2) * (total + 3))
     )
