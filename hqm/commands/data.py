@@ -35,6 +35,7 @@ from hqm.respondents.kinds import all_kinds
 from hqm.types import PARALLEL
 
 if TYPE_CHECKING:
+    from hqm.judges.item_readings import ItemReadings
     from hqm.types import Form
 
 
@@ -137,7 +138,14 @@ def fetch_(
     "words",
     "mode",
     "prompts",
+    "store",
     "as_json",
+    "dry_run",
+    "no_wait",
+    "device",
+    "concurrency",
+    "price_in",
+    "price_out",
 )
 def check(
     *,
@@ -188,6 +196,18 @@ def check(
             "--exit-zero", rich_help_panel=HOW_PANEL, help="End with status 0, whatever is found."
         ),
     ] = False,
+    reader: Annotated[
+        str | None,
+        typer.Option(
+            "--read-with",
+            rich_help_panel=WHO_PANEL,
+            metavar="NAME",
+            help=(
+                "A model that reads the items to read and a random tenth, as advice. --dry-run"
+                " tells the cost, --key FILE its agreement with a person."
+            ),
+        ),
+    ] = None,
     github: GitHub = False,
 ) -> None:
     """Lint a benchmark, before anything is asked: whatever `hqm audit` reads, by the same names and
@@ -216,10 +236,18 @@ def check(
         "private": item_options.allow_private_images,
     }
     linted = []
+    readings: dict[str, ItemReadings | None] = {}
     for name in benchmarks:
         with waiting(f"checking {name}"):
-            linted += lint_benchmarks(name, selection=selection, **settings)
-    show.findings(linted, selection, options.output.as_json)
+            members = lint_benchmarks(name, selection=selection, **settings)
+        linted += members
+        if reader is not None:
+            from hqm.commands.item_reading import read_items
+
+            path = store_path([name], options.output.store)
+            for report in members:
+                readings[report.benchmark] = read_items(report, reader, path, options)
+    show.findings(linted, selection, options.output.as_json, readings)
     if github:
         for report in linted:
             show.github_annotations(report, selection, _items_file(benchmarks, report.benchmark))

@@ -28,7 +28,7 @@ from hqm.judges.judgements import (
 from hqm.judges.procedure import Panel, Unit, parse_roles
 from hqm.judges.reading_models import ReadingModel, read_by_model
 from hqm.labels.people_labels import STAGE, Labels, judge_units, labelled_units, stored_labels
-from hqm.respondents.base import Respondent
+from hqm.respondents.base import Request, Respondent
 from hqm.respondents.server_limits import CHARACTERS_A_TOKEN, PICTURE_TOKENS, Budget, price
 from hqm.store.database import Store
 from hqm.types import ORIGINAL, Form, Judgement, Response
@@ -76,6 +76,32 @@ class JudgePlan:
     """At most."""
     cost: float | None
     """At most, of the first stage; None where the judge has no price."""
+
+
+def plan_requests(
+    judging: Judging,
+    requests: Sequence[Request],
+    n_repeats: float,
+    prices: tuple[float, float] | None,
+) -> JudgePlan:
+    """Return what requests to a judge take and cost, each of them made so many times."""
+    read = sum(len(request.prompt) for request in requests) // CHARACTERS_A_TOKEN
+    read += PICTURE_TOKENS * sum(request.image is not None for request in requests)
+    written = sum(request.sampling.max_tokens for request in requests)
+    prices = prices or prices_of(judging.panel.main)
+    if prices is None:
+        cost = None
+    else:
+        cost = price(n_repeats * read, n_repeats * written, prices)
+    return JudgePlan(
+        judging.panel.label,
+        judging.benchmark.name,
+        tuple(judging.benchmark.roles),
+        round(n_repeats * len(requests)),
+        round(n_repeats * read),
+        round(n_repeats * written),
+        cost,
+    )
 
 
 _EXPECTED_WORDS = 60
@@ -362,24 +388,9 @@ class SessionJudges:
             for number, panel in enumerate(self.panels(benchmark)):
                 requests = panel.first_requests(benchmark.original, row)
                 n_repeats = options.judging.rejudge if number == 0 else 1
-                n = n_respondents * n_repeats
-                read = sum(len(request.prompt) for request in requests) // CHARACTERS_A_TOKEN
-                read += PICTURE_TOKENS * sum(request.image is not None for request in requests)
-                written = sum(request.sampling.max_tokens for request in requests)
-                prices = options.compute.prices or prices_of(panel.panel.main)
-                if prices is None:
-                    cost = None
-                else:
-                    cost = price(n * read, n * written, prices)
                 plans.append(
-                    JudgePlan(
-                        panel.panel.label,
-                        benchmark.name,
-                        tuple(benchmark.roles),
-                        round(n * len(requests)),
-                        round(n * read),
-                        round(n * written),
-                        cost,
+                    plan_requests(
+                        panel, requests, n_respondents * n_repeats, options.compute.prices
                     )
                 )
         return [plan for plan in plans if plan.askings]

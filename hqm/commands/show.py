@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hqm.commands.session import Session
     from hqm.comparison.compare import KeyEffect
     from hqm.imports.log_answers import ImportedLogs
+    from hqm.judges.item_readings import ItemReadings
     from hqm.judges.judgements import ImportedJudgements
     from hqm.lint import Checked, Selection
     from hqm.psychometrics.items.leaks import Stratum
@@ -195,9 +196,18 @@ def recorded_scores(compared: Mapping[str, Any]) -> None:
 # --- hqm check, hqm new ---
 
 
-def findings(checked: Sequence[Checked], selection: Selection, as_json: bool) -> None:
-    """Print what the linter found in benchmarks, and what the data hold."""
+def findings(
+    checked: Sequence[Checked],
+    selection: Selection,
+    as_json: bool,
+    readings: Mapping[str, ItemReadings | None],
+) -> None:
+    """Print what the linter found in benchmarks, what the data hold, and what a model read."""
     reports = [report.to_dict(selection) for report in checked]
+    for report in reports:
+        item_readings = readings.get(report["benchmark"])
+        if item_readings is not None:
+            report["readings"] = item_readings.to_dict()
     if as_json:
         print_json(reports)
         return
@@ -220,6 +230,9 @@ def findings(checked: Sequence[Checked], selection: Selection, as_json: bool) ->
             print_lines(f"  {name}: {', '.join(counts)}" if counts else "")
         _leaks(linted.leaks, linted.task)
         _print_findings(report["findings"])
+        item_readings = readings.get(linted.benchmark)
+        if item_readings is not None:
+            print_lines(*(f"  {line}" for line in item_readings.sentences()))
 
 
 _LEVELS = {"error": "error", "warning": "warning", "note": "notice"}

@@ -144,7 +144,7 @@ class Judging:
 
     def first_requests(self, form: Form, row: Sequence[Response]) -> list[Request]:
         """Return what the first stage would ask about a row of answers; nothing is asked."""
-        asking = self.asking(0)
+        asking = self.asking(0, retry=True)
         verdicts(self.benchmark, form, {"": list(row)}, lambda _: asking)
         return [question.request for question in asking.missing.values()]
 

@@ -10,7 +10,7 @@ import copy
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.judge_api import AskJudge
@@ -224,8 +224,17 @@ def reading_sentence(judges: Sequence[object], form: Form, read_rows: Callable[[
 
 def read_by_model(benchmark: Benchmark) -> Benchmark:
     """Return a benchmark whose judge procedure is the reader with a model behind it."""
+    reader = with_procedure(benchmark, _ReadByModel)
+    reader.readings = {}
+    return reader
+
+
+Procedure = TypeVar("Procedure", bound=Benchmark)
+
+
+def with_procedure(benchmark: Benchmark, procedure: type[Procedure]) -> Procedure:
+    """Return the benchmark with another judge procedure in place of its own."""
     kind: Any = type(benchmark)
-    procedure = cast(_ReadByModel, copy.copy(benchmark))
-    procedure.__class__ = type(kind.__name__, (_ReadByModel, kind), {})
-    procedure.readings = {}
-    return procedure
+    copied: Any = copy.copy(benchmark)
+    copied.__class__ = type(kind.__name__, (procedure, kind), {})
+    return cast(Procedure, copied)

@@ -26,7 +26,7 @@ from hqm.benchmark.findings import (
     group_by_type,
 )
 from hqm.benchmark.items import id_twice, item_of, item_type, restrict_form
-from hqm.benchmark.registry import folder_of_card, groups, is_log, load, make
+from hqm.benchmark.registry import folder_of_card, groups, is_log, load, log_path, make
 from hqm.errors import DataError, FieldError, HQMError, ImageError, UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.records import (
@@ -299,6 +299,8 @@ class Checked:
     """The part that was checked; all of them if empty."""
     design: str = ""
     """What the answers of a log allow to be measured; empty where there are none."""
+    source: Benchmark | None = field(default=None, repr=False, compare=False)
+    """The benchmark that was checked; None where it could not be read, and of a corrected key."""
 
     @property
     def readable(self) -> bool:
@@ -425,7 +427,7 @@ def lint_benchmarks(
         from hqm.benchmark.log_benchmark import benchmarks_of_logs
         from hqm.imports.detect import read_logs
 
-        log_benchmarks = benchmarks_of_logs(read_logs([Path(name)], with_questions=True))
+        log_benchmarks = benchmarks_of_logs(read_logs([log_path(name)], with_questions=True))
         members = log_benchmarks
         designs = {benchmark.name: benchmark.design for benchmark in log_benchmarks}
     if key is not None and len(members) > 1:
@@ -467,7 +469,7 @@ def lint_benchmarks(
                 {},
                 checks_wordings,
             )
-            linted.append(replace(by_key, benchmark=f"{benchmark.name} by {key.stem}"))
+            linted.append(replace(by_key, benchmark=f"{benchmark.name} by {key.stem}", source=None))
     return [
         replace(checked, part=part or "", design=designs.get(checked.benchmark, ""))
         for checked in linted
@@ -508,7 +510,15 @@ def _check_benchmark(
     card = benchmark.card
     findings = [*faults.all(), *findings_of(benchmark, form, pictures, forms=wordings)]
     readable = form if form.items else None
-    return Checked(benchmark.name, card.version, tuple(findings), readable, card.task, card.types)
+    return Checked(
+        benchmark.name,
+        card.version,
+        tuple(findings),
+        readable,
+        card.task,
+        card.types,
+        source=benchmark,
+    )
 
 
 def _forms(benchmark: Benchmark, form: Form, files: Mapping[str, Path]) -> list[Form]:
