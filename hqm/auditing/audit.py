@@ -461,7 +461,7 @@ class BenchmarkAudit(frames.AsFrames):
     scales: Mapping[str, Ends] = field(default_factory=dict)
     """Metric -> the least and the greatest score, where it has them, of every metric."""
     procedure: AddressedName = ""
-    """What made the numbers that are no estimates, with its version (`numbers:1`)."""
+    """What made all numbers but the estimates, with its version."""
 
     def scale(self, metric: str) -> Ends:
         """Return the least and the greatest score of a metric; None where there is no end."""
@@ -675,13 +675,13 @@ class Audit(frames.AsFrames):
         """Return the text of `audit.json`."""
         data = _AUDIT.dump_python(self, by_alias=True, warnings=False)
         for audit in data["audits"]:
-            if not audit["verdicts"]:
-                del audit["verdicts"]
+            for name in ("verdicts", "procedure"):
+                if not audit[name]:
+                    del audit[name]
             if not audit["budget"]:
                 # an earlier version made it: it is written as it was read
                 del audit["budget"], audit["mend"], audit["answers"], audit["scales"]
-        order = ("hqm_version", "command", "record", "audits")
-        ordered = {name: data[name] for name in order}
+        ordered = {name: data[name] for name in ("hqm_version", "command", "record", "audits")}
         return json.dumps(ordered, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
