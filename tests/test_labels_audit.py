@@ -35,6 +35,7 @@ from hqm.psychometrics.validity.label_sampling import systematic_sample
 from hqm.signature import digest_file
 from hqm.store.database import Store
 from hqm.types import Judgement
+from tests.conftest import Run
 from tests.messages import tells
 from tests.perf import labels as simulated
 
@@ -762,3 +763,27 @@ def test_an_adjudication_decides_except_under_the_mean(
     assert pooled.replicates is not None
     # a decision has no sampling error of raters, and a mean of them has
     assert (np.ptp(pooled.replicates) == 0) == (pool != "mean")
+
+
+def test_a_sheet_of_raters_with_other_names_of_columns_is_read(run: Run, tmp_path: Path) -> None:
+    """As people keep it: the model's name, the question beside it, and two raters who differ."""
+    rng = np.random.default_rng(4)
+    answers = [(f"m{k}", f"q{i}", int(rng.random() < 0.3 + 0.1 * k)) for k, i in np.ndindex(6, 40)]
+    scores, labels = tmp_path / "scores.csv", tmp_path / "labels.csv"
+    scores.write_text(
+        "model,item,score\n" + "".join(f"{name},{item},{score}\n" for name, item, score in answers)
+    )
+    rows = [
+        f"{name},{item},Is it?,{rater},{score if rater == 'anna' or item != 'q1' else 1 - score}\n"
+        for name, item, score in answers
+        for rater in ("anna", "ben")
+    ]
+    labels.write_text("Model,Question ID,question,annotator,label\n" + "".join(rows))
+    out = tmp_path / "out"
+    arguments = map(str, ("audit", scores, "--criterion", labels, "--out", out))
+    status, _, error = run(*arguments)
+    assert status == 0, error
+    (audit,) = hqm.Audit.load(out / "audit.json").audits
+    assert audit.estimate("criterion.accuracy").value == 1.0
+    assert "Raters split on 6 further answers" in (out / "report.html").read_text()
+    assert "Oracle (no people)" not in (out / "evidence.html").read_text()

@@ -57,7 +57,8 @@ COLUMNS = (
 )
 """What a file of labels may say.
 
-A column with another name is refused: it may be a probability that is misspelt.
+A column with another name is refused, for it may be a probability that is misspelt; columns that
+other files have, such as `question`, say nothing of a label and are passed over.
 """
 
 LabelledBy = Literal["people", "oracle"]
@@ -123,12 +124,11 @@ def labelled_by(judge: str) -> LabelledBy:
 
 def by_people(estimate: Estimate) -> bool:
     """Whether the other side of a comparison is people's labels, and not an oracle of the
-    benchmark.
+    benchmark; of raters among themselves, whether they are people.
     """
-    return (
-        bool(estimate.other)
-        and labelled_by(Cell.parse(estimate.other.partition(" & ")[0]).judge) == "people"
-    )
+    if not estimate.other:
+        return estimate.detail.get("labelled_by") == "people"
+    return labelled_by(Cell.parse(estimate.other.partition(" & ")[0]).judge) == "people"
 
 
 def read_criterion(
@@ -155,9 +155,14 @@ def read_criterion(
         labelled twice.
     """
     # the names in a file of labels that a spreadsheet may have been shown
+    intake = take_rows(path, headings=HEADINGS.union(COLUMNS))
+    names = _label_names(intake.plain_columns)
     records = [
-        (location, dict(zip(record, map(unguarded, record.values()), strict=True)))
-        for location, record in take_rows(path, headings=HEADINGS.union(COLUMNS)).located()
+        (
+            location,
+            {names.get(name, name): unguarded(cell) for name, cell in record.items()},
+        )
+        for location, record in intake.located()
     ]
     rows = [
         _row(record, location, respondents)
@@ -184,9 +189,25 @@ def read_criterion(
     return _pooled(list(labels.values()), judge)
 
 
+def _label_names(plain_columns: Mapping[str, str]) -> dict[str, str]:
+    """Column -> its name in `COLUMNS`, where other files name the model, item or rater otherwise.
+
+    A column of scores is that of the labels where no column has that name.
+    """
+    fields_of_labels = {"model": "respondent", "item": "item", "rater": "rater"}
+    if "label" not in plain_columns.values():
+        fields_of_labels["score"] = "label"
+    return {
+        plain_columns[field_name]: name
+        for field_name, name in fields_of_labels.items()
+        if plain_columns.get(field_name, "id") not in COLUMNS
+    }
+
+
 def _is_about_form(record: Mapping[str, object], form: Form, location: str) -> bool:
     """Whether a record is about a form's first run; refused where a column has an unknown name."""
-    unknown = next((name for name in record if name not in COLUMNS), None)
+    known = HEADINGS.union(COLUMNS)
+    unknown = next((name for name in record if name not in known), None)
     if unknown is not None:
         raise AnswerError(
             f"labels have no column {unknown!r}",

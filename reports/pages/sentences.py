@@ -663,6 +663,10 @@ def _people_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
                     **agreement,
                 )
             )
+        if n_split := detail_of(audit, "criterion.labelled_answers", "unresolved"):
+            # without them the agreement is higher than that of a rater with the scorer
+            answers = pluralise(int(n_split), "further answer")
+            sentences.append(as_sentence(f"Raters split on {answers}, which are left out."))
         # agreement below chance means that the labels are probably coded in reverse
         if accuracy.value < 0.5 and kappa is not None and (kappa.value or 0.0) < 0:
             sentences.append(
