@@ -105,6 +105,22 @@ def shifts_on_their_side(svg: str, rows: Sequence[BudgetRow]) -> int:
 
 
 @pytest.mark.parametrize("narrow", [False, True])
+def test_identical_scores_have_no_error_and_no_interval(narrow: bool) -> None:
+    rows = tuple(
+        BudgetRow(
+            source=source, status="ok", half=half, shift=0.0, low=-half, high=half, moves=moves
+        )
+        for source, half in (("seed", 0.0), ("items", 0.04))
+        for moves in [dict.fromkeys(NAMES, half)]
+    )
+    page = budget_figure(audit_of(), ErrorBudget(metric="accuracy", rows=rows), narrow=narrow)
+    assert "Another seed: identical scores" in page
+    assert "0.0]" not in page
+    assert "±0.0" not in page
+    assert "Other items plus or minus 4.0" in page
+
+
+@pytest.mark.parametrize("narrow", [False, True])
 def test_the_title_of_a_budget_is_of_its_picture(narrow: bool) -> None:
     rng = np.random.default_rng(3)
     audit = audit_of()

@@ -135,3 +135,8 @@ def test_a_scale_is_taken_from_scores_that_show_its_ends() -> None:
     assert scale_of_scores([0, 0.3, 100]) == (0, 100)
     for scores in ([0, 55.5, 99], [1, 2.5], [3, 250]):
         assert scale_of_scores(scores) == (None, None)
+        is_within = max(scores) <= 100
+        for name in ("score (%)", "accuracy_pct", "Per cent right", "percentage"):
+            assert scale_of_scores(scores, name) == ((0, 100) if is_within else (None, None))
+        for name in ("percentile", "score", "spct"):
+            assert scale_of_scores(scores, name) == (None, None)

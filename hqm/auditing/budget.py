@@ -116,6 +116,11 @@ class BudgetRow:
     reason: str = ""
 
     @property
+    def is_identical(self) -> bool:
+        """Whether every score came back the same, so that there is no variance for an interval."""
+        return all(value == 0 for value in (self.half, self.shift, self.low, self.high))
+
+    @property
     def excludes_zero(self) -> bool:
         """Whether the shift is more than chance: its interval leaves out 0."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high

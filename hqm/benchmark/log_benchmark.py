@@ -605,7 +605,7 @@ def _metric(
         subset=name if partial else "",
         share=all(value in (0.0, 1.0) for value in values.values()),
         about=f"Mean of {name}, as {tool} scored each answer.",
-        scale=scale_of_scores(values.values()),
+        scale=scale_of_scores(values.values(), name),
         count=_count(name),
     )
 
@@ -614,21 +614,26 @@ _MAX_LEVEL = 10
 """The end of the longest scale of whole levels."""
 
 
-def scale_of_scores(scores: Collection[float]) -> tuple[float | None, float | None]:
+_PER_CENT_NAME = re.compile(r"%|(?<![a-z])(?:percent(?:age)?|per[ _-]cent|pct)(?![a-z])", re.I)
+"""In the name of a score that is in per cent, whatever ends its values reach."""
+
+
+def scale_of_scores(scores: Collection[float], name: str = "") -> tuple[float | None, float | None]:
     """Return the ends of the scale that scores show; none where they show no end.
 
-    Shares end at 0 and 1, per cents that reach both ends at 0 and 100, and whole levels up to 10 at
-    the highest that was given; they begin at 1, or lower where a score is lower.
+    Shares end at 0 and 1, per cents that reach both ends or are called so at 0 and 100, and whole
+    levels up to 10 at the highest that was given; they begin at 1, or lower where a score is lower.
 
     >>> scale_of_scores([0.2, 1.0]), scale_of_scores([2, 3, 5]), scale_of_scores([0, 55.5, 100])
     ((0.0, 1.0), (1.0, 5.0), (0.0, 100.0))
-    >>> scale_of_scores([12.5, 80.0])
-    (None, None)
+    >>> scale_of_scores([12.5, 80.0]), scale_of_scores([12.5, 80.0], "overlap_percent")
+    ((None, None), (0.0, 100.0))
     """
     low, high = min(scores, default=0.0), max(scores, default=0.0)
     if low >= 0 and high <= 1:
         return UNIT
-    if (low, high) == PER_CENT:
+    is_named = bool(_PER_CENT_NAME.search(name)) and low >= 0 and high <= 100
+    if is_named or (low, high) == PER_CENT:
         return PER_CENT
     are_levels = all(float(score).is_integer() for score in set(scores))
     if are_levels and -_MAX_LEVEL <= low < high <= _MAX_LEVEL:

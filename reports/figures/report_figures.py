@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from hqm.reports.figures.drawings import Drawing, Scale, Side, ticks, truncate_to_width, width_of
 from hqm.reports.figures.figure_data import BoardRow, board_rows
 from hqm.reports.pages.error_picture import (
+    IDENTICAL,
     SOURCE_SHORT_NAMES,
     SOURCES,
     ErrorPicture,
@@ -284,6 +285,11 @@ def _draw_source(drawing: Drawing, axis: Scale, row: BudgetRow, top: float, poin
     else:
         drawing.text(0, top + 10, name, size=13, bold=True)
         drawing.text(0, top + 26, truncate_to_width(detail, 212, 12), size=12, colour=QUIET)
+    if row.is_identical:
+        drawing.dot(axis(0), bar + 6, DOT, 2.6, title=f"{name}: {IDENTICAL}")
+        if not narrow:
+            drawing.text(842, top + 14, IDENTICAL, size=13)
+        return
     if row.half is not None:
         if row.any_wording is not None and len(row.other) == 1 and row.any_wording > row.half:
             left, right = (_position_of(axis, sign * row.any_wording, points) for sign in (-1, 1))
@@ -347,6 +353,8 @@ def _draw_shift(drawing: Drawing, axis: Scale, row: BudgetRow, bar: float, point
 
 def _row_numbers(row: BudgetRow, points: Points) -> str:
     """The numbers of a row on a narrow page."""
+    if row.is_identical:
+        return IDENTICAL
     half = f"±{points.format(row.half)}" if row.half is not None else ""
     if row.source in ("metric", "items") or row.shift is None:
         return half
@@ -358,6 +366,8 @@ def _row_numbers(row: BudgetRow, points: Points) -> str:
 
 def _row_in_words(row: BudgetRow, points: Points) -> str:
     words = SOURCES[row.source][0]
+    if row.is_identical:
+        return f"{words}: {IDENTICAL}"
     if row.half is not None:
         words += f" plus or minus {points.format(row.half)}"
     if row.shift is not None and row.source not in ("items", "metric"):
@@ -622,7 +632,7 @@ def budget_strip(title: str, budget: ErrorBudget, points: Points, end: float) ->
             drawing.boxes([(axis.start, y - 4, axis.room, 8)], EMPTY)
             continue
         _draw_small_bar(drawing, axis, row, y - 5, points)
-        half = f"±{points.format(row.half)}"
+        half = "same" if row.is_identical else f"±{points.format(row.half)}"
         drawing.text(_STRIP_WIDTH, y, half, size=12, side="end", colour=QUIET)
     y = 26 + 17 * len(rows)
     drawing.text(0, y, "gaps", size=12, colour=QUIET)

@@ -53,6 +53,8 @@ SOURCE_SHORT_NAMES: Mapping[str, str] = {
 _CHANGES: Mapping[str, str] = {"negation": "Negating the questions", "people": "Scoring by people"}
 """Sources of error that are called otherwise where they move something."""
 NOTHING_MEASURED = "No source of error was measured"
+IDENTICAL = "identical scores"
+"""What stands for the numbers of a source that moved no score: equal values have no interval."""
 
 
 @dataclass(frozen=True, slots=True)

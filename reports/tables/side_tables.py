@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hqm.reports.latex.latex_tables import number_cell
+from hqm.reports.pages.error_picture import IDENTICAL, ErrorPicture, short_source_names
 from hqm.reports.pages.error_picture import SOURCES as SOURCE_NAMES
-from hqm.reports.pages.error_picture import ErrorPicture, short_source_names
 from hqm.reports.pages.leaderboard_sentences import OUTCOME_WORDS
 from hqm.reports.pages.phrases import Points, join_names
 from hqm.reports.pages.sentences import how_to_measure
@@ -413,15 +413,18 @@ def budget_tables(audit: BenchmarkAudit) -> list[Table]:
             note = row.reason or (
                 f"not measured: {how_to_measure(audit, row.source)}" if not row.moves else ""
             )
-            row_cells = (
-                SOURCE_NAMES[row.source][0],
-                points.format(row.half),
-                points.format(row.any_wording) if row.any_wording is not None else "",
-                points.format(row.shift, sign=True),
-                points.format_interval(row.low, row.high),
-                ", ".join(moves),
-                note,
-            )
+            if row.is_identical:
+                row_cells = (SOURCE_NAMES[row.source][0], "", "", "", "", "", IDENTICAL)
+            else:
+                row_cells = (
+                    SOURCE_NAMES[row.source][0],
+                    points.format(row.half),
+                    points.format(row.any_wording) if row.any_wording is not None else "",
+                    points.format(row.shift, sign=True),
+                    points.format_interval(row.low, row.high),
+                    ", ".join(moves),
+                    note,
+                )
             lines.append(tuple(map(Text, row_cells)))
         tables.append(
             Table.for_page(

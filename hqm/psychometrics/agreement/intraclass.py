@@ -40,7 +40,7 @@ class ItemAgreement(Outcome):
     """Item agreement of every respondent, with the mean and the worst.
 
     `agreement` and `kappa` have one entry a respondent; a kappa is NaN where one category was never
-    left.
+    left. Where that holds of every respondent, `reason` says so: agreement has a value, kappa none.
     """
 
     agreement: tuple[float, ...]
@@ -120,7 +120,11 @@ def item_agreement(x: ArrayLike, y: ArrayLike) -> ItemAgreement:
     ]
     agreement = agreement_of_counts(*cells)
     kappa = kappa_of_counts(*cells)
-    return ItemAgreement(tuple(agreement.tolist()), tuple(kappa.tolist()))
+    if np.isfinite(kappa).any():
+        reason = ""
+    else:
+        reason = "kappa is undefined: every respondent has one score in both administrations"
+    return ItemAgreement(tuple(agreement.tolist()), tuple(kappa.tolist()), reason=reason)
 
 
 def agreement_of_counts(
