@@ -107,7 +107,7 @@ def test_every_field_finds_its_column(
 ) -> None:
     chosen_columns = choose_columns(columns, pictures, column_options, "t.csv")
     assert dict(chosen_columns.fields) == fields
-    assert chosen_columns.letters == tuple(letters)
+    assert chosen_columns.letters == dict(zip(letters, letters, strict=True))
     assert chosen_columns.index == index
     assert chosen_columns.specified == set(column_options)
     read = [*fields.values(), *letters, *([index] if index else [])]
@@ -127,7 +127,8 @@ def test_what_has_no_questions_is_refused() -> None:
         choose_columns(["a", "image"], (), {}, "t.csv")
     assert refused.value.remedy.endswith("--columns question=NAME,answer=NAME.")
     # options of one letter alone are none, and the first column of a name is taken
-    assert choose_columns(["prompt", "A", "C"], (), {}, "").letters == ()
+    assert choose_columns(["prompt", "A", "C"], (), {}, "").letters == {}
+
     assert choose_columns(["Prompt", "prompt "], (), {}, "").column("prompt") == "Prompt"
     # the pictures are named by an index, whatever the ids are
     columns = ["prompt", "image", "index", "qid"]
@@ -270,3 +271,12 @@ def test_answers_of_short_questions_and_captions() -> None:
     assert list(faults.first) == ["t.csv:4", "t.csv:5"]
     task, rows, faults = read([(None, None), (None, None)])
     assert (task, faults.first) == ("caption", {})
+
+
+@pytest.mark.parametrize(
+    "columns", [("Option A", "Option B"), ("option_a", "option_b"), ("choice1", "Choice 2")]
+)
+def test_columns_named_options_are_options(columns: tuple[str, str]) -> None:
+    chosen = choose_columns(["Question", "Correct answer", *columns], (), {}, "")
+    assert chosen.letters == dict(zip("AB", columns, strict=True))
+    assert chosen.fields["target"] == "Correct answer"

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pyarrow.parquet
 import pytest
 from PIL import Image
@@ -23,6 +24,7 @@ from hqm.benchmark.new_sources import (
 )
 from hqm.errors import DataError, UsageError
 from hqm.files.images import open_images
+from tests.conftest import Run
 
 
 def picture(shade: int = 0, kind: str = "PNG") -> bytes:
@@ -517,3 +519,16 @@ def test_a_text_in_the_column_of_pictures_is_a_path(tmp_path: Path) -> None:
     assert [row["image"] for row in questions_read.rows] == ["7", "b.png"]
     assert (tmp_path / "out" / "b.png").read_bytes() == picture(9)
     assert questions_read.unused == ()
+
+
+def test_a_sheet_of_excel_is_a_source(run: Run, tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(["No.", "Question", "Option A", "Option B", "Correct answer"])
+    book.active.append([1, "How many?", 2, 3, "B"])
+    book.active.append([2, "Which?", "red", "blue", "A"])
+    book.save(tmp_path / "quiz.xlsx")
+    status, printed, error = run(
+        "new", str(tmp_path / "quiz"), "--from", str(tmp_path / "quiz.xlsx")
+    )
+    assert status == 0, error
+    assert "2 choice items" in printed

@@ -17,34 +17,15 @@ from hqm.files.cache import is_url
 from hqm.files.records import parse_value
 from hqm.imports.answer_table import columns_by_field
 from hqm.imports.intake import check_letters, check_right_option
+from hqm.imports.row import IDS, IMAGE_FILES, KEYS, QUESTIONS
 from hqm.text import look_of
 from hqm.types import HALLUCINATION_TYPES, LETTERS, Task
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "id": ("id", "item", "item_id", "question_id", "qid", "index", "idx"),
-    "prompt": ("question", "prompt", "query", "text", "instruction"),
-    "target": (
-        "answer",
-        "target",
-        "label",
-        "truth",
-        "right_answer",
-        "ground_truth",
-        "gt",
-        "gt_answer",
-    ),
-    "image": (
-        "image",
-        "picture",
-        "img",
-        "image_path",
-        "file",
-        "filename",
-        "file_name",
-        "image_file",
-        "image_url",
-        "image_src",
-    ),
+    "id": ("id", *IDS),
+    "prompt": ("question", "prompt", "query", "text", *QUESTIONS),
+    "target": ("answer", *KEYS, "truth"),
+    "image": ("image", "picture", "img", "file", *IMAGE_FILES, "image_src"),
     "type": ("type", "hallucination_type", "category"),
     "options": ("options", "choices"),
     "part": ("part", "split", "subset"),
@@ -53,6 +34,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 """The fields of an item, and the names of columns that are taken for each; letter case and spaces
 do not matter.
 """
+_OPTION_COLUMN = re.compile(r"([A-Z])|(?i:option|choice)[ _-]?([A-Za-z]|[1-9])")
+"""`A`, `Option A`, `option_b`, `choice1`."""
 
 _SYNONYMS = {
     "question": "prompt",
@@ -70,8 +53,8 @@ class ColumnChoice:
 
     fields: Mapping[str, str]
     """Field of an item -> column."""
-    letters: tuple[str, ...] = ()
-    """The columns A, B, C, ... that hold an option each."""
+    letters: Mapping[str, str] = field(default_factory=dict)
+    """A, B, C, ... -> the column that holds this option, where options have columns each."""
     index: str = ""
     """The column whose values an image cell may name in place of a picture."""
     specified: frozenset[str] = frozenset()
@@ -81,7 +64,9 @@ class ColumnChoice:
     def all(self) -> tuple[str, ...]:
         """Every column that is read, once."""
         return tuple(
-            dict.fromkeys([*self.fields.values(), *self.letters, *filter(None, [self.index])])
+            dict.fromkeys(
+                [*self.fields.values(), *self.letters.values(), *filter(None, [self.index])]
+            )
         )
 
     def column(self, field: str) -> str:
@@ -137,7 +122,7 @@ def choose_columns(
     _check_questions(columns, fields, location)
     # an empty `options` of --columns says that the columns A, B, ... are no options either
     has_options = "options" in fields or named_columns.get("options") == ""
-    letters = () if has_options else _letter_columns(columns, free)
+    letters = {} if has_options else _letter_columns(free)
     index = ""
     if "image" in fields:
         index = by_usual_name.get("index") or named_columns.get("id") or fields.get("id", "")
@@ -180,11 +165,21 @@ def _by_usual_name(columns: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _letter_columns(columns: Sequence[str], free: Sequence[str]) -> tuple[str, ...]:
-    """The columns A, B, C, ... that no field is read from; none unless there are A and B."""
-    if not {"A", "B"} <= set(columns):
-        return ()
-    return tuple(letter for letter in LETTERS if letter in free)
+def _letter_columns(columns: Sequence[str]) -> dict[str, str]:
+    """Letter -> the column of this option; none unless there are those of A and B.
+
+    >>> _letter_columns(["Question", "Option A", "Option B"])
+    {'A': 'Option A', 'B': 'Option B'}
+    """
+    by_letter: dict[str, str] = {}
+    for column in columns:
+        match = _OPTION_COLUMN.fullmatch(column.strip())
+        if match is not None:
+            label = match[1] or match[2].upper()
+            by_letter.setdefault(LETTERS[int(label) - 1] if label.isdigit() else label, column)
+    if not {"A", "B"} <= by_letter.keys():
+        return {}
+    return {letter: by_letter[letter] for letter in LETTERS if letter in by_letter}
 
 
 def _picture_column(candidate: str | None, pictures: Sequence[str]) -> str | None:
@@ -317,7 +312,7 @@ def _yes_or_no(target: object, location: str, *, task_named: bool) -> str:
 
 def _options_location(row: SourceRow, choice: ColumnChoice) -> str:
     return (
-        f"{row.location}, columns {', '.join(choice.letters)}"
+        f"{row.location}, columns {', '.join(choice.letters.values())}"
         if choice.letters
         else row.cell_location(choice.column("options"))
     )
@@ -383,7 +378,7 @@ def _lettered_options(
         if letter not in filled:
             raise DataError(
                 f"there is an option {filled[-1]}, and no option {letter}",
-                location=f"{row.location}, column {letter!r}",
+                location=f"{row.location}, column {choice.letters.get(letter, letter)!r}",
                 remedy="Fill it, or move the others up.",
             )
     return _check_options(
@@ -570,10 +565,13 @@ def read_questions(
     columns = {
         {"type": use_of_types}.get(field, field): column for field, column in choice.fields.items()
     }
-    read = {column for field, column in columns.items() if field} | {*choice.letters, choice.index}
+    read = {column for field, column in columns.items() if field} | {
+        *choice.letters.values(),
+        choice.index,
+    }
     columns.pop("", None)
     if choice.letters:
-        columns["options"] = ", ".join(choice.letters)
+        columns["options"] = ", ".join(choice.letters.values())
     return Questions(
         rows=tuple(rows),
         task=answered.task,
@@ -603,7 +601,9 @@ def _draft(number: int, row: SourceRow, choice: ColumnChoice, gathered: Gathered
     if "options" in choice.fields:
         fields["options"] = row.cells[choice.fields["options"]]
     elif choice.letters:
-        fields["options"] = {letter: _cell(row, letter) for letter in choice.letters}
+        fields["options"] = {
+            letter: _cell(row, column) for letter, column in choice.letters.items()
+        }
     if not fields["prompt"]:
         raise DataError(
             "the question is empty",

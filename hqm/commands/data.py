@@ -518,11 +518,10 @@ def new(
             rich_help_panel=WHAT_PANEL,
             metavar="SOURCE",
             help=(
-                "Questions: CSV, TSV, JSON (lines), Parquet or Arrow, a pattern of files, a folder"
-                " of the `datasets` library, a log of lmms-eval, VLMEvalKit, inspect or Every Eval"
-                " Ever, or hf://datasets/OWNER/NAME[/CONFIG][@REVISION][#SPLIT]; samples are made"
-                " without"
-                " one."
+                "Questions: CSV, TSV, Excel, JSON (lines), Parquet, Arrow, a pattern of files, a"
+                " folder of the `datasets` library, a log of lmms-eval, VLMEvalKit, inspect or Every"
+                " Eval Ever, or hf://datasets/OWNER/NAME[/CONFIG][@REVISION][#SPLIT]; samples are"
+                " made without one."
             ),
         ),
     ] = None,

@@ -171,11 +171,12 @@ def sheet_rows(path: Path) -> list[dict[str, Any]]:
     heading, *body = rows or [()]
     names = [_cell_text(cell).strip() for cell in heading]
     unique_columns([name for name in names if name], f"{path}:1")
-    return [
-        dict(zip_longest(names, map(_cell_text, row[: len(names)]), fillvalue=""))
-        for row in body
-        if row.count(None) < len(row)
-    ]
+    records = []
+    for row in body:
+        if row.count(None) < len(row):
+            cells = zip_longest(names, map(_cell_text, row[: len(names)]), fillvalue="")
+            records.append({name: cell for name, cell in cells if name})
+    return records
 
 
 def _cell_text(cell: object) -> str:

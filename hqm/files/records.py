@@ -439,11 +439,10 @@ base64.
 MAX_ROW_MIB = MAX_ROW_CHARS >> 20
 
 Cells = dict[str, Any]
-SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow")
+SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow")
 """The files that `open_table` reads, by the ends of their names."""
-_READABLE_KINDS = "Known are CSV, TSV, JSON, JSON lines, Parquet and Arrow."
+_READABLE_KINDS = "Known are CSV, TSV, Excel, JSON, JSON lines, Parquet and Arrow."
 _CONVERSION_REMEDIES = {
-    ".xlsx": "Save the sheet as CSV.",
     ".xls": "Save the sheet as CSV.",
     ".pkl": "A pickle can run code when it is opened: save it as CSV, JSON lines or Parquet.",
     ".pickle": "A pickle can run code when it is opened: save it as CSV, JSON lines or Parquet.",
@@ -503,6 +502,8 @@ def open_table(path: Path, label: str = "") -> Table:
         return JsonTable(path, label)
     if suffix in (".csv", ".tsv", ".txt"):
         return TextTable(path, label)
+    if suffix == ".xlsx":
+        return SheetTable(path, label)
     if suffix:
         reason = f"files of the kind {suffix!r} are not read"
     else:
@@ -647,6 +648,16 @@ class JsonTable:
                 remedy=error.remedy
                 or "Write JSON lines (an object a line), or one array of objects.",
             ) from None
+
+
+class SheetTable(JsonTable):
+    """The one sheet of an Excel file, every cell as text."""
+
+    @cached_property
+    def _records(self) -> list[dict[str, Any]]:
+        from hqm.files.archives import sheet_rows
+
+        return sheet_rows(self.path)
 
 
 def _check_cells(cells: Sequence[str], heading: Sequence[str], location: str) -> None:

@@ -362,7 +362,7 @@ FILES: dict[str, tuple[str, bytes, str]] = {
         b"\x80\x04.",
         "files of the kind '.pkl' are not read. A pickle can run code",
     ),
-    "a sheet": ("q.xlsx", b"PK", "files of the kind '.xlsx' are not read. Save the sheet as CSV."),
+    "a sheet": ("q.xlsx", b"PK", "it is no Excel sheet"),
     "no Parquet": (
         "q.parquet",
         b"PAR1 nothing PAR1",
