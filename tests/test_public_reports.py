@@ -90,6 +90,8 @@ def read_choice(text: str, *options: str) -> Verdict:
         ("open-compass/VLMEvalKit#1560", "Best option: C", (), "C"),
         ("UKGovernmentBEIS/inspect_ai#2216", "ANSWER: None of the above", (), ""),
         ("UKGovernmentBEIS/inspect_ai#2216", "ANSWER: Don't know", (), ""),
+        ("UKGovernmentBEIS/inspect_ai#2216", "ANSWER: I don't know", tuple(LETTERS[:10]), ""),
+        ("UKGovernmentBEIS/inspect_ai#2216", "ANSWER: I DON'T KNOW", tuple(LETTERS[:10]), ""),
         ("antirez/ds4#321", "Answer: It is not B, the answer is D", (), "D"),
         ("antirez/ds4#321", "Answer: rules out C, leaving D", (), "D"),
         ("antirez/ds4#321", "Answer: D, not B", (), "D"),

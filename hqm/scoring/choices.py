@@ -49,9 +49,11 @@ _LETTER = re.compile(
 _NEXT = re.compile(r"[\s,/&;]*(?:\b(?:and|or|und|oder|et|ou|y|e|o)\b|[,/&、和或]|(?=[\[(]))\s*")
 # "A" and "I" are words, unless a verb or a mark follows: "A is correct"
 _VERB = re.compile(
-    r"\s+(?:is|was|because|since|as|and|or|would|seems|looks|matches|shows|has|must|fits|due|best"
-    r"|correctly|for|but|by|will)\b|\s*(?:$|[^\w\s]|[^\x00-\x7f])|\s+[^a-z\s]"
+    r"\s+(?i:is|was|because|since|as|and|or|would|seems|looks|matches|shows|has|must|fits|due|best"
+    r"|correctly|for|but|by|will)\b|\s*(?:$|[^\w\s]|[^\x00-\x7f])|\s+(?![A-Z'’]{2,}\b)[^a-z\s]"
 )
+_PERSONAL_VERB = re.compile(r"\s+(?:was|would|must|will)\b", re.IGNORECASE)
+"""Behind "I" it is what the writer does: "I was unable to tell"."""
 _CORRECT = re.compile(
     r"(?:\b(?:option|choice|answer|letter)s?\s*)?(?<![\w'])[(\[]?([A-Z])[)\]]?(?![\w'])"
     r"(?:[,:] (?:(?!\b[A-Z]\b)[^.\n]){0,60}?)?\s+(?:is|are|seems?|looks?|must be|would be|appears?"
@@ -272,8 +274,7 @@ def _read_head_letters(text: str, letters: str) -> tuple[tuple[str, ...], int]:
     end = start
     while (match := _LETTER.match(text, end)) is not None:
         letter = (match[1] or match[2] or match[3]).upper()
-        is_word = match[0] in ("A", "I")
-        if letter not in letters or (is_word and not _VERB.match(text, match.end())):
+        if letter not in letters or _is_word(match, text):
             break
         head_letters.append(letter)
         end = match.end()
@@ -282,6 +283,14 @@ def _read_head_letters(text: str, letters: str) -> tuple[tuple[str, ...], int]:
             break
         end = follows.end()
     return tuple(dict.fromkeys(head_letters)), end
+
+
+def _is_word(match: re.Match[str], text: str) -> bool:
+    """Whether a capital is the article or the pronoun: "A dog", "I must decline"."""
+    if match[0] not in ("A", "I"):
+        return False
+    is_subject = match[0] == "I" and _PERSONAL_VERB.match(text, match.end()) is not None
+    return is_subject or _VERB.match(text, match.end()) is None
 
 
 def _contradicts(option: Option, remainder: str, options: Sequence[Option]) -> bool:
@@ -478,8 +487,8 @@ def _lone_letter(text: str, letters: Sequence[str]) -> str:
     """
     mentioned: set[str] = set()
     for match in _UPPER_LETTER.finditer(text):
-        is_word = match[0] in ("A", "I") and not _VERB.match(text, match.end())
-        if match[1] in letters and not is_word and not is_denied(text, *match.span()):
+        is_letter = match[1] in letters and not _is_word(match, text)
+        if is_letter and not is_denied(text, *match.span()):
             mentioned.add(match[1])
     index = _ordinal_index(text)
     if 0 <= index < len(letters):
@@ -514,6 +523,11 @@ class Option:
         self.number = sole_number(plain(option).removeprefix(label))
         self.compact = compact_formula(option)
         self.pattern = re.compile(rf"(?<!\w){re.escape(self.text)}(?!\w)") if self.text else None
+
+    @property
+    def is_letter(self) -> bool:
+        """Whether it is a letter, which no word of an answer names."""
+        return len(self.text) == 1 and self.text.isalpha()
 
     @property
     def is_formula(self) -> bool:
@@ -576,8 +590,8 @@ def _named_options(text: str, options: Sequence[Option]) -> list[str]:
     text = normalize(text)
     spans: list[tuple[int, int, str]] = []
     for option in options:
-        if len(option.text) == 1 and option.text.isalpha():
-            continue  # an option that is a letter is chosen by a letter
+        if option.is_letter:
+            continue
         for start, end in option.spans(text):
             if not is_denied(text, start, end):
                 spans.append((start, end, option.letter))
@@ -614,6 +628,8 @@ def _options_by_words(text: str, options: Sequence[Option]) -> list[str]:
     is_brief = len(text.split()) < 4
     letters = []
     for index, option in enumerate(options):
+        if option.is_letter:
+            continue
         distinctive = vocabularies[index].difference(
             *vocabularies[:index], *vocabularies[index + 1 :]
         )
