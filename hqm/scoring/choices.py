@@ -488,7 +488,8 @@ def _lone_letter(text: str, letters: Sequence[str]) -> str:
     mentioned: set[str] = set()
     for match in _UPPER_LETTER.finditer(text):
         is_letter = match[1] in letters and not _is_word(match, text)
-        if is_letter and not is_denied(text, *match.span()):
+        is_supposed = _SUPPOSITION.search(text[: match.start()]) is not None
+        if is_letter and not is_supposed and not is_denied(text, *match.span()):
             mentioned.add(match[1])
     index = _ordinal_index(text)
     if 0 <= index < len(letters):
@@ -496,6 +497,10 @@ def _lone_letter(text: str, letters: Sequence[str]) -> str:
     if len(mentioned) == 1:
         return mentioned.pop()
     return ""
+
+
+# "If A is correct, the slope is positive" supposes it
+_SUPPOSITION = re.compile(r"\bif\b(?:(?!\bthen\b)[^,;:.!?\n])*$", re.IGNORECASE)
 
 
 def _ordinal_index(text: str) -> int:
@@ -522,12 +527,12 @@ class Option:
         self.text = normalize(option)
         self.number = sole_number(plain(option).removeprefix(label))
         self.compact = compact_formula(option)
-        self.pattern = re.compile(rf"(?<!\w){re.escape(self.text)}(?!\w)") if self.text else None
+        self.pattern = _option_pattern(self.text) if self.text else None
 
     @property
     def is_letter(self) -> bool:
-        """Whether it is a letter, which no word of an answer names."""
-        return len(self.text) == 1 and self.text.isalpha()
+        """Whether it is a letter, which no word of an answer names; "青" is a word."""
+        return len(self.text) == 1 and self.text.isalpha() and not _UNSPACED.match(self.text)
 
     @property
     def is_formula(self) -> bool:
@@ -568,6 +573,17 @@ class Option:
         if self.pattern is None:
             return []
         return [match.span() for match in self.pattern.finditer(text)]
+
+
+# kana, Chinese characters and Hangul: no space stands between a name and its verb or particle
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+def _option_pattern(text: str) -> re.Pattern[str]:
+    """The pattern of a normalized option, which no longer word holds: "青" in "答えは青です"."""
+    start = "" if _UNSPACED.match(text[0]) else r"(?<!\w)"
+    end = "" if _UNSPACED.match(text[-1]) else r"(?!\w)"
+    return re.compile(f"{start}{re.escape(text)}{end}")
 
 
 @lru_cache(maxsize=4096)

@@ -683,7 +683,7 @@ def normalize(text: str) -> str:
     text = MARKS.sub("", plain(text)).replace("$", "").casefold()
     if not text.isascii():
         decomposed = unicodedata.normalize("NFD", text)
-        letters = (letter for letter in decomposed if unicodedata.category(letter) != "Mn")
+        letters = (letter for letter in decomposed if not _is_accent(letter))
         text = unicodedata.normalize("NFC", "".join(letters))
     text = " ".join(text.split()).strip(" .,;:!?\"'*")
     if any(ending in text for ending in _CALENDAR_ENDINGS):
@@ -694,6 +694,11 @@ def normalize(text: str) -> str:
         text = re.sub(r"\bgrey\b", "gray", text)
     text = text.replace("colour", "color")
     return _ARTICLE.sub("", text) or text
+
+
+def _is_accent(letter: str) -> bool:
+    """Whether a decomposed letter is an accent; that of で, without which it is て, is none."""
+    return unicodedata.category(letter) == "Mn" and letter not in "\u3099\u309a"
 
 
 def compact_formula(text: str) -> str:
