@@ -90,8 +90,8 @@ REWORDINGS = {
         "open.whether",
         "Tell me whether there are any mushrooms on the pizza.",
     ),
-    "How many chairs?": ("open.number", "What number of chairs?"),
-    "How many people in picture?": ("open.number", "What number of people in picture?"),
+    "How many chairs?": ("open.number", "What is the number of chairs?"),
+    "How many people in picture?": ("open.number", "What is the number of people in picture?"),
     "Describe this photo in detail.": (
         "open.describe-detail",
         "Provide a detailed description of this photo.",

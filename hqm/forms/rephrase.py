@@ -153,7 +153,7 @@ def rephrase_open(prompt: str, *, keep_mode: bool = True) -> Rewrite:
     >>> rephrase_open("Does the horse carriage have six wheels?", keep_mode=False)
     Rewrite(prompt='Tell me whether the horse carriage has six wheels.', rule='open.tell_whether')
     >>> rephrase_open("How many chairs?").prompt
-    'What number of chairs?'
+    'What is the number of chairs?'
     """
     text = re.sub(r"([.!])\s*\?$", r"\1", re.sub(r"(?:\s*\?)+\s*$", "?", prompt.strip()))
     text = re.sub(r"\b(What|Where|Who|How|When)['’]s (?!up\b)", r"\1 is ", text)
@@ -233,10 +233,10 @@ def _decapitalize(text: str) -> str:
 
 def _elliptical(prompt: str) -> Rewrite | None:
     """The short parallel of a question without a verb, such as "How many chairs?"."""
-    match = re.fullmatch(r"How many ([^?,]+)\?", prompt, re.IGNORECASE)
+    match = re.fullmatch(r"How many (?:of )?([^?,]+)\?", prompt, re.IGNORECASE)
     if not match or any(t.word in AUXILIARIES or t.tag.startswith("V") for t in tag(match[1])):
         return None
-    return Rewrite(f"What number of {match[1]}?", "open.number")
+    return Rewrite(f"What is the number of {match[1]}?", "open.number")
 
 
 # --- questions ---

@@ -1,5 +1,5 @@
 """Choose questions whose wording does not predict the answer: each key is answered yes as often
-as no.
+as no, in pictures that go together.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,9 +27,16 @@ def balance_answers(
     rng: np.random.Generator,
     *,
     used_questions: set[tuple[str, str]] | None = None,
+    groups: dict[str, str] | None = None,
     length: Callable[[Question], int] | None = None,
 ) -> list[SelectedQuestion]:
     """Pairs of questions with one key and one wording, one of them answered yes and one no.
+
+    Both questions of a pair are about one picture, or two of one group: a couple, or more where
+    couples have too few pairs. Whoever holds out whole groups learns as much yes as no of every
+    word. With the two answers in different folds, the rest would predict the reverse of what is
+    held out (Perlich and Swirszcz 2011, On cross-validation and stratification, SIGKDD
+    Explorations 12).
 
     Keys share the pairs by the square root of how many they have, so that no frequent object fills
     the benchmark. Pictures with few questions, and with a surplus of the other answer, go first.
@@ -40,7 +47,9 @@ def balance_answers(
       that differ come last, so that their differences cancel.
     - `used_questions`: The marks of the questions that are asked already, in this part or another;
       those of the selected questions are added.
+    - `groups`: Picture -> the first one of its group; those of the pairs are added.
     """
+    groups = {} if groups is None else groups
     used: set[tuple[str, str]] = set() if used_questions is None else used_questions
     pools = _answer_pools(candidates, rng)
     pending = list(enumerate(_draw_keys(pools, rng)))
@@ -49,7 +58,8 @@ def balance_answers(
     surplus: Counter[str] = Counter()
     selected: list[SelectedQuestion] = []
     length_difference = 0
-    for same_length in (False,) if length is None else (True, False):
+    lengths = (False,) if length is None else (True, False)
+    for in_groups, same_length in itertools.product((True, False), lengths):
         unpaired = []
         for wording, key in pending:
             if len(selected) + 2 > items:
@@ -59,10 +69,16 @@ def balance_answers(
                 free = [question for question in pools[key][answer] if not used & question.marks]
                 free.sort(key=lambda q: (sign * surplus[q.image], picture_counts[q.image]))
                 sides.append(free)
-            pair = _first_pair(sides[0], sides[1], length, same_length, length_difference)
+            pair = _first_pair(
+                _possible_pairs(sides[0], sides[1], groups, in_groups),
+                length,
+                same_length,
+                length_difference,
+            )
             if pair is None:
                 unpaired.append((wording, key))
                 continue
+            _join(groups, pair[0].image, pair[1].image)
             if length is not None:
                 length_difference += length(pair[0]) - length(pair[1])
             for question, sign in zip(pair, (1, -1), strict=True):
@@ -104,34 +120,53 @@ def _draw_keys(
 
 
 def _first_pair(
-    yes: Sequence[Question],
-    no: Sequence[Question],
+    pairs: Iterator[tuple[Question, Question]],
     length: Callable[[Question], int] | None,
     same_length: bool,
     length_difference: int,
 ) -> tuple[Question, Question] | None:
-    """The first question of each answer that differ in picture or words; `length_difference` is by
-    how many words the pairs so far differ.
+    """The first pair, or that of the best length; `length_difference` is by how many words the
+    pairs so far differ.
     """
-    pairs: Iterable[tuple[Question, Question]]
     if length is None:
-        pairs = zip(yes[:1], no[:1], strict=False)
-    elif same_length:
-        by_length = {length(question): question for question in reversed(no)}
-        pairs = [
-            (question, by_length[length(question)])
-            for question in yes
-            if length(question) in by_length
-        ]
-    else:
-        pairs = sorted(
-            itertools.product(yes[:N_LENGTH_CANDIDATES], no[:N_LENGTH_CANDIDATES]),
-            key=lambda pair: abs(length_difference + length(pair[0]) - length(pair[1])),
-        )
-    for first, second in pairs:
-        if first.image != second.image or first.prompts != second.prompts:
-            return first, second
-    return None
+        return next(pairs, None)
+    if same_length:
+        return next(((yes, no) for yes, no in pairs if length(yes) == length(no)), None)
+    return min(
+        itertools.islice(pairs, N_LENGTH_CANDIDATES**2),
+        key=lambda pair: abs(length_difference + length(pair[0]) - length(pair[1])),
+        default=None,
+    )
+
+
+def _possible_pairs(
+    yes: Sequence[Question], no: Sequence[Question], groups: Mapping[str, str], in_groups: bool
+) -> Iterator[tuple[Question, Question]]:
+    """Yield pairs of different questions, with `in_groups` only within a group, or of two pictures
+    that have none.
+    """
+    by_group: dict[str, list[Question]] = defaultdict(list)
+    single = []
+    for question in no:
+        by_group[groups.get(question.image, question.image)].append(question)
+        if question.image not in groups:
+            single.append(question)
+    for first in yes:
+        partners: Sequence[Question] = no
+        if in_groups:
+            partners = by_group[groups[first.image]] if first.image in groups else single
+        for second in partners:
+            if first.image != second.image or first.prompts != second.prompts:
+                yield first, second
+
+
+def _join(groups: dict[str, str], first: str, second: str) -> None:
+    """Make one group of those of two pictures."""
+    if first == second:
+        return
+    names = {groups.get(first, first), groups.get(second, second)}
+    members = [image for image, name in groups.items() if name in names]
+    groups |= dict.fromkeys([first, second, *members], min(names))
 
 
 def _sample(questions: Sequence[Question], rng: np.random.Generator) -> list[Question]:
@@ -194,34 +229,31 @@ def _distance(a: Question, b: Question) -> float:
 def select_diverse(
     candidates: Iterable[Question], items: int, rng: np.random.Generator
 ) -> list[SelectedQuestion]:
-    """Open questions of one part, spread over keys, right answers and pictures.
+    """Open questions of one part, spread over right answers, keys and pictures.
 
-    The answers of one key take turns, so that a name goes with several answers where the pictures
-    allow it.
+    Right answers take turns, so that none is the common one, and within each the keys, so that a
+    name goes with several answers where the pictures allow it.
     """
     listed = list(candidates)
     questions = [listed[int(i)] for i in rng.permutation(len(listed))]
     turns: Counter[tuple[str, str]] = Counter()
-    answers: Counter[str] = Counter()
     load: Counter[str] = Counter()
-    ranked: list[tuple[int, int, int, int, Question]] = []
+    ranked: list[tuple[int, int, int, Question]] = []
     for question in questions:
         answer = str(question.target)
-        ranked.append(
-            (
-                turns[question.key, answer],
-                answers[answer],
-                load[question.image],
-                len(ranked),
-                question,
-            )
-        )
+        ranked.append((turns[question.key, answer], load[question.image], len(ranked), question))
         turns[question.key, answer] += 1
-        answers[answer] += 1
         load[question.image] += 1
+    ranked.sort()
+    answers: Counter[str] = Counter()
+    in_turn: list[tuple[int, int, Question]] = []
+    for *_, question in ranked:
+        answer = str(question.target)
+        in_turn.append((answers[answer], len(in_turn), question))
+        answers[answer] += 1
     return [
         SelectedQuestion(question=question, wording=index)
-        for index, (*_, question) in enumerate(sorted(ranked)[:items])
+        for index, (*_, question) in enumerate(sorted(in_turn)[:items])
     ]
 
 

@@ -219,7 +219,9 @@ def _write_build(
     for attempt in range(_MAX_ORDERS):
         rng = stream(seed, f"build.order.{attempt}")
         selected = [draft.selected[int(i)] for i in rng.permutation(len(draft.selected))]
-        reviewed = _apply_review(_rows(selected, image_names, types), selected, review)
+        reviewed = _apply_review(
+            _rows(selected, image_names, types, draft.groups), selected, review
+        )
         provenance = [
             _provenance(item.row, item.choice, source, recipe, seed, review) for item in reviewed
         ]
@@ -268,7 +270,10 @@ def _measurable_types(selected: Sequence[SelectedQuestion]) -> tuple[str, ...]:
 
 
 def _rows(
-    selected: Sequence[SelectedQuestion], image_names: Mapping[str, str], types: Sequence[str]
+    selected: Sequence[SelectedQuestion],
+    image_names: Mapping[str, str],
+    types: Sequence[str],
+    groups: Mapping[str, str],
 ) -> list[dict[str, Any]]:
     rows = []
     wide = max(4, len(str(len(selected))))
@@ -283,6 +288,8 @@ def _rows(
         row["type" if types else "kind"] = question.type
         if question.part:
             row["part"] = question.part
+        if question.image in groups:
+            row["cluster"] = image_names[groups[question.image]]
         row["target"] = question.target
         if question.rivals:
             row["rivals"] = list(question.rivals)

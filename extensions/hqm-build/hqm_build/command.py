@@ -222,6 +222,7 @@ def _build_data(built: Build) -> dict[str, Any]:
                 "measured": promise.sentence,
                 "value": finite(promise.value),
                 "limit": promise.limit,
+                "relation": promise.relation,
                 "kept": promise.kept,
                 "excess": finite(promise.excess),
             }
@@ -266,7 +267,7 @@ def _part_rows(measured: Measured) -> Iterator[tuple[str, ...]]:
 
 
 def _measured_lines(built: Build) -> Iterator[str]:
-    """Yield what was measured of a build, and which promises of its recipe were kept."""
+    """Yield what was measured of a build, and which requirements of its recipe are met."""
     measured = built.measured
     cue = measured.cue
     if cue is not None:
@@ -300,8 +301,8 @@ def _measured_lines(built: Build) -> Iterator[str]:
         yield f"note: {note}"
     yield f"findings of a check: {', '.join(measured.codes) or 'none'}"
     for promise in built.promises:
-        outcome = "kept" if promise.kept else f"BROKEN by {promise.excess:.3f}"
-        yield f"promise {outcome}: {promise.sentence}; the limit is {promise.limit:g}"
+        outcome = "met" if promise.kept else f"MISSED by {promise.excess:.3f}"
+        yield f"requirement {outcome}: {promise.sentence}; required is {promise.required}"
 
 
 def _print_types(built: Build) -> None:

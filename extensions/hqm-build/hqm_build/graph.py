@@ -6,11 +6,12 @@ a picture's name does not leave the folder of pictures.
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -192,13 +193,35 @@ class Promise:
     """What was measured, in words."""
     value: float
     limit: float
-    kept: bool
+    relation: Literal["at most", "at least", "as chance"] = "at most"
+    """What the value must be of the limit; as chance, an interval must reach a half give or take
+    the limit's distance from it.
+    """
+    interval: tuple[float, float] = (math.nan, math.nan)
+
+    @property
+    def required(self) -> str:
+        """What the value must be, in words."""
+        if self.relation == "as chance":
+            return f"an interval that reaches {1 - self.limit:.2f} to {self.limit:.2f}"
+        return f"{self.relation} {self.limit:g}"
+
+    @property
+    def kept(self) -> bool:
+        """Whether the value is what was promised."""
+        if self.relation == "as chance":
+            return self.interval[0] <= self.limit and self.interval[1] >= 1 - self.limit
+        if self.relation == "at least":
+            return self.value >= self.limit
+        return self.value <= self.limit
 
     @property
     def excess(self) -> float:
         """The distance from the limit; 0 where the promise is kept."""
         if self.kept:
             return 0.0
+        if self.relation == "as chance" and self.interval[1] < 1 - self.limit:
+            return 1 - self.limit - self.value
         return abs(self.value - self.limit)
 
 
@@ -287,6 +310,8 @@ class Draft:
     """Numbers that only the recipe knows, by their names."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Further files of the folder: name -> text."""
+    groups: Mapping[str, str] = field(default_factory=dict)
+    """Picture -> the first one of its group, which answer its questions the other way."""
 
 
 def share_of_picture(graph: SceneGraph, obj: Object) -> float:

@@ -159,6 +159,7 @@ class PartWords:
     items: int
     accuracy: float
     baseline: float
+    interval: tuple[float, float] = (math.nan, math.nan)
     reason: str = ""
     """Why it was not measured."""
 
@@ -300,6 +301,7 @@ def _measure_words(part_name: str, items: Sequence[Item]) -> PartWords:
         items=len(items),
         accuracy=study.accuracy.value if study.status == "ok" else math.nan,
         baseline=study.baseline,
+        interval=(study.accuracy.low, study.accuracy.high),
         reason=study.reason,
     )
 
@@ -338,17 +340,21 @@ def precision_of(review: Review | None) -> Precision | None:
 
 
 def words_alone(measured: Measured, limit: float) -> tuple[Promise, ...]:
-    """Promise, for every part, that the words alone get less than a share of the items right."""
+    """Promise, for every part, that the words alone get neither more nor less right than chance.
+
+    Less is as much of a cue as more: whoever knows other items would answer the reverse.
+    """
     return tuple(
         Promise(
             name=f"words alone: {words.part}",
             sentence=(
                 f"the words alone get {words.accuracy:.3f} of {words.items} items right in"
-                f" {words.part}"
+                f" {words.part} (95% interval {words.interval[0]:.2f} to {words.interval[1]:.2f})"
             ),
             value=words.accuracy,
             limit=limit,
-            kept=words.accuracy < limit,
+            relation="as chance",
+            interval=words.interval,
         )
         for words in measured.words
         if math.isfinite(words.accuracy)
@@ -366,7 +372,6 @@ def lengths(measured: Measured, limit: float) -> tuple[Promise, ...]:
             ),
             value=length.accuracy,
             limit=limit,
-            kept=length.accuracy <= limit,
         )
         for length in measured.lengths
     )

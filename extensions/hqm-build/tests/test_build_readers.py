@@ -185,7 +185,9 @@ def test_regions_say_what_is_asked_and_nothing_ambiguous(tmp_path: Path) -> None
     lines = " ".join(f"{p} X:{10 + i} Y:5 Width:{90 - i} Height:90" for i, p in enumerate(REGIONS))
     row = {"caption": "A dog sleeps on a porch.", "image_information": lines}
     path = tmp_path / "image_data.json"
-    path.write_text(json.dumps({"7": row}), encoding="utf-8")
+    second = lines.replace("sleeping", "running").replace("porch", "rug")
+    rows = {"7": row, "8": {"caption": "A dog runs.", "image_information": second}}
+    path.write_text(json.dumps(rows), encoding="utf-8")
     graph = graph_of(open_annotations(str(path)), "7")
     dog = graph.unique_object("dog")
     assert dog is not None
@@ -202,10 +204,13 @@ def test_regions_say_what_is_asked_and_nothing_ambiguous(tmp_path: Path) -> None
     assert "elephant" in graph.absent
     assert "dog" not in graph.absent
     hqh_build = build("hqh", str(path), tmp_path / "mine", items=16)
-    targets = {item.prompt: item.target for item in hqh_build.measured.form.items}
-    assert "sleeping" in targets.values()
-    assert "porch" in targets.values()
-    assert not [prompt for prompt in targets if "the man" in prompt or "the porch" in prompt]
+    items = {str(item.target): item for item in hqh_build.measured.form.items}
+    prompts = [item.prompt for item in hqh_build.measured.form.items]
+    assert not [prompt for prompt in prompts if "the man" in prompt or "the porch" in prompt]
+    # what the thing does elsewhere, or is related to, competes with the right answer
+    for target, rival in (("sleeping", "running"), ("porch", "rug")):
+        assert set(items[target].meta["rivals"]) == {rival, target}
+    assert all(len(item.meta.get("rivals", [])) != 1 for item in hqh_build.measured.form.items)
 
 
 def test_hal_evals_pictures_are_cocos_and_slips_of_captions_are_left_out(tmp_path: Path) -> None:
@@ -243,7 +248,7 @@ def test_the_seeds_annotations_give_the_items_that_were_asked_for(
     words.
     """
     hqh = build("hqh", str(data / "hqh" / "image_data_june2024.json"), tmp_path / "a", items=300)
-    assert len(hqh.measured.form.items) >= 250
+    assert len(hqh.measured.form.items) >= 245
     caption_build = build(
         "halcaption",
         str(data / "hal_eval" / "in_domain_evaluation.json"),
@@ -287,7 +292,7 @@ def test_pope_from_coco_beats_the_release(data: Path, tmp_path: Path) -> None:
         "popular",
         "adversarial",
     }
-    assert all(baseline.accuracy < 0.53 for baseline in pope_build.measured.words)
+    assert all(0.47 < words.accuracy < 0.53 for words in pope_build.measured.words)
     assert pope_build.keeps_promises
 
 

@@ -288,12 +288,15 @@ def draft(order: Order) -> Draft:
         if part not in filled_parts
     ]
     selected: list[SelectedQuestion] = []
+    groups: dict[str, str] = {}
     requested = split_items(order.items, filled_parts or PARTS)
     for part, number in requested.items():
         used_questions: set[tuple[str, str]] = set()
-        pairs = balance_answers(pools[part], number, order.rng, used_questions=used_questions)
+        pairs = balance_answers(
+            pools[part], number, order.rng, used_questions=used_questions, groups=groups
+        )
         selected += add_matches(pairs, pools[part], used_questions)
-    return Draft(selected=tuple(selected), requested=requested, notes=tuple(notes))
+    return Draft(selected=tuple(selected), requested=requested, notes=tuple(notes), groups=groups)
 
 
 def promises(measured: Measured) -> tuple[Promise, ...]:
@@ -306,7 +309,6 @@ def promises(measured: Measured) -> tuple[Promise, ...]:
             sentence=f"findings about the answers (L1xx, L2xx): {', '.join(codes) or 'none'}",
             value=len(codes),
             limit=0,
-            kept=not codes,
         ),
     )
 

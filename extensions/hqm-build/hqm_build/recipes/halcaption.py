@@ -108,6 +108,7 @@ def draft(order: Order) -> Draft:
     notes = [*remarks, *(f"{kind}: no item, no caption has one to exchange" for kind in missing)]
     selected: list[SelectedQuestion] = []
     used_questions: set[tuple[str, str]] = set()
+    groups: dict[str, str] = {}
     requested = split_items(order.items, present_kinds)
     for part, number in requested.items():
         pool = list(_candidates(captions, part))
@@ -116,6 +117,7 @@ def draft(order: Order) -> Draft:
             number,
             order.rng,
             used_questions=used_questions,
+            groups=groups,
             length=lambda question: len(question.prompts[0].split()),
         )
         selected += add_matches(pairs, pool, used_questions)
@@ -133,6 +135,7 @@ def draft(order: Order) -> Draft:
         selected=tuple(selected),
         requested=requested,
         notes=tuple(notes),
+        groups=groups,
         files={"captions.jsonl": "\n".join(lines) + "\n"},
         measures={"words apart": float(max(differences, default=0))},
     )
@@ -167,7 +170,6 @@ def promises(measured: Measured) -> tuple[Promise, ...]:
         ),
         value=max_difference,
         limit=MAX_LENGTH_DIFFERENCE,
-        kept=max_difference <= MAX_LENGTH_DIFFERENCE,
     )
     return (*words_alone(measured, LIMIT), *lengths(measured, LIMIT), words)
 
@@ -181,9 +183,8 @@ RECIPE = Recipe(
     ),
     task="yes_no",
     must_not=(
-        f"words-alone accuracy or a length threshold over {LIMIT} for any kind; a precision of the"
-        " filter without an"
-        " interval from reviewed items"
+        f"words-alone accuracy under {1 - LIMIT:.2f} or over {LIMIT}, or a length threshold over"
+        f" {LIMIT}, for any kind; a precision of the filter without an interval from reviewed items"
     ),
     needs=(
         "captions, or attributes and relations (COCO's captions, Hal-Eval, GQA, Visual Genome,"

@@ -21,7 +21,7 @@ An answer is right if it names the right one before any other answer that the qu
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 
 from hqm.types import HALLUCINATION_TYPES
 from hqm_build.balance import add_open_matches, select_diverse
@@ -36,7 +36,7 @@ from hqm_build.graph import (
     phrase_for,
     share_of_picture,
 )
-from hqm_build.lexicon import NUMBERS, plural, singular, verb_for
+from hqm_build.lexicon import NUMBERS, near_names, plural, singular, verb_for
 from hqm_build.measuring import Measured
 from hqm_build.recipes.amber import crowded, unique_objects
 from hqm_build.recipes.pope import absent_names, present_objects
@@ -89,6 +89,8 @@ _ENVIRONMENT = {
         "Does the image show a place indoors or outdoors?",
     ),
 }
+MIN_NOTED = 5
+"""Items with one answer up to which a note on a common answer says nothing."""
 _MAX_RIVALS = 60
 """More answers than this are not listed as rivals."""
 
@@ -200,6 +202,7 @@ def direction(a: Box, b: Box) -> str:
 
 
 def _relations(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
+    objects_of = _objects_by_predicate(graphs)
     for graph in graphs:
         phrases = [(obj, phrase) for obj in graph.objects if (phrase := phrase_for(graph, obj))]
         predicates: dict[tuple[str, str], str] = {}
@@ -234,10 +237,19 @@ def _relations(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
                     rivals=tuple(_SHORT.values()),
                     competing=tuple(_SHORT.values()),
                 )
-        yield from _act_questions(graph)
+        yield from _act_questions(graph, objects_of)
 
 
-def _act_questions(graph: SceneGraph) -> Iterator[Question]:
+def _objects_by_predicate(graphs: Sequence[SceneGraph]) -> dict[str, set[str]]:
+    """Predicate -> the names of the things that it is said of."""
+    objects_of: dict[str, set[str]] = defaultdict(set)
+    for graph in graphs:
+        for relation in graph.relations:
+            objects_of[relation.predicate].add(graph.by_id[relation.object].name)
+    return objects_of
+
+
+def _act_questions(graph: SceneGraph, objects_of: Mapping[str, Set[str]]) -> Iterator[Question]:
     by_act: dict[tuple[str, str], set[str]] = defaultdict(set)
     for relation in graph.relations:
         by_act[relation.subject, relation.predicate].add(relation.object)
@@ -251,6 +263,11 @@ def _act_questions(graph: SceneGraph) -> Iterator[Question]:
             continue
         phrase = phrase_for(graph, subject)
         if phrase and graph.unique_object(target.name) is target:
+            # the answers of the same relation elsewhere, without what may mean the right one
+            names = objects_of[relation.predicate] - near_names(target.name) - {phrase}
+            rivals = tuple(sorted(names))
+            if len(rivals) > _MAX_RIVALS:
+                rivals = ()
             clause = f"what {verb_for(phrase)} the {phrase} {relation.predicate}"
             yield _question(
                 graph,
@@ -264,6 +281,8 @@ def _act_questions(graph: SceneGraph) -> Iterator[Question]:
                 ),
                 objects=[subject, target],
                 relations=(relation.id,),
+                rivals=rivals,
+                competing=rivals[:10],
             )
 
 
@@ -311,7 +330,10 @@ def _actions(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
         for obj in unique_objects(graph):
             actions = obj.values("action")
             if len(actions) == 1:
-                rivals = tuple(sorted(value for name, value in values if name == obj.name))
+                names = sorted(value for name, value in values if name == obj.name)
+                if len(names) < 2:  # nothing else of its name acts otherwise
+                    names = sorted({value for _, value in values})
+                rivals = tuple(names) if len(names) <= _MAX_RIVALS else ()
                 yield _question(
                     graph,
                     "action",
@@ -426,13 +448,23 @@ def draft(order: Order) -> Draft:
     """Each type has an eighth of the items; a note names those for which there are fewer."""
     graphs = order.source.graphs
     selected: list[SelectedQuestion] = []
+    notes: list[str] = []
     requested = {
         kind: order.items // 8 + (i < order.items % 8) for i, kind in enumerate(HALLUCINATION_TYPES)
     }
     for kind, number in requested.items():
-        pool = list(_KINDS[kind](graphs))
-        selected += add_open_matches(select_diverse(pool, number, order.rng), pool)
-    return Draft(selected=tuple(selected), requested=requested)
+        # an answer that nothing competes with is right whatever the picture shows
+        pool = [question for question in _KINDS[kind](graphs) if len(question.rivals) != 1]
+        chosen = select_diverse(pool, number, order.rng)
+        selected += add_open_matches(chosen, pool)
+        answers = Counter(str(choice.question.target) for choice in chosen)
+        for answer, n_items in answers.most_common(1):
+            if n_items > max(len(chosen) / 2, MIN_NOTED):
+                notes.append(
+                    f"{n_items} of {len(chosen)} {kind} items are answered {answer!r}; the"
+                    " annotations have no more with another answer"
+                )
+    return Draft(selected=tuple(selected), requested=requested, notes=tuple(notes))
 
 
 def promises(measured: Measured) -> tuple[Promise, ...]:
@@ -452,7 +484,6 @@ def promises(measured: Measured) -> tuple[Promise, ...]:
             sentence=f"types short of their number without a word: {', '.join(unsaid) or 'none'}",
             value=len(unsaid),
             limit=0,
-            kept=not unsaid,
         ),
     )
 

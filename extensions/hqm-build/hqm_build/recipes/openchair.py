@@ -118,7 +118,6 @@ def promises(measured: Measured) -> tuple[Promise, ...]:
             sentence=f"pictures without an inventory: {empty}",
             value=empty,
             limit=0,
-            kept=not empty,
         ),
     )
 

@@ -28,7 +28,7 @@ from hqm_build.source import Order, Recipe
 
 PARTS = ("random", "popular", "adversarial")
 LIMIT = 0.53
-WORDS_ALONE = f"words-alone accuracy at or over {LIMIT} in a part"
+WORDS_ALONE = f"words-alone accuracy under {1 - LIMIT:.2f} or over {LIMIT} in a part"
 _TOP = 6
 """Of the absent objects that are most frequent, or go best with the present ones, so many are
 candidates.
@@ -179,19 +179,22 @@ def draft(order: Order) -> Draft:
     used_questions: set[tuple[str, str]] = set()
     pools: dict[str, list[Question]] = {}
     pairs: dict[str, list[SelectedQuestion]] = {}
+    groups: dict[str, str] = {}
     requested = split_items(order.items, PARTS)
     for part, number in requested.items():
         pools[part] = list(candidates(graphs, co_occurrences, part))
-        pairs[part] = balance_answers(pools[part], number, order.rng, used_questions=used_questions)
+        pairs[part] = balance_answers(
+            pools[part], number, order.rng, used_questions=used_questions, groups=groups
+        )
     # matches come last: a matched question must not be one that another part asks
     matched: list[SelectedQuestion] = []
     for part, part_pairs in pairs.items():
         matched += add_matches(part_pairs, pools[part], used_questions)
-    return Draft(selected=tuple(matched), requested=requested)
+    return Draft(selected=tuple(matched), requested=requested, groups=groups)
 
 
 def promises(measured: Measured) -> tuple[Promise, ...]:
-    """The words alone get fewer than .53 right in every part."""
+    """The words alone get .47 to .53 right in every part."""
     return words_alone(measured, LIMIT)
 
 
