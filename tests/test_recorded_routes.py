@@ -60,6 +60,25 @@ def test_files_and_folders_are_audited_with_the_benchmark_that_they_answer(
     assert f"shapes_yesno: {mixed / 'anna.jsonl'}." in errors
 
 
+def test_each_file_is_read_once_for_all_benchmarks(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_keys(tmp_path / "answers", "shapes_yesno", "anna", 3)
+    write_keys(tmp_path / "answers", "shapes_choice", "berta", 2)
+    counts: Counter[str] = Counter()
+    read_bytes = Path.read_bytes
+
+    def count(path: Path) -> bytes:
+        counts[path.name] += 1
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", count)
+    arguments = ["audit", *NAMES, "-q", "--recorded", str(tmp_path / "answers")]
+    assert run(*arguments, "--out", tmp_path / "out")[0] == 0
+    assert [counts[name] for name in ("anna.jsonl", "berta.jsonl")] == [1, 1]
+    assert len(audited(tmp_path / "out")) == 2
+
+
 def test_a_benchmark_named_before_a_file_gets_it(tmp_path: Path, run: Run) -> None:
     yes = write_keys(tmp_path, "shapes_yesno", "anna", 3)
     choice = write_keys(tmp_path, "shapes_choice", "berta", 2)

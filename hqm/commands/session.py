@@ -37,6 +37,7 @@ from hqm.commands.recorded_routes import Router, Routes
 from hqm.commands.session_judges import BY_RULE, SessionJudges, is_recorded
 from hqm.errors import UsageError, check_known
 from hqm.extensions import load_extension
+from hqm.files.memory import MAX_BYTES, FileMemory
 from hqm.forms.make_forms import foreign_sentence, read_form
 from hqm.imports.log_answers import ImportedLogs, LogSettings
 from hqm.imports.recordings import Recording, perfect_respondents
@@ -134,6 +135,8 @@ class Session:
         # what is read or made once, by the name of the benchmark, or of the respondent
         self._router = Router(members, self._count_answers)
         self._routes: Routes | None = None
+        # one benchmark reads its files once anyway
+        self._memory = FileMemory(MAX_BYTES if len(self.benchmarks) > 1 else 0)
         self._respondents: dict[str, list[Respondent]] = {}
         self._live_respondents: dict[str, Respondent] = {}
         self._recorded_forms: dict[str, list[str]] = {}
@@ -192,7 +195,8 @@ class Session:
             respondents: list[Respondent] = []
             # a benchmark that was made from a log brings the answers of the log
             if paths or benchmark.included_recordings:
-                respondents += self._recorded(benchmark, paths)
+                with self._memory.active():
+                    respondents += self._recorded(benchmark, paths)
             respondents += [self.live_respondent(name) for name in live]
             self._respondents[benchmark.name] = respondents
         return self._respondents[benchmark.name]
@@ -208,7 +212,8 @@ class Session:
     def _recorded_routes(self) -> Routes:
         """The recorded answers of each benchmark."""
         if self._routes is None:
-            self._routes = self._router.route(self._recorded_sources)
+            with self._memory.active():
+                self._routes = self._router.route(self._recorded_sources)
             self.notes += self._router.notes
             if len(self.benchmarks) > 1:
                 for name, paths in self._routes.items():

@@ -30,6 +30,7 @@ from pydantic import BaseModel
 
 from hqm.errors import DataError, meant
 from hqm.files.dialect import delimiter_of, encoding_of
+from hqm.files.memory import remembered
 from hqm.files.whole import write_text
 from hqm.text import unique_columns, visible_text
 
@@ -116,6 +117,7 @@ def check_is_file(path: Path) -> None:
         )
 
 
+@remembered
 def read_text(path: Path | str, encoding: str = "utf-8") -> str:
     """The text of a file, its byte-order mark removed; of a missing file, that of the file with
     `.gz` behind its name. What gzip packed is unpacked. A byte-order mark of UTF-16 or UTF-32 goes
@@ -188,6 +190,11 @@ def read_records(path: Path | str, encoding: str = "utf-8") -> list[dict[str, An
     DataError
         The file cannot be read, or a record is not a JSON object; the place is given with the line.
     """
+    return [dict(record) for record in _parse_records(path, encoding)]
+
+
+@remembered
+def _parse_records(path: Path | str, encoding: str) -> list[dict[str, Any]]:
     path = Path(path)
     check_is_file(path)
     if path.suffix.lower() == ".parquet":
