@@ -522,8 +522,8 @@ def test_a_column_of_the_eight_types_is_read_by_every_name(
     rows: list[dict[str, object]] = []
     for model in ("m0", "m1"):
         for item in range(8):
-            cells = {"model": model, "item": f"q{item}", "score": 1, column: type_names[item % 2]}
-            rows.append(cells)
+            cells = {"model": model, "item": f"q{item}", column: type_names[item % 2]}
+            rows.append({**cells, "score": 1})
     if suffix == ".csv":
         with path.open("w", newline="") as file:
             writer = csv.DictWriter(file, list(rows[0]))

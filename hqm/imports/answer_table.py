@@ -596,7 +596,8 @@ def _is_score_name(name: str, has_answers: bool) -> bool:
 _NO_SCORE = re.compile(
     r"(?:^|_)(?:seeds?|epochs?|runs?|trials?|temperature|top_[pk]|(?:max_|n_|num_)?(?:new_)?tokens"
     r"|tokens_(?:in|out)|latency|duration|elapsed|seconds|time(?:stamp)?|cost|usd|price"
-    r"|log_?probs?|confidence|steps?|retr(?:y|ies)|attempts?|gpu|worker|(?:n|num)_frames|unnamed:?|length|n_chars|params|parameters|year|date|width|height|index|rank|batch)(?:_|$)"
+    r"|log_?probs?|confidence|steps?|retr(?:y|ies)|attempts?|gpu|worker|(?:n|num)_frames|unnamed:?"
+    r"|length|n_chars|params|parameters|year|date|width|height|index|rank|batch)(?:_|$)"
 )
 """What the columns of numbers are called that say how an answer was given, not how good it is."""
 _SCORE = re.compile(
