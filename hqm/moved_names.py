@@ -1,14 +1,18 @@
-"""Names that were public until version 0.2.0, and where they are now.
+"""Names and attributes that were public until version 0.2.0, and where they are now.
 
 They are found until 0.4.0, with a `DeprecationWarning`.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import warnings
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+Parameters = ParamSpec("Parameters")
+Value = TypeVar("Value")
 
 MOVED_NAMES = {
     "Ask": "hqm.store.database:Ask",
@@ -155,6 +159,87 @@ MOVED_NAMES = {
     "yes_no_tally": "hqm.scoring.metrics:yes_no_tally",
 }
 """Name that `hqm` exported -> module and name of today."""
+
+
+RENAMED_ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
+    "Adapter": {
+        "asked": "question_text",
+        "beside": "context_items",
+        "brought": "included_recordings",
+        "with_beside": "with_context",
+    },
+    "Form": {"only": "select_part"},
+    "ScoreMatrix": {"places": "column_by_id"},
+    "Statement": {"ties": "order"},
+    "Store": {
+        "administered": "record_administration",
+        "not_whole": "mark_administrations_missing",
+        "whole": "has_all_administrations",
+    },
+}
+"""Class -> attribute of version 0.2.0 -> attribute of today. `BenchmarkAudit` is not among them:
+its `items`, `estimates` and `pairs` became frames, and their values stand under other names.
+"""
+
+
+class RenamedAttributes:
+    """A class whose attributes are found by their names in version 0.2.0, with a warning; what a
+    subclass defines under such a name is taken for the attribute of today.
+    """
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **keywords: object) -> None:
+        super().__init_subclass__(**keywords)
+        for name, current_name in _renamed_attributes(cls).items():
+            if name in vars(cls):
+                _warn_of_renaming(f"{cls.__name__}.{name}", current_name)
+                setattr(cls, current_name, vars(cls)[name])
+
+    if not TYPE_CHECKING:  # a type checker would take every attribute for one that exists
+
+        def __getattr__(self, name: str) -> Any:
+            current_name = _renamed_attributes(type(self)).get(name)
+            if current_name is None:
+                # a property that raised an AttributeError leads here too: its own message counts
+                return object.__getattribute__(self, name)
+            _warn_of_renaming(f"{type(self).__name__}.{name}", current_name)
+            return getattr(self, current_name)
+
+
+def _renamed_attributes(kind: type) -> dict[str, str]:
+    """Return the attributes of version 0.2.0 that a class has under other names."""
+    names: dict[str, str] = {}
+    for base in kind.__mro__:
+        names |= RENAMED_ATTRIBUTES.get(base.__name__, {})
+    return names
+
+
+def with_renamed_keywords(
+    **renamed: str,
+) -> Callable[[Callable[Parameters, Value]], Callable[Parameters, Value]]:
+    """Let a function take keywords by their names in version 0.2.0, with a warning."""
+
+    def decorate(function: Callable[Parameters, Value]) -> Callable[Parameters, Value]:
+        @functools.wraps(function)
+        def wrapped(*arguments: Parameters.args, **keywords: Parameters.kwargs) -> Value:
+            for name in renamed.keys() & keywords:
+                _warn_of_renaming(f"The keyword {name}", renamed[name])
+                keywords[renamed[name]] = keywords.pop(name)
+            return function(*arguments, **keywords)
+
+        return wrapped
+
+    return decorate
+
+
+def _warn_of_renaming(name: str, current_name: str) -> None:
+    """Warn whoever uses the name: the caller of the function that calls this one."""
+    warnings.warn(
+        f"{name} is {current_name} since 0.3.0; the old name goes in 0.4.0",
+        DeprecationWarning,
+        stacklevel=3,
+    )
 
 
 def find_moved(package: str, name: str, moved_names: Mapping[str, str]) -> Any:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
 from pydantic import AfterValidator, Field
 
 from hqm.errors import DesignError, HQMError, UsageError
+from hqm.moved_names import RenamedAttributes
 from hqm.signature import digest, digest_all
 from hqm.text import REPLACED, check_address, check_length, check_name, has_words, storable
 
@@ -201,7 +202,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Form:
+class Form(RenamedAttributes):
     """One wording of all items; the forms of a benchmark share item ids.
 
     Parameters

@@ -6,6 +6,7 @@ import ast
 import functools
 import graphlib
 import importlib
+import inspect
 import os
 import re
 import shutil
@@ -53,7 +54,7 @@ LAYERS = (
     "types",
     "text",
     "signature",
-    "moved_names",  # loaded when an old name is asked for
+    "moved_names",
     "extensions",
     "errors",
     "version",
@@ -604,6 +605,40 @@ def test_names_of_the_version_before_are_found_and_warn() -> None:
     for package in (hqm, psychometrics):
         with pytest.raises(AttributeError, match="no_such_name"):
             package.no_such_name  # noqa: B018
+
+
+def test_attributes_and_keywords_of_the_version_before_are_found_and_warn(tmp_path: Path) -> None:
+    from hqm.auditing.budget import Statement
+    from hqm.benchmark.adapter import Adapter
+    from hqm.moved_names import RENAMED_ATTRIBUTES, RenamedAttributes
+    from hqm.scoring.matrix import ScoreMatrix
+
+    classes = (Adapter, hqm.Form, ScoreMatrix, Statement, hqm.Store)
+    assert {kind.__name__ for kind in classes} == RENAMED_ATTRIBUTES.keys()
+    for kind in classes:
+        assert issubclass(kind, RenamedAttributes)
+        names = {*dir(hqm.Benchmark if kind is Adapter else kind), *inspect.get_annotations(kind)}
+        for old, name in RENAMED_ATTRIBUTES[kind.__name__].items():
+            assert old not in names
+            assert name in names
+            # a class of the same name, whose instances need no arguments
+            instance = type(kind.__name__, (RenamedAttributes,), {name: name})()
+            with pytest.warns(DeprecationWarning, match=name):
+                assert getattr(instance, old) == name
+            with pytest.raises(AttributeError, match="no_such_name"):
+                _ = instance.no_such_name
+    benchmark = hqm.load("shapes_yesno")
+    with pytest.warns(DeprecationWarning, match=r"Form\.only is select_part") as warned:
+        assert benchmark.original.only("") == benchmark.original
+    assert {warning.filename for warning in warned} == {__file__}, "the caller is named"
+    with pytest.warns(DeprecationWarning, match="context_items"):
+        older = type("Older", (hqm.Benchmark,), {"beside": lambda _, item: (item.id,)})
+    assert older.context_items is older.beside, "what a subclass defines is not passed over"
+    audit = hqm.Audit.load(Path(__file__).with_name("audit_0_2_0.json")).audits[0]
+    with pytest.warns(DeprecationWarning, match="table"):
+        assert audit.to_frame(what="scores").equals(audit.scores)
+    with pytest.warns(DeprecationWarning, match="retry_errors"), pytest.raises(hqm.HQMError):
+        hqm.audit(str(tmp_path / "none"), retry_refused=True)
 
 
 def test_errors_take_the_keywords_of_the_version_before_and_warn() -> None:

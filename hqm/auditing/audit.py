@@ -70,6 +70,7 @@ from hqm.files.records import read_json
 from hqm.indicators.flags import FLAGS
 from hqm.indicators.indicator import ITEM_COUNT, SCORE_WIDTH, TYPE_COUNT, Unit, indicator_named
 from hqm.indicators.item_coverage import TypeCoverage
+from hqm.moved_names import with_renamed_keywords
 from hqm.types import (
     Administration,
     Cell,
@@ -428,9 +429,7 @@ class BenchmarkAudit(frames.AsFrames):
     components: Mapping[str, Annotated[Row, AfterValidator(check_components)]] = field(
         default_factory=dict
     )
-    """Audited metric -> the variance components of all its administrations together, for `hqm
-    design`; `auditor.parts_in` reads them.
-    """
+    """Audited metric -> variance components, for `hqm design` (`study_records.read_components`)."""
     stopped: Annotated[Mapping[str, Any], MappingOf(StoppedRow | NoRow)] = field(
         default_factory=dict
     )
@@ -440,9 +439,7 @@ class BenchmarkAudit(frames.AsFrames):
     verdicts: Mapping[Administration, Annotated[Mapping[str, Any], MappingOf(VerdictRow)]] = field(
         default_factory=dict
     )
-    """Administration -> the verdict on every answer (`verdict_records.unpack_verdicts` reads it);
-    empty in audits of 0.1.0 and 0.2.0.
-    """
+    """Administration -> verdicts (`verdict_records.unpack_verdicts`); empty before 0.3.0."""
     tools: tuple[Annotated[Mapping[str, Any], MappingOf(ScoreComparison)], ...] = ()
     """Where the tools that recorded answers score them differently from HQM
     (`ScoreComparison.to_dict`).
@@ -571,6 +568,7 @@ class BenchmarkAudit(frames.AsFrames):
         """Return the report, as a notebook shows it."""
         return Audit((self,))._repr_html_()
 
+    @with_renamed_keywords(what="table")
     def to_frame(self, table: frames.Table = "estimates") -> pd.DataFrame:
         """Return the audit as a tidy pandas frame.
 
@@ -665,6 +663,7 @@ class Audit(frames.AsFrames):
         figure: Figure = import_module("hqm.reports.figures.plots").plot(self.audits, name)
         return figure
 
+    @with_renamed_keywords(what="table")
     def to_frame(self, table: frames.Table = "estimates") -> pd.DataFrame:
         """All benchmarks of the audit as one tidy pandas frame; see `BenchmarkAudit.to_frame`."""
         import pandas as pd

@@ -24,6 +24,7 @@ from hqm.indicators import Case, Protocol, case, family_of, is_negating
 from hqm.indicators.labelled import answer_weights, beside_people
 from hqm.indicators.separation import contrasts_in
 from hqm.labels.people_labels import FAITHFUL
+from hqm.moved_names import RenamedAttributes
 from hqm.psychometrics import mean_shift
 from hqm.psychometrics.inference.families import FamilyDependence
 from hqm.psychometrics.variance.error_budget import (
@@ -596,7 +597,7 @@ _LATEX = {"rho_G": r"$\rho_G$", "−": "$-$", "–": "--", " | ": " $|$ "}
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(RenamedAttributes):
     r"""What a table's caption says of the reliability of its scores, in one line.
 
     Parameters

@@ -30,6 +30,7 @@ from hqm.forms.wording import render_options
 from hqm.imports.human_labels import read_criterion
 from hqm.imports.recordings import Recording, read_answers
 from hqm.imports.row import Replies, Row
+from hqm.moved_names import RenamedAttributes
 from hqm.scoring.metrics import ACCURACY, YES_NO, Metric
 from hqm.scoring.parsers import Parser, parser
 from hqm.scoring.rules import (
@@ -192,7 +193,7 @@ def read_calibration(path: Path) -> Calibration:
 Scoring = Literal["official", "paper"]
 
 
-class Adapter:
+class Adapter(RenamedAttributes):
     """What an adapter may override; its `__init__` may also set a default of `Benchmark`.
 
     ========  =====================================================================================
@@ -387,7 +388,7 @@ class Adapter:
     def context_items(self, item: Item) -> Sequence[str]:
         """The ids of other items whose answers by the same respondent the judge procedure sees too.
 
-        They arrive as `response.detail["beside"]` (id -> text); `Benchmark.with_beside` puts them
+        They arrive as `response.detail["beside"]` (id -> text); `Benchmark.with_context` puts them
         there.
         """
         return ()

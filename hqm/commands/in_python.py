@@ -33,6 +33,7 @@ from hqm.files.whole import write_together
 from hqm.imports.answer_table import fields_lacking, read_table
 from hqm.imports.detect import read_logs
 from hqm.imports.log_answers import LogSettings
+from hqm.moved_names import with_renamed_keywords
 from hqm.store.database import Store
 
 if TYPE_CHECKING:
@@ -360,6 +361,7 @@ def _benchmark_or_name(benchmark: Benchmark | str | Path) -> Benchmark | str:
     return str(benchmark)
 
 
+@with_renamed_keywords(what="logs")
 def from_logs(
     logs: pd.DataFrame | str | Path | Sequence[str | Path],
     columns: Mapping[str, str] | None = None,

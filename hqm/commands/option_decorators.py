@@ -19,6 +19,7 @@ import typer
 
 from hqm.commands.options import FIRST_PANEL, MACHINE_PANEL, OPTIONS, Option, RunOptions
 from hqm.errors import DataError, UsageError
+from hqm.moved_names import with_renamed_keywords
 
 FILE = "hqm.toml"
 """The name of a settings file, in the current folder or in the user's configuration."""
@@ -436,6 +437,6 @@ def with_keywords(
         wrapped.__doc__ = "\n".join(
             [inspect.getdoc(function) or "", "", "Options", "-------", *helps]
         )
-        return wrapped
+        return with_renamed_keywords(retry_refused="retry_errors")(wrapped)
 
     return decorate

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.errors import DesignError
+from hqm.moved_names import RenamedAttributes
 from hqm.scoring.metrics import Array, Metric
 from hqm.scoring.rules import ANSWERED, WITHHELD
 from hqm.scoring.score_cache import VerdictCache
@@ -148,7 +149,7 @@ def _is_mean(units: Units, metric: Metric, scores: Array, columns: slice) -> boo
 
 
 @dataclass(frozen=True)
-class ScoreMatrix:
+class ScoreMatrix(RenamedAttributes):
     """All verdicts of one administration.
 
     Parameters

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hqm.errors import StoreError
+from hqm.moved_names import RenamedAttributes
 from hqm.signature import canonical_json, digest
 from hqm.store.connection import ADMINISTRATIONS_KEY, StoreConnection, tables
 from hqm.text import storable
@@ -189,7 +190,7 @@ def _columns(response: Response) -> tuple[str, str, str, str]:
     return (response.state, response.text, response.reason, detail)
 
 
-class Store(StoreConnection):
+class Store(StoreConnection, RenamedAttributes):
     """One SQLite file of answers and judgements.
 
     Parameters
