@@ -157,7 +157,7 @@ def test_the_title_of_a_budget_is_of_its_picture(narrow: bool) -> None:
             )
             assert (mark.code == "not_measured") == all((r.half or 0) >= gap for r in visible)
             assert ("above every" in mark.words) == (mark.code == "fine")
-            assert ("above no measured" in mark.words) == (
+            assert ("within every measured" in mark.words) == (
                 mark.code == "not_measured" and bool(visible)
             )
             zeros = {row.source for row in drawn} - {row.source for row in visible}
@@ -166,7 +166,7 @@ def test_the_title_of_a_budget_is_of_its_picture(narrow: bool) -> None:
         assert (
             "above every measured error" in title and " not " not in title and "No gap" not in title
         ) == (n_above > 0)
-        assert not ("above every" in title and "above no " in title)
+        assert not ("above every" in title and "within every" in title)
     assert seen == {"fine", "look", "not_measured"}
     assert narrow or n_left > 100
 
@@ -244,4 +244,4 @@ def test_an_error_that_is_printed_as_0_colours_no_gap() -> None:
     )
     budget = ErrorBudget(metric="accuracy", rows=rows, gaps=(gap,))
     (mark,) = ErrorPicture.of_budget(budget, Points(100.0, 1)).gaps
-    assert (mark.code, mark.words) == ("not_measured", "above no measured error")
+    assert (mark.code, mark.words) == ("not_measured", "within every measured error")

@@ -203,7 +203,7 @@ def check_top(audit: BenchmarkAudit, texts: Texts) -> bool:
         if "few for ranks" not in line:
             assert sentences[top.outcome] in line, (line, top.outcome)
     counted = re.search(
-        r"Of (\w+) pairs? of neighbours, (.*?) \(new items\)", texts.page["separate"]
+        r"Of (\w+) pairs? of neighbours in rank, on new items (.*?)\.( |$)", texts.page["separate"]
     )
     assert counted is not None, texts.page["separate"]
     shown = {word.strip(): int(n) for n, word in re.findall(r"(\d+) ([a-z ]+)", counted[2])}

@@ -233,7 +233,7 @@ def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
             oracle_note = f" ({', '.join(oracles)} is an oracle, not people)"
         else:
             oracle_note = ""
-        sentence = f"no administration differs from the reference in it alone{oracle_note}"
+        sentence = f"there are no answers with another {facet} to compare with{oracle_note}"
         return _absent(benchmark, name, sentence, facet_advice(facet))
     n_comparisons = len({estimate.other for estimate in estimates})
     if facet == "judge" and who_labelled(benchmark).by_people:

@@ -102,7 +102,7 @@ class GapMark:
         if not self.larger_errors:
             return "above every measured error"
         if not self.smaller_errors:
-            return "above no measured error"
+            return "within every measured error"
         if len(self.larger_errors) <= len(self.smaller_errors):
             return f"not above {', '.join(short_source_names(self.larger_errors))}"
         return f"above only {', '.join(short_source_names(self.smaller_errors))}"

@@ -179,7 +179,9 @@ def separate_answer(audit: BenchmarkAudit, policy: Policy | None = None) -> tupl
         subject = pluralise_in_words(len(contrasts), "pair")
         sentences.append(
             compose(
-                "Of {subject} of neighbours, {counts} (new items).", subject=subject, counts=counts
+                "Of {subject} of neighbours in rank, on new items {counts}.",
+                subject=subject,
+                counts=counts,
             )
         )
     sentences.append(compose("{shown} pairs of models differ (Holm).", shown=pair_count))

@@ -127,9 +127,9 @@ def more_items_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, 
 
 
 def _item_count(items: int | None) -> str:
-    """A number of items in words: none, so many, or no practical number."""
+    """The number of further items in words: none, so many, or no practical number."""
     if items is None:
-        return "no practical number"
+        return "no practical number is enough"
     if items:
         return f"{capped_count(items)} more"
-    return "none"
+    return "no more are needed"

@@ -716,14 +716,17 @@ def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:
         as_sentence(f"{test.sentence}.") for test in gate.tests if test.what == PASSING
     )
     if gate.passed:
-        return (compose("Yes: the total with its interval and the wording."), *decisions)
+        return (
+            compose("Yes: the total with its interval and the wording of the questions."),
+            *decisions,
+        )
     outcomes = [test.outcome for test in gate.tests]
     failed = outcomes.count("FAIL")
     missing = outcomes.count("NOT MEASURED")
     if answers.state == "not_ready":
         opening = "Not before the items are corrected."
     else:
-        opening = "Yes, if you also give the interval and the wording."
+        opening = "Yes, if you also give its interval and the wording of the questions."
     fail = verb_form(failed, "fails", "fail")
     be = verb_form(missing, "is", "are")
     failures = f"Of {len(gate.tests)} tests of the policy “{gate.policy}”, {failed} {fail}"
