@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -241,7 +242,7 @@ def option_levels(question: str, options: Sequence[str]) -> list[tuple[Hashable,
 def _words_in_common(option_words: Sequence[Sequence[str]]) -> list[int]:
     """How many words each option shares with the others, over all pairs."""
     # an option counts a word once
-    counts = Counter(word for option in option_words for word in set(option))
+    counts = Counter(chain.from_iterable(map(set, option_words)))
 
     def n_shared(option: Sequence[str]) -> int:
         return sum(counts[word] - 1 for word in set(option))

@@ -661,7 +661,9 @@ def multitrait_multimethod(
             f"{traits[i]} by {methods[i]}" for i in range(k) if math.isnan(r[i, i])
         )
         return uncounted_table("degenerate", f"these measures do not vary: {constant_names}")
-    convergent_pairs = [(i, j) for i in range(k) for j in range(i) if traits[i] == traits[j]]
+    # each pair once, below the diagonal
+    same_trait = np.equal.outer(np.asarray(traits), np.asarray(traits))
+    convergent_pairs = [(i, j) for i, j in np.argwhere(np.tril(same_trait, -1)).tolist()]
     if not convergent_pairs:
         return uncounted_table("not_applicable", "no trait is measured by two methods")
     if m < MIN_RESPONDENTS:

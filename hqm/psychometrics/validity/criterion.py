@@ -184,11 +184,10 @@ def criterion_validity(
             n,
             size,
         )
-    labelled_scores = a[:, labelled]
     judged = h[:, labelled]
     moments = _moments(a, judged, labels, labelled)
     return _validity_of_moments(
-        moments, labelled_scores.mean(axis=1), (m, n, size, m * size), relatives, level
+        moments, a[:, labelled].mean(axis=1), (m, n, size, m * size), relatives, level
     )
 
 
