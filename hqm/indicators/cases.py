@@ -206,7 +206,9 @@ class Case:
         """(administrations, respondents): the scores, all oriented like the first."""
         rows = []
         for k, (matrix, metric) in enumerate(zip(self.matrices, self.metrics, strict=True)):
+            # the reference is scored on all its items, the others on the sample that they judged
             row = (matrix if k else self.full_matrix).score(metric)
+            # 1 - score: the other metric points the other way, on a scale from 0 to 1
             rows.append(1 - row if self.is_reversed and k else row)
         return np.stack(rows)
 
@@ -236,6 +238,7 @@ class Case:
         """
         rows = []
         for k, (units, metric) in enumerate(zip(self.units, self.metrics, strict=True)):
+            # (respondents, clusters)
             left = leave_one_out_scores(units, metric)
             rows.append(1 - left if self.is_reversed and k else left)
         return np.stack(rows)
@@ -271,6 +274,7 @@ class Case:
         if self.metric.better != "lower":
             return self.first_scores
         low, width = self.scale
+        # mirrored within its scale, so that widths and errors stay
         return 2 * low + width - self.first_scores
 
     @property
@@ -292,6 +296,7 @@ class Case:
         more runs make more precise; else the administrations.
         """
         runs = self.repeats
+        # right or wrong answers are not averaged over runs: tests of keys need 0 and 1
         if runs is None or is_binary(self.first_scores):
             return self.matrices
         same_design = (runs.respondents, runs.n_items) == (self.respondents, self.n_items)
@@ -308,6 +313,7 @@ class Case:
             return self.oriented
         scores = self.repeats.item_scores
         counts = np.isfinite(scores).sum(axis=0)
+        # an answer that no run scored stays NaN
         means = ratio(np.nansum(scores, axis=0), counts)
         if self.metric.better == "lower":
             return -means
@@ -368,6 +374,7 @@ class Case:
         """A study that is read from the administrations alone, made once for all cases that look at
         the same ones.
         """
+        # matrices are compared by identity: equal contents would have to be compared entry by entry
         key = (study, self.metrics, self.is_reversed, self.n_effective)
         studies: list[tuple[tuple[ScoreMatrix, ...], Any]] = self.first.studies.setdefault(key, [])
         for matrices, outcome in studies:
@@ -388,6 +395,7 @@ class Case:
 def is_negating(matrix: ScoreMatrix, first: ScoreMatrix) -> bool:
     """Return whether a form inverts the question: most of its keys are the other answer."""
     keys = {item.id: item.target for item in first.items}
+    # keys that are the other answer, of the items that both forms have
     pairs = [(keys[item.id], item.target) for item in matrix.items if item.id in keys]
     n_reversed = sum({str(before), str(after)} == {"yes", "no"} for before, after in pairs)
     return n_reversed > len(pairs) / 2
@@ -413,6 +421,7 @@ def case(
     aligned = [align(first, matrix)[1] for matrix in compared]
     unsampled = None
     if facet == "judge" and len(first.items) < len(reference.items):
+        # the judge's sample is compared on its own items, the reference keeps all of its own
         unsampled = reference.take(first.respondents, [item.id for item in reference.items])
     family_by_name = dict(zip(reference.respondents, settings.pop("families", ()), strict=False))
     second_metric = second_metric or metric
@@ -447,6 +456,7 @@ def leave_one_out_scores(units: Units, metric: Metric) -> Array:
     """(respondents, clusters): the metric with each cluster of units left out."""
     clusters = units.clusters
     count = int(clusters.max()) + 1 if len(clusters) else 0
+    # clusters adjacent, so that one reduceat sums each
     order = label_order(clusters)
     starts = np.searchsorted(clusters[order], np.arange(count))
     sums = {}
@@ -455,6 +465,7 @@ def leave_one_out_scores(units: Units, metric: Metric) -> Array:
             by_cluster = np.add.reduceat(values[:, order], starts, axis=1)
         else:
             by_cluster = values[:, :0]
+        # total less the cluster's own: the sums of everything else
         sums[key] = by_cluster.sum(axis=1, keepdims=True) - by_cluster
     return metric(Sums(sums, len(units.scored), count))
 

@@ -78,6 +78,7 @@ def _result(case: Case, indicator: Indicator, value: float | Coefficient | Resul
         reason = "too few answers were scored to determine it"
         return replace(result, coefficient=Coefficient.absent("degenerate", reason))
     unit = indicator.unit
+    # rounding may leave a coefficient of 1 a little above it
     if coefficient.value < unit.minimum - 1e-9 or coefficient.value > unit.maximum + 1e-9:
         reason = (
             f"it comes out as {coefficient.value:.3g}, outside of {unit.minimum:g} to"
@@ -107,6 +108,7 @@ def _signed(case: Case, indicator: Indicator, result: Result) -> Estimate:
     value = result.coefficient
     detail = dict(result.detail)
     detail |= _population_detail(case, indicator, result)
+    # an estimator may know why it has no interval for others; then none is given
     if "no_interval_for_others" in detail:
         value = replace(value, low=math.nan, high=math.nan)
     respondents, items = _sample_sizes(case, value)
@@ -124,6 +126,7 @@ def _signed(case: Case, indicator: Indicator, result: Result) -> Estimate:
         value.status == "ok"
         and intervals
         and intervals[-1].inference == "model_population"
+        # below 20 respondents an interval over respondents is read, not the number
         and value.n < _MIN_RESPONDENTS
     ):
         flags.append("FEW_MODELS")
@@ -188,6 +191,7 @@ def _population_detail(case: Case, indicator: Indicator, result: Result) -> dict
         return {}
     details: dict[str, Any] = {}
     source = ""
+    # without families each respondent is independent, and n_effective is their number
     if case.n_effective is not None and len(set(case.families)) < len(case.respondents):
         if case.families_from_names:
             source = "told from their names"
@@ -235,6 +239,7 @@ def _signature(case: Case, indicator: Indicator, method: str, respondents: int, 
                 f"{size_text(respondents, len(case.respondents))}#{digest(list(case.respondents))}"
             ),
             "items": len(case.first.items)
+            # one-sided bounds are expected: where there is none, its reason is stated
             if items == case.n_items
             else size_text(items, case.n_items),
             "answers": digest([matrix.answers for matrix in matrices]),
@@ -247,7 +252,9 @@ def _signature(case: Case, indicator: Indicator, method: str, respondents: int, 
 
 def _clip_to_unit(interval: Interval, indicator: Indicator) -> Interval:
     """An interval without the values that the indicator cannot have; an open end stays open."""
-    minimum, maximum = indicator.unit.minimum, indicator.unit.maximum
+    minimum = indicator.unit.minimum
+    maximum = indicator.unit.maximum
+    # a bound below the least possible value says no more than that value
     low = min(max(interval.low, minimum), maximum)
     if interval.high == math.inf:
         return replace(interval, low=low)

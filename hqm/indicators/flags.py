@@ -247,6 +247,7 @@ def _range_flags(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warned]:
     """
     estimate = _estimate(estimates, "test_retest.rho_g")
     restriction = range_restriction(case.scores[0], higher_is_better=case.metric.better != "lower")
+    # the coefficient is inflated by the range only where the best half is much closer together
     if restriction.status != "ok" or "RANGE_INFLATED" not in restriction.flags:
         return
     if estimate is None or estimate.value is None or estimate.value < GOAL:
@@ -310,7 +311,9 @@ def _is_note(flag: str, estimate: Estimate, case: Case) -> bool:
             end = estimate.detail.get("bottom")
         low, width = case.scale
         share = None if end is None else (end - low) / width
+        # a range that begins far from its end leaves room in between: items few, not too easy
         return share is not None and min(share, 1 - share) > _MAX_END_RANGE
+    # good agreement at its lower end: the shift of the mean changes no reading
     if flag == "MEAN_SHIFT":
         interval = estimate.interval("fixed_models")
         return (
@@ -326,7 +329,8 @@ def _sentence(flag: str, estimate: Estimate) -> str:
     detail = estimate.detail
     if flag == "UNPARSED":
         sentence = f"{estimate.unscored} answers are not scored"
-        low, high = detail.get("if_all_wrong"), detail.get("if_all_right")
+        low = detail.get("if_all_wrong")
+        high = detail.get("if_all_right")
         if low is not None and high is not None:
             sentence += f"; the mean score lies between {low:.3f} and {high:.3f} whatever they were"
         return sentence
@@ -369,6 +373,7 @@ def flag_p_values(estimates: Iterable[Estimate]) -> Mapping[tuple[str, str, str]
         p = p_of(estimate)
         if p is not None:
             key = (flag, estimate.metric, family)
+            # a flag that several estimates may raise is tested once, by the least of their p-values
             values[key] = min(p, values.get(key, 1.0))
     return values
 
@@ -382,9 +387,11 @@ def adjust_warnings(
     correction most sound benchmarks would have a warning of one or the other.
     """
     values = flag_p_values(estimates)
+    # Holm over all flags of the audit: each holds .05 by itself
     adjusted = dict(zip(values, holm(list(values.values())), strict=True))
     return tuple(
         replace(warning, note=True)
+        # a flag without a test has no p-value and stays a warning
         if adjusted.get((warning.flag, warning.metric, warning.about), 0.0) > _LEVEL
         else warning
         for warning in warnings
@@ -460,7 +467,8 @@ def length_confound(items: Mapping[str, int]) -> Mapping[str, Warned]:
     """
     if len(items) < 2:
         return {}
-    low, high = min(items, key=lambda name: items[name]), max(items, key=lambda name: items[name])
+    low = min(items, key=lambda name: items[name])
+    high = max(items, key=lambda name: items[name])
     if items[high] <= 1.5 * max(items[low], 1):
         return {}
     sentence = (

@@ -77,7 +77,8 @@ def _types(case: Case) -> list[str]:
 
 def _by_type(case: Case) -> Array:
     """(respondents, types): the mean scores."""
-    scores, labels = case.cached(_complete), case.cached(_labels)
+    scores = case.cached(_complete)
+    labels = case.cached(_labels)
     return np.stack(
         [scores[:, labels == kind].mean(axis=1) for kind in case.cached(_types)], axis=1
     )

@@ -91,6 +91,7 @@ def coverage(form: Form, claimed: Iterable[str], labelled: bool = True) -> tuple
 def _coverage(case: Case) -> Coverage:
     """The types by their errors as shares of the scale; without a scale by their items alone."""
     items = case.items
+    # only a mean of shares has the binomial error of independent items as its forecast
     plain = case.metric.share and case.additive and not case.metric.group
     return type_coverage(
         [item.type for item in items],
@@ -122,6 +123,7 @@ def _errors(case: Case) -> dict[str, StandardError]:
             continue
         with np.errstate(invalid="ignore"):
             deviations = replicates - replicates.mean(axis=1, keepdims=True)
+            # `cluster_standard_error` adds the summands again, clusters in the place of items
             # the summands of the jackknife variance, (C - 1) / C times a squared deviation each
             variances = (count - 1) / count * deviations**2
         finite_variances = variances[np.isfinite(variances).all(axis=1)]
@@ -135,6 +137,7 @@ def _index(case: Case) -> Result:
     what it adds to the total.
     """
     study = case.cached(_coverage)
+    # errors are shares of the scale in the study, and points of the score in the report
     width = case.scale[1]
     subscores = {}
     if _has_subscores(case):
@@ -180,6 +183,7 @@ def _at_chance(case: Case, kind: str) -> bool:
     Chance is a guess among the options, or always the commonest key. One-sided binomial tests,
     Bonferroni over respondents.
     """
+    # a binomial test needs scores that count right answers
     if not case.metric.share or MEAN_OF_ITEMS.check(case) is not None:
         return False
     columns = [i for i, label in enumerate(case.cached(_labels)) if label == kind]
@@ -187,6 +191,7 @@ def _at_chance(case: Case, kind: str) -> bool:
     if not items or any(item.task not in ("yes_no", "choice") for item in items):
         return False
     keys = Counter(str(item.target) for item in items)
+    # a guess among the options; of open or two-sided questions one half
     guess = np.mean([1 / max(len(item.options), 2) for item in items])
     chance = max(float(guess), max(keys.values()) / len(items))
     right = case.oriented[:, columns]
@@ -195,8 +200,10 @@ def _at_chance(case: Case, kind: str) -> bool:
         # where nothing was read, nothing is known of chance
         return False
     total = np.nansum(right, axis=1)
+    # P(X >= right) under chance; scores of shares are rounded to whole answers
     p_values = binomial_above(np.round(total) - 1, n_answers, chance)
     mean = total.sum() / max(int(n_answers.sum()), 1)
+    # Bonferroni: the least of the p-values times their number
     return bool(p_values.min() * len(right) >= 0.05 and mean <= chance + 0.05)
 
 
@@ -264,6 +271,7 @@ def _added_value(case: Case) -> Result:
     estimated = [score for score in scores if score.status == "ok"]
     if not estimated:
         return result(Coefficient.absent(scores[0].status, scores[0].reason), types=rows)
+    # certain: the lower end of the gain is above 0
     return result(float(sum(score.certain for score in estimated)), types=rows)
 
 

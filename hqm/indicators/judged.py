@@ -101,6 +101,7 @@ def say_who_labelled(estimates: Sequence[Estimate], judge: str) -> list[Estimate
 
 def _verdicts(case: Case) -> Array:
     """(judgements, respondents x items): the item scores of each judgement."""
+    # each answer of each respondent is a unit, each judgement a rater
     return case.item_scores.reshape(len(case.item_scores), -1)
 
 
@@ -115,6 +116,7 @@ def _yes_or_no(case: Case) -> bool:
 
 
 def _krippendorff_alpha(case: Case) -> Coefficient:
+    # nominal distances treat all disagreements alike, interval ones by their size
     return krippendorff_alpha(case.cached(_verdicts), "nominal" if _yes_or_no(case) else "interval")
 
 
@@ -123,6 +125,7 @@ def _crossed(case: Case) -> bool:
     return (
         runs is not None
         and case.additive
+        # noise of the judge and of the answers must be of the same items to be divided
         and (runs.respondents, runs.n_items) == (case.respondents, case.n_items)
     )
 
@@ -140,7 +143,8 @@ def _judge_share(case: Case) -> Result:
 
 
 def _validity(case: Case) -> CriterionValidity:
-    clusters, weights = case.cached(label_clusters), case.cached(label_weights)
+    clusters = case.cached(label_clusters)
+    weights = case.cached(label_weights)
     return criterion_validity(
         *case.cached(beside_people),
         clusters,
@@ -174,6 +178,7 @@ def _disattenuated(case: Case) -> Result:
 def _ceiling(case: Case) -> Result:
     study = case.cached(_validity)
     # the ceiling may exist where the corrected correlation does not
+    # the root of two reliabilities needs no correlation
     source = None if np.isfinite(study.ceiling) else study.disattenuated
     return result(to_coefficient(study.ceiling, source, "undefined"), **_reliabilities(study))
 
@@ -195,6 +200,7 @@ def _errors(case: Case) -> JudgeErrors:
     replicates = case.cached(label_replicates)
     if replicates is None or study.status != "ok":
         return study
+    # the raters' errors as they would move the shares: tables of other labels
     tables = [table_agreement(*row.tolist()) for row in replicates.tables()]
     return replace(
         study,
@@ -207,9 +213,11 @@ def _contradictions(case: Case) -> Contradictions:
     """Labels and answers together, where the answers may speak of single keys."""
     automatic, labels = case.cached(beside_people)
     items = case_items(case)
+    # labels say right or wrong; a rate of hallucinations is reversed to say the same
     oriented = 1 - automatic if case.metric.better == "lower" else automatic
     listed = list_to_read(case, oriented, items, len(items))
     chances = np.zeros(len(items))
+    # a list that doubts its own cause names no item for people to contradict
     if listed.status == "ok" and not listed.doubt:
         chances[[row.item for row in listed.items]] = [row.expected for row in listed.items]
     return contradicted_items(automatic, labels, chances=chances)
@@ -245,6 +253,7 @@ def case_items(case: Case) -> Sequence[Item]:
 def _kappa(case: Case) -> Result:
     pooled = case.cached(_errors).pooled
     value = to_coefficient(pooled.kappa, missing=_ONE_CATEGORY)
+    # where the answers were drawn with probabilities, kappa is that of all answers
     if case.sample is not None and value.status == "ok":
         value = case.cached(agreement_with_people).kappa
     return result(
@@ -289,9 +298,12 @@ def _respondent_rows(
     """
     rows = {}
     for name, score in zip(case.respondents, scores, strict=True):
-        low, high = score.low, score.high
+        low = score.low
+        high = score.high
+        # the interval over items, where there is one, is that of these respondents
         if score.fixed is not None:
-            low, high = score.fixed.low, score.fixed.high
+            low = score.fixed.low
+            high = score.fixed.high
         rows[name] = {"score": finite(score.value), "low": finite(low), "high": finite(high)}
     return rows
 
@@ -314,7 +326,8 @@ def _prediction_powered(case: Case) -> Result:
     if refused := withheld(case):
         return refused
     automatic, human = case.cached(beside_people)
-    clusters, chances = case.cached(label_clusters), case.cached(label_chances)
+    clusters = case.cached(label_clusters)
+    chances = case.cached(label_chances)
     study = ppi_scores(
         automatic,
         human,
@@ -344,6 +357,7 @@ def _overall_mean(case: Case) -> Coefficient:
     chances = case.cached(label_chances)
     replicates = case.cached(label_replicates)
     rater_variances = None
+    # the raters' errors are shared by all respondents, so the mean's own variance is taken
     if replicates is not None:
         rater_variances = [float(replicates.mean_labels().var(ddof=1))]
     # all answers as those of one respondent
@@ -373,6 +387,8 @@ def _human_agreement(case: Case) -> Result:
     table = labels_by_rater(case)
     categories = binary(table)
     alpha = krippendorff_alpha(table, "nominal" if categories else "interval")
+    # the correlation with a perfect measure is bounded by the root of the reliability (Spearman
+    # 1904)
     if alpha.status == "ok" and alpha.value > 0:
         bound = float(np.sqrt(alpha.value))
     else:
@@ -634,6 +650,7 @@ def _labelled_types(case: Case) -> dict[str, Array]:
     score_pair = np.stack(case.cached(beside_people))
     means = {}
     for name in sorted(set(types) - {""}):
+        # (2, respondents, items): automatic scores and labels of one type
         scores = score_pair[:, :, types == name]
         counts = np.isfinite(scores).sum(axis=2)
         if counts[1].any():

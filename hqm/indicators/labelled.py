@@ -61,6 +61,7 @@ def beside_people(case: Case) -> tuple[Array, Array]:
     mask = matrix.mask(case.metric)
     automatic = unit_scores(matrix.units(case.metric), case.metric)
     labels = case.second.values
+    # labels on all items, NaN where nobody labelled: the columns are then those of the scores
     return automatic, _in_all_columns(case, 1 - labels if case.is_reversed else labels)[:, mask]
 
 
@@ -89,6 +90,7 @@ def label_chances(case: Case) -> Array | None:
     position = {item.id: i for i, item in enumerate(matrix.items)}
     row = {name: i for i, name in enumerate(matrix.respondents)}
     chances = np.full(matrix.values.shape, np.nan)
+    # probabilities of answers that this audit does not have are left out
     for (respondent, item), p in case.sample.probabilities.items():
         if respondent in row and item in position:
             chances[row[respondent], position[item]] = p
@@ -100,6 +102,7 @@ def label_weights(case: Case) -> Array | None:
     chances = case.cached(label_chances)
     if chances is None:
         return None
+    # inverse probability weights (Horvitz and Thompson 1952)
     return 1 / chances
 
 
@@ -123,6 +126,7 @@ class LabelReplicates:
         if not selected.any():
             return np.zeros(0)
         weights = self.weights[selected]
+        # the weighted mean of each replicate: (replicates, answers) @ (answers,)
         return np.asarray(self.labels[:, selected] @ weights / weights.sum())
 
     def tables(self) -> Array:
@@ -135,6 +139,7 @@ class LabelReplicates:
         a = self.scores[scored]
         h = self.labels[:, scored]
         both_positive = h @ (w * a)
+        # weighted cells of the fourfold table from three margins: the fourth is what is left
         labelled_positive = h @ w
         scored_positive = float((w * a).sum())
         neither = float(w.sum()) - scored_positive - labelled_positive + both_positive
@@ -194,6 +199,7 @@ def rater_variance(case: Case) -> Array | None:
     for row in range(len(variances)):
         means = replicates.mean_labels(row)
         if len(means):
+            # n - 1: the replicates are a sample of what other raters might have given
             variances[row] = means.var(ddof=1)
     return variances
 
@@ -202,6 +208,7 @@ def randomness(case: Case) -> LabelRandomness:
     """Whether labels that came without probabilities can be a random sample; not applicable to
     those that came with some.
     """
+    # with known probabilities the weights correct whatever was chosen
     if case.sample is None or case.sample.probabilities:
         return LabelRandomness(
             status="not_applicable", reason="the labels say with which probability they were drawn"
@@ -212,6 +219,7 @@ def randomness(case: Case) -> LabelRandomness:
 def sample_flags(case: Case) -> tuple[str, ...]:
     """What a reader must know about how the labels came about."""
     study = case.cached(randomness)
+    # below .05 the labels are treated as chosen, and what rests on a random sample is withheld
     flags = (NOT_RANDOM,) if study.p < _ALPHA else ()
     if case.sample is not None and case.sample.stale:
         return (*flags, STALE)
@@ -290,6 +298,7 @@ def _item_correlations(case: Case) -> AnswerCorrelations:
     """
     automatic, human = case.cached(beside_people)
     weights = answer_weights(case)
+    # items with several labelled answers weigh as their labels do
     total = weights.sum(axis=0)
     used = total > 0
     automatic_means, human_means = (
@@ -305,6 +314,7 @@ def answer_weights(case: Case) -> Array:
     automatic, human = case.cached(beside_people)
     weights = case.cached(label_weights)
     labelled = np.isfinite(automatic) & np.isfinite(human)
+    # 0 weight, not NaN, so that sums over items are possible
     return np.where(labelled, 1.0 if weights is None else weights, 0.0)
 
 
@@ -351,6 +361,7 @@ def _without_majority(sample: PooledLabels) -> int:
     """
     if not sample.raters:
         return 0
+    # a tie is no majority, whichever rule then settled it
     return int(np.isnan(pooled_labels(rater_table(sample.raters))).sum())
 
 
@@ -358,6 +369,7 @@ def rater_table(raters: Mapping[str, Mapping[tuple[str, str], float]]) -> Array:
     """(raters, answers): the labels of every rater on all answers that any of them labelled; NaN
     where there is none.
     """
+    # in the order of the answers' names, so that the table does not depend on the raters
     answers = sorted(set().union(*raters.values()))
     table = np.full((len(raters), len(answers)), np.nan)
     for row, labels in enumerate(raters.values()):

@@ -59,6 +59,7 @@ from hqm.psychometrics.agreement.ranks import RankStability
 from hqm.psychometrics.reliability.retest import GeneralizedRetest
 from hqm.psychometrics.reliability.score_dependability import Dependability
 from hqm.psychometrics.variance.generalizability import DStudy, GStudy
+from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array
 from hqm.types import finite
 
@@ -70,6 +71,7 @@ def retest_of(case: Case) -> GeneralizedRetest:
     """Reliability from the items' noise: of a mean from its items, of a ratio from its scores
     without each cluster.
     """
+    # of a ratio such as F1 there is no item noise to add up
     if case.additive:
         return rho_g(case.item_scores, case.clusters, **case.dependence)
     return rho_g_of_scores(case.scores, replicates=case.jackknife_scores, **case.dependence)
@@ -162,6 +164,7 @@ def _mdc95(case: Case) -> Result:
     Altman, pooled over the respondents. Each one's own stands in the detail; 95 % of the
     differences between two runs of a respondent lie within that respondent's own.
     """
+    # pooled: the root of the mean variance, so that respondents with a large error weigh more
     study = case.cached_across_cases(retest_of)
     return result(_noise_coefficient(case, study.mdc95_pooled), **_pooled_detail(case, study.mdc95))
 
@@ -417,6 +420,7 @@ _MIN_PROBABILITY_SHARE = 0.9
 def _metric_probabilities(case: Case) -> Array:
     """(respondents, items): the probabilities of the items that the metric looks at."""
     probabilities = case.probabilities
+    # probabilities of single answers are those that the sampling used
     if probabilities is None or not len(probabilities):
         return np.empty((0, case.n_items))
     return probabilities[:, case.mask]
@@ -436,6 +440,7 @@ def _has_probabilities(case: Case) -> np.ndarray[Any, np.dtype[np.bool_]]:
     probabilities = case.cached(_metric_probabilities)
     if not len(probabilities):
         return np.zeros(0, dtype=bool)
+    # nearly all items: an average over some would be another benchmark
     has_probability = np.isfinite(probabilities).mean(axis=1) >= _MIN_PROBABILITY_SHARE
     multiword = case.cached(_multiword_share) > 1 - _MIN_PROBABILITY_SHARE
     return np.asarray(has_probability & ~multiword)
@@ -452,6 +457,7 @@ def _missing_probabilities(case: Case) -> str:
     n_multiword = int((answered & ~case.cached(_has_probabilities)).sum())
     reason = (
         f"{int(case.cached(_has_probabilities).sum())} of {len(answered)} respondents have"
+        # probabilities of a first word are no probability of an answer of several
         " probabilities that tell their answers, and three are needed"
     )
     if n_multiword:
@@ -472,7 +478,8 @@ def _reliability(case: Case) -> Result:
         name: {"kappa": finite(float(k)), "agreement": finite(float(a))}
         for name, k, a in zip(names, study.kappa, study.agreement, strict=True)
     }
-    pairs, rho = study.pairs, study.rho
+    pairs = study.pairs
+    rho = study.rho
     if rho.status == "ok":
         rho = Coefficient(
             rho.value, rho.low, rho.high, int(has_probabilities.sum()), rho.level, rho.method
@@ -494,6 +501,7 @@ def _temperature_rows(chances: Array, temperature: float) -> list[dict[str, Any]
     answered.
     """
     clipped = np.clip(chances, 1e-9, 1 - 1e-9)
+    # temperature scaling: log-odds over t, times the temperature that they were drawn with
     log_odds = temperature * (np.log(clipped) - np.log1p(-clipped))
     return [
         {"temperature": t, "reliability": finite(expected_retest(expit(log_odds / t)).rho.value)}
@@ -563,6 +571,7 @@ def _replicated(case: Case) -> bool:
     """
     if case.facet != "run":
         return False
+    # a p below .05 means that runs drift: they have effects of their own
     return not case.cached_across_cases(retest_of).drift.p < 0.05
 
 
@@ -592,6 +601,7 @@ def _detail(case: Case) -> dict[str, Any]:
 
 def _max_variance(case: Case) -> float:
     """The largest variance of scores in this range: a quarter of its square."""
+    # a variance within a range w is at most w^2 / 4
     return float(np.ptp([0.0, 1.0, *case.item_scores[np.isfinite(case.item_scores)]])) ** 2 / 4
 
 
@@ -607,6 +617,7 @@ def _components(study: GStudy, max_variance: float) -> list[dict[str, Any]]:
         rows.append(
             {
                 "facet": " x ".join(effect) if isinstance(effect, tuple) else str(effect),
+                # a component above what the range allows is an estimate of noise, and is cut
                 "variance": finite(min(component.value, max_variance)),
                 "raw": finite(component.raw),
                 "share": finite(component.share),
@@ -669,15 +680,17 @@ def _decision_rows(study: GStudy, items: int, facet: str) -> list[dict[str, Any]
 
 
 _VARIANCE_FAMILY = (GENERALIZABILITY,)
+
+
+def _targets(matrix: ScoreMatrix) -> list[object]:
+    return [item.target for item in matrix.items]
+
+
 _SAME_TRUTH = need(
     "forms with the same right answers",
     lambda case: (
         case.facet != "form"
-        or not any(
-            a.target != b.target
-            for matrix in case.matrices[1:]
-            for a, b in zip(case.first.items, matrix.items, strict=True)
-        )
+        or all(_targets(matrix) == _targets(case.first) for matrix in case.matrices[1:])
     ),
     "a form inverts the right answers: who leans towards yes gains on one form what it loses on the"
     " other, which an additive study counts as error",

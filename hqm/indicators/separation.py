@@ -64,6 +64,8 @@ def _pseudo_values(case: Case) -> Array:
     """
     left = case.jackknife_scores[0]
     count = left.shape[1]
+    # Tukey (1958): C theta - (C - 1) theta_(c); their mean is the jackknife estimate and their
+    # spread its error
     return np.asarray(count * case.scores[0][:, None] - (count - 1) * left)
 
 
@@ -71,6 +73,7 @@ def _differences(case: Case) -> PairwiseDifferences:
     """Every pair of respondents over the items that both answered."""
     if case.additive:
         return paired_differences(case.first_scores, case.clusters, higher_is_better=_higher(case))
+    # of complete answers, pairs are compared cluster by cluster through pseudo-values
     if case.units[0].scored.all():
         study = paired_differences(_pseudo_values(case), higher_is_better=_higher(case))
         m, n_items = case.units[0].scored.shape
@@ -82,9 +85,12 @@ def _shared_differences(case: Case) -> PairwiseDifferences:
     """Every pair by a metric that is no mean of item scores, computed over what both answered."""
     units = case.units[0]
     m = len(units.scored)
-    difference, se = np.zeros((m, m)), np.zeros((m, m))
-    items, clusters = np.zeros((m, m), dtype=np.int64), np.zeros((m, m), dtype=np.int64)
+    difference = np.zeros((m, m))
+    se = np.zeros((m, m))
+    items = np.zeros((m, m), dtype=np.int64)
+    clusters = np.zeros((m, m), dtype=np.int64)
     for a, b in combinations(range(m), 2):
+        # both scores must rest on the same items, else the difference has the items' own in it
         shared = units.scored[a] & units.scored[b]
         names, labels = np.unique(units.clusters[shared], return_inverse=True)
         items[a, b] = items[b, a] = shared.sum()
@@ -96,9 +102,11 @@ def _shared_differences(case: Case) -> PairwiseDifferences:
         left = leave_one_out_scores(pair_units, case.metric)
         score = case.metric(pair_units.sums)[:, None]
         count = len(names)
+        # the same as `_pseudo_values`, of two respondents over the items that they share
         pseudo_values = count * score - (count - 1) * left
         gap = pseudo_values[0] - pseudo_values[1]
-        difference[a, b], difference[b, a] = gap.mean(), -gap.mean()
+        difference[a, b] = gap.mean()
+        difference[b, a] = -gap.mean()
         se[a, b] = se[b, a] = gap.std(ddof=1) / np.sqrt(count)
     return pairwise_tests(
         case.scores[0],
@@ -133,6 +141,7 @@ def _separable_adjacent(case: Case) -> Result:
     """
     study = case.cached(_differences)
     pairs = study.neighbour_pairs()
+    # adjusted in order of rank: a pair below another cannot take level from it
     n_different = int((adjust_by_rank([pair.p for pair in pairs]) <= 1 - study.level).sum())
     items = np.array(study.items)[np.triu_indices(len(study.scores), 1)]
     return result(
@@ -176,6 +185,7 @@ def _minimum_difference_holm(case: Case) -> Result:
     """
     study = case.cached(_differences)
     typical = _typical_error(study)
+    # pairs that are decided already leave their level to those that are not
     n_separable, pairs = study.separable_pairs()
     return result(
         _detectable_difference(study, typical, _tests(study)),
@@ -188,6 +198,7 @@ def _minimum_difference_holm(case: Case) -> Result:
 
 def _typical_error(study: PairwiseDifferences) -> float:
     errors = np.asarray(study.se)[np.triu_indices(len(study.scores), 1)]
+    # the median pair stands for the comparison that is planned
     return float(np.median(errors))
 
 
@@ -208,17 +219,20 @@ def _lead(case: Case) -> Result:
     """
     scores = case.scores[0]
     sign = 1 if _higher(case) else -1
+    # respondents without a score have no place in the order
     ranked = np.flatnonzero(np.isfinite(scores))
     best, second = (int(i) for i in ranked[np.argsort(-sign * scores[ranked], kind="stable")][:2])
     units = case.units[0]
     names = sorted(case.units[0].tallies)
     columns = [aggregate(units.tallies[key][[best, second]].T, units.clusters) for key in names]
 
+    # both respondents in every resample: what makes an item hard for both cancels
     def gap(sums: Array) -> Array:
         by_name = {key: sums[:, 2 * i : 2 * i + 2] for i, key in enumerate(names)}
         value = case.metric(Sums(by_name, len(sums), 2))
         return np.asarray((value[:, 0] - value[:, 1]) * sign)
 
+    # columns of both respondents stand side by side, resampled together
     table = np.concatenate(columns, axis=1)
     span = resample(table, gap, rng=stream(case.seed, "lead"))
     fixed = ConfidenceInterval(
@@ -273,6 +287,7 @@ def _commonest(items: Iterable[Item]) -> dict[str, float]:
         by_type.setdefault(item.type or "", Counter())[str(item.target)] += 1
     return {
         "one answer": max(total.values()) / len(item_list),
+        # within each type the commonest answer, which a model that reads types would give
         "each type's commonest answer": (
             sum(max(counts.values()) for counts in by_type.values()) / len(item_list)
         ),
@@ -282,6 +297,7 @@ def _commonest(items: Iterable[Item]) -> dict[str, float]:
 def _above_chance(case: Case) -> Result:
     """The mean over respondents whose score is known."""
     strategies = dict(case.cached(_blind_answers))
+    # what a model reaches without the pictures is a blind strategy as well
     if case.blind is not None:
         unseen = case.blind.score(case.metric)
         if np.isfinite(unseen).any():
@@ -338,6 +354,7 @@ def _errors_by_score(case: Case) -> ConditionalErrors:
 def _measures_up_to(case: Case) -> Result:
     """The lower end of the range, on the metric's own scale."""
     study = case.cached(_errors_by_score)
+    # two respondents, or a sixth of them, change what the range may be used for
     min_saturated = max(2, _MIN_SATURATED_SHARE * len(case.respondents))
     flags = []
     for flag, respondents in (("CEILING", study.in_top), ("FLOOR", study.in_bottom)):
@@ -365,6 +382,7 @@ def _measures_up_to(case: Case) -> Result:
     )
 
 
+# a share where more is better, back to the metric's own direction
 def _on_scale(case: Case, score: float) -> float:
     """A share of the scale of which more is better, on the metric's own scale."""
     low, width = case.scale

@@ -62,12 +62,14 @@ def _duplicates(case: Case) -> Result:
     """Counted without the first of each group of equal items."""
     keys = []
     for item in case.items:
+        # pictures under two names are one picture
         picture = case.copies.get(item.image or "", item.image or "")
         # a log may leave the question out, which says nothing of two items being one
         question = " ".join(item.prompt.lower().split()) or item.id
         keys.append((picture, question, item.options))
     study = duplicate_items(keys=keys, targets=[str(item.target) for item in case.items])
     return result(
+        # the first of each group is no duplicate
         float(sum(len(group) - 1 for group in study.by_key)),
         groups=[_ids(case, group) for group in study.by_key],
         contradictory=[_ids(case, group) for group in study.contradictory],
@@ -127,6 +129,7 @@ def _power(
         search,
         rng=rng,
         hit=_hits(case.items),
+        # faults are planted in the scores, and the search is repeated on each planted set
         share=_PLANTED,
         max_items=max_items,
         faults=faults,
@@ -145,6 +148,7 @@ def _with_power(case: Case, counted: Result, power: PlantedFaults) -> Result:
         "repeats": power.repeats,
     }
     coefficient = counted.coefficient
+    # a count whose search finds under a fifth of planted faults says little
     if power.power < _INFORMATIVE:
         if is_binary(case.first_scores):
             faults = "wrong keys planted in"
@@ -188,6 +192,7 @@ def _dead(case: Case) -> Result:
 
 def _types(items: Sequence[Item]) -> list[str]:
     """(items,): the type of each; the first two words of its question where no item has one."""
+    # types where items have them; else the beginning of the question stands in for one
     if any(item.type for item in items):
         return [item.type or "" for item in items]
     return [" ".join(item.prompt.lower().split()[:2]) for item in items]
@@ -204,6 +209,7 @@ def _tested(case: Case, scores: Array, rng: np.random.Generator) -> LabelErrors:
         rng=rng,
         permutations=_PERMUTATIONS,
         n_eff=case.n_effective,
+        # groups: what respondents share by type and side of the key is no wrong label
         groups=list(zip(_types(case.items), _sides(case.items), strict=True)),
     )
 
@@ -222,8 +228,10 @@ def list_to_read(case: Case, scores: Array, items: Sequence[Item], max_listed: i
 
     It is that of an earlier command where the scores are the same.
     """
-    seed, n_eff = case.seed, case.n_effective
+    seed = case.seed
+    n_eff = case.n_effective
     make = partial(_make_list, scores, items, max_listed, seed, n_eff)
+    # the study is kept under its arguments, which are the scores and the settings
     values = digest_bytes(np.ascontiguousarray(scores).tobytes())
     kinds = [_hits(items).tolist(), _types(items), _sides(items)]
     arguments = [seed, n_eff, max_listed, list(scores.shape), values, kinds]
@@ -262,6 +270,7 @@ def _label_errors(case: Case) -> Result:
     the list doubts that single keys are the cause.
     """
     listed = case.cached(_items_to_read)
+    # the exact test names items only where the list does not doubt that keys are the cause
     tested = () if listed.doubt else case.cached(_candidates).candidates
     rows: dict[int, dict[str, Any]] = {
         c.item: {
@@ -286,6 +295,7 @@ def _label_errors(case: Case) -> Result:
     # all items, so that they keep their groups
     power = _power(case, "label_errors", search, max_items=len(case.items))
     # what both name together is at least what either does, and a doubt names nothing
+    # both searches together, so at least as strong as either
     if listed.status == "ok" and (
         listed.power_named > power.power or (listed.doubt and not listed.power_named)
     ):

@@ -75,6 +75,7 @@ def _seed_noise(case: Case) -> tuple[Array | None, float]:
     study = runs.cached_across_cases(retest_of) if runs is not None else None
     if runs is None or study is None or study.rho.status not in ("ok", "not_informative"):
         return None, math.nan
+    # the noise is taken from the runs of the reference form, by respondent
     by = dict(zip(runs.respondents, study.noise, strict=True))
     return np.array([by.get(name, np.nan) for name in case.respondents]), study.mdc95_pooled
 
@@ -94,6 +95,8 @@ def _equivalence(case: Case) -> Result:
 
 
 def _shift_heterogeneity(case: Case) -> ShiftHeterogeneity:
+    # of a mean the items' differences show the error; of another metric the scores without each
+    # cluster
     if case.additive:
         original, reworded = case.item_scores
         return shift_heterogeneity(original, reworded, case.clusters)
@@ -155,6 +158,7 @@ def _signals(matrix: ScoreMatrix) -> list[SignalDetection]:
     """Signal detection of every respondent."""
     counts = np.zeros((len(matrix.respondents), len(_COUNTS)))
     for column, key in enumerate(_COUNTS):
+        # the four counts of a form's answers, summed over items
         if key in matrix.tallies:
             counts[:, column] = matrix.tallies[key].sum(axis=1)
     return [signal_detection(*row) for row in counts.tolist()]
@@ -202,6 +206,7 @@ def _said_yes(case: Case) -> tuple[Array, Array, Array]:
     rows = []
     for matrix in case.matrices:
         counts = {key: matrix.tallies.get(key, np.zeros(matrix.values.shape)) for key in _COUNTS}
+        # an answer that is neither yes nor no counts in no cell
         text = sum(counts.values())
         rows.append(np.where(text > 0, counts["tp"] + counts["fp"], np.nan)[:, flipped])
     return rows[0], rows[1], case.first.clusters[flipped]
@@ -230,12 +235,14 @@ def _balanced_score(case: Case) -> Result:
 
     # on different sides of chance by more than noise, for as many tests as there are respondents
     # (Bonferroni): who is below it on both forms is weak, and the forms agree on that
+    # two-sided, over as many tests as there are respondents (Bonferroni)
     z = float(ndtri(1 - 0.05 / (2 * len(case.respondents))))
     below_chance = []
     for name, *detections in zip(case.respondents, *case.cached(_detections), strict=True):
         accuracies = [detection.balanced_accuracy for detection in detections]
         upper_ends = [accuracy.value + z * accuracy.se for accuracy in accuracies]
         lower_ends = [accuracy.value - z * accuracy.se for accuracy in accuracies]
+        # below chance on one form and above on the other, beyond what the items explain
         if min(upper_ends) < 0.5 < max(lower_ends):
             below_chance.append(name)
     return result(
@@ -259,6 +266,7 @@ def _position_bias(case: Case) -> Result:
     truth = np.array([f"slot_{item.target}" for item in case.first.items])
     expected = np.array([(truth == slot).mean() for slot in slots])
     if not expected.all():
+        # a slot that is never right cannot have an expected share of 0
         expected = np.full(len(slots), 1 / len(slots))
     # (slots, respondents)
     counts = np.array([case.first.tallies[slot].sum(axis=1) for slot in slots])
