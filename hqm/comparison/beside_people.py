@@ -8,6 +8,8 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +53,10 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
     """
     rows = _answers_in(path)
     scores: dict[str, dict[Answer, float]] = {}
-    for name in sorted(
-        {name for _, row in rows.values() for name in row.keys() - set(_KEY_COLUMNS)}
-    ):
+    names = set().union(*map(itemgetter(1), rows.values()))
+    for name in sorted(names.difference(_KEY_COLUMNS)):
         numbers = {answer: _number(row.get(name)) for answer, (_, row) in rows.items()}
-        if all(value is None for value in numbers.values()):
+        if set(numbers.values()) == {None}:
             continue  # a column of words is no metric
         for answer, (location, row) in rows.items():
             if numbers[answer] is None and row.get(name) not in (None, ""):
@@ -80,9 +81,10 @@ def _answers_in(path: Path) -> dict[Answer, tuple[str, dict[str, Any]]]:
     """Return (item, respondent) -> where its row stands, and the row."""
     rows: dict[Answer, tuple[str, dict[str, Any]]] = {}
     intake = take_rows(path)
-    metric_columns = dict.fromkeys(name for record in intake.records for name in record)
-    columns = [name for name in metric_columns if name not in _KEY_COLUMNS]
-    records = with_plain_numbers(intake.records, columns, str(path))
+    columns = dict.fromkeys(chain.from_iterable(intake.records))
+    for name in _KEY_COLUMNS:
+        columns.pop(name, None)
+    records = with_plain_numbers(intake.records, list(columns), str(path))
     for location, row in replace(intake, records=records).located():
         for name in _KEY_COLUMNS:
             required_field(row, name, location)
@@ -234,11 +236,16 @@ def _no_common_answer(
     labelled: Collection[Answer], scored: Collection[Answer], name: str, criterion: Path
 ) -> DataError:
     """Return the error of scores of which none is about a labelled answer, with names of both."""
-    position, kind = 1, "respondents"
-    if {respondent for _, respondent in labelled} & {respondent for _, respondent in scored}:
-        position, kind = 0, "items"
-    label_names = sorted({answer[position] for answer in labelled})[:_MAX_NAMES]
-    score_names = sorted({answer[position] for answer in scored})[:_MAX_NAMES]
+    # where respondents agree, the items are what does not
+    label_items, label_respondents = map(set, zip(*labelled, strict=True))
+    score_items, score_respondents = map(set, zip(*scored, strict=True))
+    kind = "respondents"
+    label_names = sorted(label_respondents)[:_MAX_NAMES]
+    score_names = sorted(score_respondents)[:_MAX_NAMES]
+    if label_respondents & score_respondents:
+        kind = "items"
+        label_names = sorted(label_items)[:_MAX_NAMES]
+        score_names = sorted(score_items)[:_MAX_NAMES]
     return DataError(
         f"no answer has both a label and a score of {name}: the {kind} of the labels are"
         f" {', '.join(label_names)}, and those of the scores {', '.join(score_names)}",

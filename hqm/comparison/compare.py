@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -259,7 +260,7 @@ def _notes(measures: Sequence[Measure], names: Sequence[str], family_names: list
             "LENGTH_CONFOUND: the measures differ in length by more than half; read the tests at a"
             " common length."
         )
-    if any(a.answers == b.answers for i, a in enumerate(measures) for b in measures[:i]):
+    if len({m.answers for m in measures}) < len(measures):
         notes.append(
             "Measures scored from the same answers share their noise: they agree more than separate"
             " tests would."
@@ -269,12 +270,11 @@ def _notes(measures: Sequence[Measure], names: Sequence[str], family_names: list
 
 def _tools(audits: Sequence[BenchmarkAudit]) -> tuple[Mapping[str, Any], ...]:
     """Return where tools score differently from HQM, each administration once for each scoring."""
-    by_administration = {
-        (audit.benchmark, tool["respondent"], tool["form"], tool["run"], tool["scoring"]): tool
-        for audit in audits
-        for tool in audit.tools
-    }
-    return tuple(by_administration.values())
+    administration = itemgetter("respondent", "form", "run", "scoring")
+    tools: dict[object, Mapping[str, Any]] = {}
+    for audit in audits:
+        tools |= {(audit.benchmark, administration(tool)): tool for tool in audit.tools}
+    return tuple(tools.values())
 
 
 def _protocol(audit: BenchmarkAudit) -> str:
@@ -395,11 +395,8 @@ def _pair(
         r if math.isfinite(r) else 0.0,
         n_effective or float(len(names)),
     )
-    figures = [[_figure(study, "mdd", size) for study, size in zip(components, sizes, strict=True)]]
-    g = [
-        _reliability(study, size, value)
-        for study, size, value in zip(components, sizes, compared.g, strict=True)
-    ]
+    figures = [_figure(study, "mdd", size) for study, size in zip(components, sizes, strict=True)]
+    g = tuple(map(_reliability, components, sizes, compared.g))
     return ForecastPair(
         first.label,
         second.label,
@@ -408,7 +405,7 @@ def _pair(
         (items[0], items[1]),
         (pictures[0], pictures[1]),
         (g[0], g[1]),
-        (figures[0][0], figures[0][1]),
+        (figures[0], figures[1]),
         _name_measure(compared.fixed_respondents, components, (first, second)),
         _name_measure(compared.other_respondents, components, (first, second)),
     )

@@ -5,8 +5,7 @@ which.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -46,7 +45,7 @@ from hqm.psychometrics.reliability.compare_reliability import (
     ReliabilityDifference,
     Statistic,
 )
-from hqm.psychometrics.result import Array, Indices, IntArray, effective_size
+from hqm.psychometrics.result import Array, BoolArray, Indices, IntArray, effective_size
 from hqm.psychometrics.validity.correlation import DependentCorrelations, Multitrait
 
 _Z = 1.959963984540054
@@ -56,10 +55,12 @@ _MAX_HTMT = 3.0
 
 def column(measure: Measure, names: Sequence[str], scores: Scores | None = None) -> Array:
     """(respondents,): a measure's scores, signed so that higher is better; NaN where missing."""
-    score_by_name = measure.scores if scores is None else scores
-    return measure.sign * np.array(
-        [score_by_name.get(name, math.nan) for name in names], dtype=np.float64
-    )
+    return measure.sign * _align(measure.scores if scores is None else scores, names)
+
+
+def _align(scores: Scores, names: Sequence[str]) -> Array:
+    """(respondents,): scores in the order of the names; NaN where there is none."""
+    return np.array([scores.get(name, math.nan) for name in names], dtype=np.float64)
 
 
 def agreements(
@@ -125,7 +126,7 @@ def williams_comparisons(
     for first, second in combinations(measures, 2):
         labels = first.pairs.get("criterion")
         if labels is not None and labels == second.pairs.get("criterion"):
-            truth = np.array([labels.get(name, math.nan) for name in names])
+            truth = _align(labels, names)
             tests.append(
                 _williams_comparison("criterion", truth, first, second, names, n_effective)
             )
@@ -176,23 +177,26 @@ def by_types(
     """
     # one reading of the same answers is no second method
     methods = {m.answers: m for m in reversed(measures)}.values()
-    scored_types = [
-        (kind, m)
-        for m in reversed(methods)
-        for kind, scores in m.by_type.items()
-        if len(scores) >= 3
-    ]
-    n_measures = Counter(kind for kind, _ in scored_types)
-    shared = [kind for kind, n in n_measures.items() if n > 1]
+    methods_of_type: dict[str, list[Measure]] = {}
+    for m in reversed(methods):
+        for kind, type_scores in m.by_type.items():
+            # a correlation needs three respondents
+            if len(type_scores) >= 3:
+                methods_of_type.setdefault(kind, []).append(m)
+    traits: list[str] = []
+    labels: list[str] = []
+    columns: list[Array] = []
+    for kind, type_methods in methods_of_type.items():
+        for m in type_methods:
+            traits.append(kind)
+            labels.append(m.label)
+            columns.append(column(m, names, m.by_type[kind]))
+    shared = [kind for kind, type_methods in methods_of_type.items() if len(type_methods) > 1]
     if not shared:
         return None, {}
-    trait_methods = [(kind, m) for kind in n_measures for k, m in scored_types if k == kind]
-    scores = np.stack([column(m, names, m.by_type[kind]) for kind, m in trait_methods], axis=1)
-    table = multitrait_multimethod(
-        scores, [kind for kind, _ in trait_methods], [m.label for _, m in trait_methods]
-    )
-    groups = [kind for kind, _ in trait_methods]
-    ratios = {f"{a} ~ {b}": _ratio(scores, groups, a, b) for a, b in combinations(shared, 2)}
+    scores = np.stack(columns, axis=1)
+    table = multitrait_multimethod(scores, traits, labels)
+    ratios = {f"{a} ~ {b}": _ratio(scores, traits, a, b) for a, b in combinations(shared, 2)}
     return table, ratios
 
 
@@ -237,13 +241,12 @@ def respondent_tests(
     """
     tests: dict[str, PairwiseDifferences] = {}
     for m in measures:
-        if m.better == "neither" or any(
-            name not in m.intervals or name not in m.scores for name in names
-        ):
+        if m.better == "neither" or not m.intervals.keys() & m.scores.keys() >= set(names):
             continue
-        errors = [(m.intervals[name][1] - m.intervals[name][0]) / (2 * _Z) for name in names]
+        # the audit keeps intervals: half of one is z standard errors
+        errors = np.diff([m.intervals[name] for name in names])[:, 0] / (2 * _Z)
         pairwise = independent_differences(
-            [m.scores[name] for name in names], errors, higher_is_better=m.sign > 0
+            _align(m.scores, names), errors, higher_is_better=m.sign > 0
         )
         if pairwise.status == "ok":
             tests[m.label] = pairwise
@@ -263,25 +266,28 @@ def _separation(
     first: IntArray,
     second: IntArray,
 ) -> Separation:
-    def ordered(cells: Iterable[tuple[int, int]], signs: IntArray) -> tuple[tuple[str, str], ...]:
-        return tuple(
-            (names[a], names[b]) if signs[a, b] > 0 else (names[b], names[a]) for a, b in cells
-        )
+    # each pair once, in the order of `combinations`
+    rows, columns = np.triu_indices(len(names), 1)
+    first_signs = first[rows, columns]
+    second_signs = second[rows, columns]
 
-    pairs = list(combinations(range(len(names)), 2))
-    common_pairs = [(a, b) for a, b in pairs if first[a, b] and second[a, b]]
-    left = [(a, b) for a, b in pairs if first[a, b] and not second[a, b]]
-    right = [(a, b) for a, b in pairs if second[a, b] and not first[a, b]]
-    opposed = [(a, b) for a, b in common_pairs if first[a, b] != second[a, b]]
+    def ordered(selected: BoolArray, signs: IntArray) -> tuple[tuple[str, str], ...]:
+        """The names of some pairs, the better respondent first."""
+        winners = np.where(signs > 0, rows, columns)[selected]
+        losers = np.where(signs > 0, columns, rows)[selected]
+        return tuple((names[a], names[b]) for a, b in zip(winners, losers, strict=True))
+
+    separated_by_first = (first_signs != 0) & (second_signs == 0)
+    separated_by_second = (first_signs == 0) & (second_signs != 0)
     return Separation(
         first_label,
         second_label,
-        len(pairs),
-        len(common_pairs),
-        ordered(opposed, first),
-        ordered(left, first),
-        ordered(right, second),
-        len(pairs) - len(common_pairs) - len(left) - len(right),
+        len(rows),
+        int(np.count_nonzero(first_signs * second_signs)),
+        ordered(first_signs * second_signs < 0, first_signs),
+        ordered(separated_by_first, first_signs),
+        ordered(separated_by_second, second_signs),
+        int(((first_signs == 0) & (second_signs == 0)).sum()),
     )
 
 
@@ -328,7 +334,7 @@ def administrations(
     if statistic == "rho_g":
         if not measure.noise:
             return None
-        noise = np.array([measure.noise.get(name, math.nan) for name in names])
+        noise = _align(measure.noise, names)
     record = measure.left_out.get(family)
     if record is not None:
         rows = len(record.cells)
@@ -348,15 +354,9 @@ def administrations(
     second = measure.pairs.get(family)
     if second is None:
         return None
-    other_sign = (
-        1 if family == "criterion" else measure.sign
-    )  # a judge's share of faithful answers is good when high
-    scores = np.array(
-        [
-            [measure.sign * measure.scores.get(name, math.nan) for name in names],
-            [other_sign * second.get(name, math.nan) for name in names],
-        ]
-    )
+    # a judge's share of faithful answers is good when high
+    second_sign = 1 if family == "criterion" else measure.sign
+    scores = np.stack([column(measure, names), second_sign * _align(second, names)])
     return LeaveOneOutScores(scores, np.empty((*scores.shape, 0)), (), noise)
 
 

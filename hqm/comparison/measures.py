@@ -115,12 +115,10 @@ def measures_of(
         The metrics to take; all audited ones unless given.
     """
     requested = set(metrics)
-    measures = [
-        _measure(audit, metric)
-        for audit in audits
-        for metric in audit.metrics
-        if not requested or metric in requested
-    ]
+    measures = []
+    for audit in audits:
+        names = filter(requested.__contains__, audit.metrics) if requested else audit.metrics
+        measures += [_measure(audit, metric) for metric in names]
     return _with_labels(measures)
 
 

@@ -189,11 +189,10 @@ def unit_prices(
             f"{unpriced} of {len(answer_prices)} respondents have no price and cost nothing in this"
             " count"
         )
-    sources += [
-        f"{unit_name}: {source}"
-        for unit_name, source in (("verdicts", verdict_source), ("labels", label_source))
-        if source
-    ]
+    if verdict_source:
+        sources.append(f"verdicts: {verdict_source}")
+    if label_source:
+        sources.append(f"labels: {label_source}")
     if not any((new.picture, new.item, new.form)):
         sources.append(
             "new pictures, items and wordings are free in this count: price them under [new] in"
@@ -239,9 +238,8 @@ def _answer_price(
 def _tokens_per_answer(measured: Mapping[str, Any]) -> tuple[float, float] | None:
     if not measured.get("answers") or not measured.get("tokens_in"):
         return None
-    return tuple(
-        float(measured[key]) / float(measured["answers"]) for key in ("tokens_in", "tokens_out")
-    )  # type: ignore[return-value]
+    answers = float(measured["answers"])
+    return float(measured["tokens_in"]) / answers, float(measured["tokens_out"]) / answers
 
 
 def _verdict_price(prices: PriceList, measured: Mapping[str, Any]) -> tuple[float | None, str]:
