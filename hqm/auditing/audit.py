@@ -14,7 +14,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -102,7 +104,8 @@ def check_no_duplicates(audits: Sequence[BenchmarkAudit]) -> None:
 
 
 def _check_respondent(audit: BenchmarkAudit, row: int) -> None:
-    respondent, path = audit.respondents[row], ("respondents", row)
+    respondent = audit.respondents[row]
+    path = ("respondents", row)
     if respondent.name in [earlier.name for earlier in audit.respondents[:row]]:
         raise wrong(f"the respondent {respondent.name!r} stands twice", *path, "name")
     for cell in audit.cells:
@@ -146,7 +149,8 @@ def _check_reach(
 
 
 def _check_budget(audit: BenchmarkAudit, metric: str) -> None:
-    budget, path = audit.budget[metric], ("budget", metric)
+    budget = audit.budget[metric]
+    path = ("budget", metric)
     scores = {respondent.name: respondent.scores.get(metric) for respondent in audit.respondents}
     present_scores = [score for score in scores.values() if score is not None]
     if present_scores and budget.mean is not None:
@@ -167,7 +171,8 @@ def _check_budget(audit: BenchmarkAudit, metric: str) -> None:
             max_ranges = MAX_INTERVAL_RANGES if row.source in ("items", "metric") else 1
             _check_reach(audit, metric, move, *row_path, "moves", name, max_ranges=max_ranges)
     for index, gap in enumerate(budget.gaps):
-        first, second = scores.get(gap.first), scores.get(gap.other)
+        first = scores.get(gap.first)
+        second = scores.get(gap.other)
         if first is None or second is None:
             raise wrong("these respondents have no scores", *path, "gaps", index)
         check_equal(gap.gap, abs(first - second), *path, "gaps", index, "gap")
@@ -182,7 +187,8 @@ def _check_budget(audit: BenchmarkAudit, metric: str) -> None:
 
 def _check_range(audit: BenchmarkAudit, estimate: Estimate, *path: str | int) -> None:
     """Refuse an estimate that is outside of its indicator's range, or of its metric's scale."""
-    indicator, metric = indicator_named(estimate.indicator), estimate.metric
+    indicator = indicator_named(estimate.indicator)
+    metric = estimate.metric
     unit = Unit("") if indicator is None else indicator.unit
     # an earlier version, which wrote no scales, let agreement and its ends fall below -1
     minimum = unit.minimum if audit.scales or unit.minimum >= 0 else -math.inf
@@ -223,7 +229,8 @@ def _check_recomputed(audit: BenchmarkAudit, estimate: Estimate, *path: str | in
     It is computed again where both administrations are of all items and every respondent has a
     score in both.
     """
-    name, cells = estimate.indicator.rpartition(".")[2], (estimate.first, estimate.other)
+    name = estimate.indicator.rpartition(".")[2]
+    cells = (estimate.first, estimate.other)
     if name not in ("mean_shift", "pearson") or estimate.facet not in _SCORE_FACETS:
         return
     if estimate.value is None or not set(cells) <= set(audit.cells) or audit.stopped:
@@ -594,14 +601,14 @@ class BenchmarkAudit(frames.AsFrames):
                 remedy=f"It has {', '.join(frames.TABLES)}.",
             )
         rows: Iterable[dict[str, Any]]
-        if table == "estimates":
-            rows = (r for e in self.all_estimates for r in frames.estimate_rows(self.benchmark, e))
+        if table == "estimates" or table in frames.ESTIMATE_GROUPS:
+            # every indicator begins with the empty text
+            prefixes = frames.ESTIMATE_GROUPS.get(table, "")
+            group_estimates = [e for e in self.all_estimates if e.indicator.startswith(prefixes)]
+            estimate_rows = partial(frames.estimate_rows, self.benchmark)
+            rows = chain.from_iterable(map(estimate_rows, group_estimates))
         elif table == "items":
             rows = frames.item_map_rows(self.benchmark, self.all_estimates, self.to_read)
-        elif table in frames.ESTIMATE_GROUPS:
-            prefixes = frames.ESTIMATE_GROUPS[table]
-            group_estimates = [e for e in self.all_estimates if e.indicator.startswith(prefixes)]
-            rows = (r for e in group_estimates for r in frames.estimate_rows(self.benchmark, e))
         elif table == "pairs":
             rows = frames.pair_rows(self.benchmark, self.metrics, self.all_estimates)
         elif table == "types":
@@ -730,7 +737,8 @@ def _read(tree: TypeAdapter[_Value], data: object, location: str = "") -> _Value
         reason = _PLAIN_WORDS.get(first["type"], first["msg"].removeprefix("Value error, "))
     except PydanticCustomError as error:
         context = error.context or {}
-        path, reason = context["path"], context["what"]
+        path = context["path"]
+        reason = context["what"]
     except DataError as error:
         if error.location.startswith(location):
             raise

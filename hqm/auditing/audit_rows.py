@@ -359,12 +359,12 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         " reason, respondent, second, state, status, strategy, strongest, type",
     ),
 )
-_KINDS: Mapping[str, TypeAdapter[Any]] = {
-    name: TypeAdapter(kind) for kind, names in _NAMES for name in names.split(", ")
-}
+_KINDS: dict[str, TypeAdapter[Any]] = {}
 """What stands under a name in the details of an estimate, in the rows of a finding and beside a
 flag, wherever it is.
 """
+for _kind, _names_of_kind in _NAMES:
+    _KINDS |= dict.fromkeys(_names_of_kind.split(", "), TypeAdapter(_kind))
 _NO_UNITS: Mapping[str, Unit] = {}
 _KEYED_BY_NAME = frozenset(
     "by_respondent correlations map means raters ranks responses shares strategies".split()
@@ -411,7 +411,8 @@ def _check_mapping(
     is_row = len(path) > 3 and path[2] in ("findings", "flags", "to_read")
     if is_detail or is_row:
         centre = next((mapping[name] for name in _POINT_ESTIMATES if name in mapping), None)
-        low, high = mapping.get("low"), mapping.get("high")
+        low = mapping.get("low")
+        high = mapping.get("high")
         if all(end is None or type(end) in (int, float) for end in (low, high, centre)):
             check_ends(centre, low, high, *path)
     for key, inner in mapping.items():

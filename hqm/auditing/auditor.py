@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -137,7 +138,8 @@ class Study:
     def protocol(self, *cells: Cell) -> Protocol:
         """Return what stands in the signature of a comparison of the reference with others."""
         evidence = self.evidence
-        benchmark, forms = evidence.benchmark, evidence.forms
+        benchmark = evidence.benchmark
+        forms = evidence.forms
         names = dict.fromkeys([evidence.reference.form, *(cell.form for cell in cells)])
         data = "~".join(forms[name].digest for name in names)
         rules = "+".join(sorted(set().union(*(rule_labels(forms[name]) for name in names))))
@@ -148,9 +150,8 @@ class Study:
             return protocol
         # a benchmark of several tasks reads each with a reader of its own; the first items of a
         # form show its tasks
-        readers = sorted(
-            {benchmark.reader(item).label for name in names for item in forms[name].items[:50]}
-        )
+        items = chain.from_iterable(forms[name].items[:50] for name in names)
+        readers = sorted({benchmark.reader(item).label for item in items})
         scorer = benchmark.scorer.replace(benchmark.parser.label, "+".join(readers))
         return replace(protocol, scorer=scorer)
 
@@ -291,9 +292,9 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
     estimates: list[Estimate] = []
     warnings: list[Warned] = []
     for metric in evidence.metrics:
-        metric_estimates = [
-            estimate for analysis in ANALYSES for estimate in analysis(study, metric)
-        ]
+        metric_estimates: list[Estimate] = []
+        for analysis in ANALYSES:
+            metric_estimates += analysis(study, metric)
         reference_case = case("", "", (study.first,), metric, study.protocol())
         warnings += warn(reference_case, metric_estimates, study.dependence[metric.name])
         estimates += metric_estimates
@@ -304,12 +305,12 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
     estimates += stages(study)
 
     # what other commands calculate with, and the answers to the seven questions
-    records = (
-        record for metric in evidence.metrics for record in _leave_one_out_records(study, metric)
+    records = chain.from_iterable(
+        _leave_one_out_records(study, metric) for metric in evidence.metrics
     )
     benchmark_audit = replace(
         _assemble(evidence, estimates, flags),
-        left_out=jackknife_rows(record for record in records if record),
+        left_out=jackknife_rows(filter(None, records)),
         components={metric.name: study_components(evidence, metric) for metric in evidence.metrics},
         budget=error_budgets(evidence, estimates, study.protocol(), study.dependence),
         procedure=labelled("audit", "numbers"),

@@ -275,7 +275,8 @@ def error_budget(
         *_single_facet_rows(evidence, metric, protocol, estimates, n_effective),
         _metric_row(evidence, metric),
     ]
-    scores, jackknife_scores = reference_case.scores[0], reference_case.jackknife_scores[0]
+    scores = reference_case.scores[0]
+    jackknife_scores = reference_case.jackknife_scores[0]
     scored = np.isfinite(scores)
     error = item_band(
         jackknife_scores[scored].mean(axis=0, keepdims=True) if scored.any() else jackknife_scores
@@ -550,7 +551,8 @@ def _gaps(
     contrasts = {(row.first, row.second): row.contrast for row in contrasts_in(estimates)}
     order = [i for i in np.argsort(-sign * scores, kind="stable") if math.isfinite(scores[i])]
     for a, b in pairwise(order):
-        first, second = reference_case.respondents[a], reference_case.respondents[b]
+        first = reference_case.respondents[a]
+        second = reference_case.respondents[b]
         gap = sign * float(scores[a] - scores[b])
         contrast = contrasts.get((first, second))
         clear: list[ErrorSource] = []

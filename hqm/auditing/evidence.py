@@ -111,13 +111,12 @@ def stopped_rows(
 
     `inclusion` is the probability that a picture was among those asked, the same for all pictures.
     """
-    total, n_common = len(stopped.order.clusters), int(common_items(stopped, form).sum())
+    total = len(stopped.order.clusters)
+    n_common = int(common_items(stopped, form).sum())
     rows: list[Mapping[str, Any]] = []
     for respondent in respondents:
-        stop, n_answered = (
-            stopped.stops.get(respondent.number),
-            stopped.n_answered[respondent.number],
-        )
+        stop = stopped.stops.get(respondent.number)
+        n_answered = stopped.n_answered[respondent.number]
         row: dict[str, Any] = {
             "respondent": respondent.name,
             "pictures": n_answered,

@@ -267,7 +267,8 @@ def respondent_values(estimate: Estimate) -> dict[str, Any]:
     shifts = {}
     for name, pair in values.items():  # what was measured in the two administrations
         if isinstance(pair, (list, tuple)) and len(pair) > 1:
-            first, second = pair[0], pair[1]
+            first = pair[0]
+            second = pair[1]
             shifts[name] = None if first is None or second is None else second - first
     return shifts
 
@@ -283,7 +284,8 @@ def score_rows(
         for cell, scores in respondent.cells.items():
             intervals: Mapping[str, Sequence[Number]] = {}
             if cell == reference:
-                scores, intervals = respondent.scores, respondent.intervals
+                scores = respondent.scores
+                intervals = respondent.intervals
             for metric, score in scores.items():
                 low, high = intervals.get(metric, (None, None))
                 yield {
@@ -387,7 +389,8 @@ def item_rows(benchmark: str, matrix: ScoreMatrix) -> Iterator[dict[str, Any]]:
     """Every item of one administration: what it asks, its mean score, and how it goes with the
     other items.
     """
-    scores, scored = matrix.values, matrix.scored
+    scores = matrix.values
+    scored = matrix.scored
     if len(matrix.respondents) > 1:
         rest_correlations = item_rest(scores)
     else:

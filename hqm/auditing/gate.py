@@ -154,9 +154,10 @@ class Gate:
 
 def check_against(audit: Audit, policy: Policy) -> Gate:
     """Hold an audit against a policy."""
-    return Gate(
-        policy.name, tuple(test for benchmark in audit.audits for test in _tests(benchmark, policy))
-    )
+    tests: list[Test] = []
+    for benchmark in audit.audits:
+        tests += _tests(benchmark, policy)
+    return Gate(policy.name, tuple(tests))
 
 
 def _tests(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
@@ -249,7 +250,8 @@ def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
 
 
 def _size(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
-    minimum, limit = policy.required.respondents, policy.required.fewer_items_than
+    minimum = policy.required.respondents
+    limit = policy.required.fewer_items_than
     if minimum:
         n = len(benchmark.respondents)
         remedy = count_advice(n, minimum, "respondents", "required.respondents")

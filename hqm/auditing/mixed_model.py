@@ -124,7 +124,8 @@ def _fit(values: Array, pictures: Numbers, items: Numbers) -> tuple[float, float
         fit = model.fit(reml=True, method="lbfgs", start_params=start)
         if fit.converged and fit.llf - likelihood < _MIN_GAIN:
             break
-        likelihood, start = fit.llf, fit.params_object
+        likelihood = fit.llf
+        start = fit.params_object
     else:
         raise ModelError(f"the mixed model did not converge in {_MAX_FITS} fits")
     first = float(fit.cov_re[0, 0])

@@ -486,15 +486,12 @@ def score_group(
             scores.append(score)
     if not scores:
         raise AnswerError(f"it answers no question of {name}", location=str(answers))
-    metrics = {
-        f"{score.benchmark}.{metric}": value
-        for score in scores
-        for metric, value in score.metrics.items()
-    }
+    metrics_by_benchmark = {score.benchmark: score.metrics for score in scores}
+    metrics: dict[str, float | None] = {}
+    for score in scores:
+        metrics |= {f"{score.benchmark}.{name}": value for name, value in score.metrics.items()}
     for benchmark in benchmarks:
-        metrics.update(
-            benchmark.group_metrics({score.benchmark: score.metrics for score in scores})
-        )
+        metrics.update(benchmark.group_metrics(metrics_by_benchmark))
     state_counts: Counter[str] = Counter()
     for score in scores:
         state_counts.update(score.states)

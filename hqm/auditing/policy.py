@@ -164,11 +164,9 @@ class Requirement(_Section):
                 "give one of interval, detail and exact: a point estimate is no evidence"
             )
         if indicator_named(self.indicator) is None:
-            names = [
-                f"{family}.{indicator.name}"
-                for family in INDICATOR_FAMILIES
-                for indicator in family_indicators(family)
-            ]
+            names: list[str] = []
+            for family in INDICATOR_FAMILIES:
+                names += [f"{family}.{indicator.name}" for indicator in family_indicators(family)]
             suggestion = meant(self.indicator, names)
             raise ValueError(
                 f"no audit estimates {self.indicator!r};"
@@ -375,7 +373,8 @@ def threshold_advice(
     units = _SAMPLED_UNITS.get(requirement.interval, "")
     n = estimate.n_respondents if units == "respondents" else estimate.n_items
     if requirement.rule == "within":
-        value, end = abs(value), abs(end)
+        value = abs(value)
+        end = abs(end)
     if family == "parallel_forms" and units == "respondents":
         return Advice(f"{_WORDINGS_TEXT}; {alternative}")
     count = _required_count(statistic, family, units, n, value, end, requirement)

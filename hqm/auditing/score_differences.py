@@ -92,7 +92,9 @@ def _compare(benchmark: Benchmark, form: Form, recording: Recording) -> ScoreCom
     ]
     if not scored:
         return None
-    tool_scores, hqm_scores, differences = [], [], []
+    tool_scores = []
+    hqm_scores = []
+    differences = []
     for item, answer, recorded in scored:
         verdict = benchmark.verdict(item, answer)
         tool_scores.append(float(recorded["score"]))
@@ -167,12 +169,12 @@ def tool_matrices(
             f"{benchmark.name} is judged by a model, so a tool's scores are judgements",
             remedy="Bring them with `hqm audit NAME --judgements FILE`.",
         )
-    matrices = {
-        by_judge: _matrix(benchmark, answers, by_judge, forms[cell.form], respondents, judge)
-        for cell in cells
-        for judge in _judges(benchmark, answers, cell, forms[cell.form], respondents)
-        for by_judge in [replace(cell, judge=judge or cell.judge)]
-    }
+    matrices = {}
+    for cell in cells:
+        form = forms[cell.form]
+        for judge in _judges(benchmark, answers, cell, form, respondents):
+            by_judge = replace(cell, judge=judge or cell.judge)
+            matrices[by_judge] = _matrix(benchmark, answers, by_judge, form, respondents, judge)
     scored = {
         cell: matrix for cell, matrix in matrices.items() if matrix.unscored() < matrix.values.size
     }

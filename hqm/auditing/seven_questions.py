@@ -481,10 +481,8 @@ def _examined(audit: BenchmarkAudit) -> AnswerCode:
 
     A caption has no key that answers could contradict: there nothing was searched.
     """
-    tested, listed = (
-        find_estimate(audit, "items.label_errors"),
-        find_estimate(audit, "items.reading_list"),
-    )
+    tested = find_estimate(audit, "items.label_errors")
+    listed = find_estimate(audit, "items.reading_list")
     searched = any(e is not None and e.status == "ok" for e in (tested, listed))
     if searched:
         return "fine"

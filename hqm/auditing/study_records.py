@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,8 @@ def jackknife_record(case: Case) -> JackknifeRecord | None:
 
 def _cluster_names(case: Case) -> tuple[str, ...]:
     """Return the names of the clusters in the order of their numbers."""
-    first, metric = case.first, case.metric
+    first = case.first
+    metric = case.metric
     names = list(dict.fromkeys(item.cluster or item.id for item in first.items))
     scored = first.mask(metric)
     if metric.group:
@@ -170,7 +172,8 @@ def _record(
     cells = tuple(row["cells"])
     if sizes.shape != (len(clusters),):
         raise ValueError("sizes")
-    scores, replicates = {}, {}
+    scores = {}
+    replicates = {}
     for name, cell_rows in row["respondents"].items():
         scores[name] = np.array([_number(cell_row["score"]) for cell_row in cell_rows])
         replicates[name] = np.stack([_values(cell_row) for cell_row in cell_rows])
@@ -204,7 +207,7 @@ def study_components(evidence: Evidence, metric: Metric) -> dict[str, Any]:
     if metric.group:
         matrices = _on_common_items(matrices)
     columns = [_unit_names(matrix, metric) for matrix in matrices]
-    names = list(dict.fromkeys(name for column in columns for name in column))
+    names = list(dict.fromkeys(chain.from_iterable(columns)))
 
     # every unit's picture and type; groups of items have pictures, and no type
     pictures: dict[str, str] = {}
