@@ -140,7 +140,7 @@ class _RecordedJobs(_Jobs):
     @property
     def left(self) -> int:
         """The number of answers that are not stored yet."""
-        keys = {key for job in self.jobs for key in job.todo}
+        keys = set().union(*(job.todo for job in self.jobs))
         stored = self._stored_digests
         return sum(digest not in stored.get(run, ()) for digest, run in keys)
 
@@ -367,7 +367,10 @@ class _LiveJobs(_Jobs):
                     for key, (question, _) in job.broken.items()
                 ]
                 self.store.append(self.record(job), job.administration.run, answers)
-        return [job.reasons[key] for job in self.jobs for key in job.broken]
+        reasons: list[str] = []
+        for job in self.jobs:
+            reasons += map(job.reasons.__getitem__, job.broken)
+        return reasons
 
     def store_answers(
         self, batch: Sequence[tuple[Request, Response]]

@@ -26,11 +26,13 @@ from hqm.store.database import Ask, Store
 _OTHER_SECONDS = 0.5
 _LEAST_SECONDS = 0.004
 """Seconds a request of the smallest model on a CPU."""
-_CPU_CORE, _GPU = 3e10, 3e13
+_CPU_CORE = 3e10
+_GPU = 3e13
 """Operations a second that a model is assumed to reach, on a core and on a GPU."""
 _DOUBT = 3.0
 """Times that an assumed duration may be longer, or shorter."""
-_PICTURE_LEAST, _PICTURE_MOST = 64, 2880
+_PICTURE_LEAST = 64
+_PICTURE_MOST = 2880
 """Tokens of a picture where nothing is known of it: a tile of SmolVLM's, and the five of
 LLaVA-NeXT.
 """
@@ -40,7 +42,8 @@ _SHORT = ("yes_no", "choice")
 """Tasks that a word or a letter answers."""
 _SENTENCE = 16
 """Tokens at least of another answer, where its limit allows them."""
-_SMALL, _LARGE = (512, 512), (1024, 1024)
+_SMALL = (512, 512)
+_LARGE = (1024, 1024)
 """Sizes between which a picture is assumed to be while it is not here."""
 
 # What vendors say of the tokens of a picture: tiles of 512 pixels and a base, patches of 32 pixels
@@ -237,7 +240,8 @@ def spent(
         if not (used.tokens_in or used.models):
             continue
         total = totals.get(respondent.name, Spent(respondent.name, 0, 0, 0, 0, None, ""))
-        tokens_in, tokens_out = total.tokens_in + used.tokens_in, total.tokens_out + used.tokens_out
+        tokens_in = total.tokens_in + used.tokens_in
+        tokens_out = total.tokens_out + used.tokens_out
         respondent_prices = prices or prices_of(respondent)
         totals[respondent.name] = Spent(
             respondent.name,
@@ -358,10 +362,11 @@ def _measured_details(store: Store, jobs: Sequence[Job]) -> list[Mapping[str, An
         store.find_respondent(job.assignment.respondent.name, job.assignment.identity())
         for job in jobs
     )
-    return [
-        detail
-        for number in dict.fromkeys(numbers)
-        if number is not None
-        for run in store.runs(number)[:1]
-        for detail in list(store.details(number, run).values())[:500]
-    ]
+    details: list[Mapping[str, Any]] = []
+    for number in dict.fromkeys(numbers):
+        if number is None:
+            continue
+        # the first run of a respondent shows what its answers take
+        for run in store.runs(number)[:1]:
+            details += list(store.details(number, run).values())[:500]
+    return details

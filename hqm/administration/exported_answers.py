@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -91,9 +92,8 @@ def _recordings_in(
             answers = _answers_to(benchmark, form, exported, (respondent, identity, row["run"]))
             yield Recording(name, form.name, row["run"], answers, str(path))
     if not has_answers:
-        benchmarks = {
-            str(r["benchmark"]) for rows in exported.administrations.values() for r in rows
-        }
+        all_rows = chain.from_iterable(exported.administrations.values())
+        benchmarks = {str(row["benchmark"]) for row in all_rows}
         if benchmarks:
             alternatives = f"; it has those to {', '.join(sorted(benchmarks)[:5])}"
         else:

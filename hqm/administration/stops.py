@@ -20,7 +20,8 @@ from hqm.signature import digest
 from hqm.store.database import Store
 from hqm.types import Form, Item
 
-_ORDER, _STOP = "order_of_pictures", "stopped"
+_ORDER = "order_of_pictures"
+_STOP = "stopped"
 """The keys of the store's records."""
 
 

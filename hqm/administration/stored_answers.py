@@ -159,13 +159,12 @@ class Answers:
         self, benchmark: Benchmark, form: Form, respondents: Sequence[StoredRespondent], run: int
     ) -> dict[tuple[str, str], Response]:
         """(respondent, item) -> the response, of those that there are."""
-        rows = self.by_respondent(benchmark, form, respondents, run)
-        return {
-            (name, item.id): response
-            for name, row in rows.items()
-            for item, response in zip(form.items, row, strict=True)
-            if response is not None
-        }
+        responses: dict[tuple[str, str], Response] = {}
+        for name, row in self.by_respondent(benchmark, form, respondents, run).items():
+            for item, response in zip(form.items, row, strict=True):
+                if response is not None:
+                    responses[name, item.id] = response
+        return responses
 
     def probabilities(
         self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int

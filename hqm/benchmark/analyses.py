@@ -80,7 +80,8 @@ class Analysis:
 #
 # How often, of which category, and how often beside a person (AMBER's Figures 7 and 8).
 
-TOP, TOP_BESIDE = 20, 5
+TOP = 20
+TOP_BESIDE = 5
 """How many objects of a respondent are listed: the paper's numbers."""
 
 

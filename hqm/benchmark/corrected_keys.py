@@ -203,11 +203,10 @@ def _by_release(
             location=first.place,
             remedy="Check that the key belongs to this benchmark.",
         )
-    values = {
-        key: (_target(records[i], rows[i].place), rows[i].place)
-        for i, keys in matched.items.items()
-        for key in keys
-    }
+    values: dict[str, tuple[str, str]] = {}
+    for i, keys in matched.items.items():
+        place = rows[i].place
+        values |= dict.fromkeys(keys, (_target(records[i], place), place))
     targets = {
         key: _valid_target(value, form.by_id[key], location)
         for key, (value, location) in values.items()

@@ -325,9 +325,8 @@ class _DerivedFiles:
         self.folder = folder
         self.derived = derived
         self.pins = {file.path: file.sha256 for file in files if file.sha256}
-        unknown = {name for file in derived for name in file.made_from} - {
-            file.path for file in files
-        }
+        sources: set[str] = set().union(*(file.made_from for file in derived))
+        unknown = sources.difference(file.path for file in files)
         if unknown:
             raise CardError(
                 f"no file {min(unknown)!r} is listed, but others are made from it",
@@ -400,10 +399,10 @@ class _DerivedFiles:
 
     def _has(self, copy: Path, file: SourceFile) -> bool:
         """Whether a copy has a file or its alternative."""
-        names = filter(None, (file.path, file.instead))
-        return any(
-            candidate.exists() for name in names for candidate in _candidates(self.card, copy, name)
-        )
+        for name in filter(None, (file.path, file.instead)):
+            if any(map(Path.exists, _candidates(self.card, copy, name))):
+                return True
+        return False
 
     def _read_record(self) -> dict[str, Any]:
         try:

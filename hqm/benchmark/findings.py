@@ -477,9 +477,7 @@ def _longest_match(entries: Sequence[str], code: str, name: str) -> int:
 
 
 def _entries(texts: Sequence[str] | None, option: str) -> tuple[str, ...]:
-    entries = tuple(
-        token.strip() for text in texts or () for token in text.split(",") if token.strip()
-    )
+    entries = tuple(filter(None, map(str.strip, ",".join(texts or ()).split(","))))
     for entry in entries:
         # a name that only an adapter knows cannot be looked up here; a name has a small letter
         # first

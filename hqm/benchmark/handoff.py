@@ -12,6 +12,7 @@ import json
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -245,7 +246,8 @@ def picture_path(benchmark: Benchmark, name: str) -> Path:
 def _pictures(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Mapping[str, str]:
     """Copy every picture under a plain name; picture -> that name."""
     names: dict[str, str] = {}
-    for image in dict.fromkeys(item.image for form in forms for item in form.items if item.image):
+    items = chain.from_iterable(form.items for form in forms)
+    for image in dict.fromkeys(item.image for item in items if item.image):
         source = picture_path(benchmark, image)
         plain = re.sub(r"[^A-Za-z0-9._-]+", "_", image).lstrip("._") or "picture"
         # two names that differ only in replaced characters need two files

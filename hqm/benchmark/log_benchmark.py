@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from operator import itemgetter
 from os.path import commonpath
 from pathlib import Path
@@ -24,6 +25,7 @@ from hqm.benchmark.log_items import (
     check_targets,
     form_name,
     items_of,
+    rows_of,
     with_item_ids,
     with_questions,
 )
@@ -73,7 +75,8 @@ class LogBenchmark(Benchmark):
         self.notes = tuple(notes)
         self.tool_scored = bool(metrics)
         self.included_recordings = matched.recordings
-        unknown = not metrics and not any(item.target for form in forms for item in form.items)
+        items = chain.from_iterable(form.items for form in forms)
+        unknown = not metrics and not any(item.target for item in items)
         self._roles = ("judge",) if unknown else ()
         judged = [_metric(_POOLED, {}, set(), "the judge", partial=False)] if unknown else ()
         self._metrics = tuple(metrics or judged)
@@ -249,7 +252,7 @@ def _logs_by_task(logs: Sequence[Log]) -> dict[str, list[Log]]:
             # `hqm export` writes the plain name: its logs belong to the task that has it
             same_task = next((name for name in logs_by_task if _plain_name(name) == task), task)
             logs_by_task[same_task].append(replace(log, rows=tuple(rows)))
-    if len(logs_by_task) > 1 and all(not row.task for log in logs for row in log.rows):
+    if len(logs_by_task) > 1 and not any(row.task for row in rows_of(logs)):
         # tables that name no benchmark are tables of one: a file for each respondent
         with_rows = [log for log in logs if log.rows]
         return {_common_name([log.path for log in with_rows]): with_rows}
@@ -267,7 +270,10 @@ class _Questions:
     @property
     def columns(self) -> tuple[str, ...]:
         """The fields that any question has."""
-        return tuple(dict.fromkeys(name for row in self.records for name in row if row[name]))
+        fields: dict[str, None] = {}
+        for row in self.records:
+            fields |= dict.fromkeys(filter(row.get, row))
+        return tuple(fields)
 
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Each question with its place."""
@@ -363,8 +369,9 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
     items_by_form, notes_on_items = items_of(keyed, first_form)
     forms = [Form(form or ORIGINAL, items) for form, items in items_by_form.items()]
     card = _card(name, title, forms[0], keyed)
-    rows = [row for log in keyed for row in log.rows]
-    metrics, equal = _metrics(rows, {s for log in keyed for s in log.lower}, keyed[0].tool)
+    rows = list(rows_of(keyed))
+    lower = set().union(*(log.lower for log in keyed))
+    metrics, equal = _metrics(rows, lower, keyed[0].tool)
     logs_of_form = []
     for log in keyed:
         rows_of_form = [replace(row, form=form_name(row, first_form)) for row in log.rows]
@@ -396,7 +403,7 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
 
 def _first_form(logs: Sequence[Log]) -> str:
     """The form that is taken as the original one: the form without a name, else the first."""
-    names = list(dict.fromkeys(row.form for log in logs for row in log.rows))
+    names = list(dict.fromkeys(row.form for row in rows_of(logs)))
     if "" in names or ORIGINAL in names:
         return ""
     return names[0]
@@ -442,7 +449,7 @@ def _number_runs_from_zero(logs: Sequence[Log]) -> _NumberedLogs:
     Where every graded answer of a table is the same in all runs, the judge was asked again, not
     the respondent; a tool's epochs are runs, whatever comes out.
     """
-    rows = [row for log in logs for row in log.rows]
+    rows = list(rows_of(logs))
     first = min(row.run for row in rows)
     question_texts: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for row in rows:
@@ -629,7 +636,8 @@ def scale_of_scores(scores: Collection[float], name: str = "") -> tuple[float | 
     >>> scale_of_scores([12.5, 80.0]), scale_of_scores([12.5, 80.0], "overlap_percent")
     ((None, None), (0.0, 100.0))
     """
-    low, high = min(scores, default=0.0), max(scores, default=0.0)
+    low = min(scores, default=0.0)
+    high = max(scores, default=0.0)
     if low >= 0 and high <= 1:
         return UNIT
     is_named = bool(_PER_CENT_NAME.search(name)) and low >= 0 and high <= 100

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
+from itertools import chain
 from typing import Any
 
 from hqm.benchmark.new_items import given_fields, letter_of, task_of
@@ -26,6 +27,11 @@ _MOST_TYPES = 50
 
 
 # --- the files of questions beside the answers ---
+
+
+def rows_of(logs: Iterable[Log]) -> Iterator[Row]:
+    """The rows of all logs, one log after another."""
+    return chain.from_iterable(log.rows for log in logs)
 
 
 def with_questions(logs: Sequence[Log]) -> list[Log]:
@@ -145,7 +151,7 @@ def with_item_ids(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
         An item of a table is answered twice in one run.
     """
     is_table = all(log.tool == TABLE for log in logs)
-    has_ids = all(row.ids for log in logs for row in log.rows)
+    has_ids = all(row.ids for row in rows_of(logs))
     if is_table:
         logs = [_with_pictures_of_ids(log) for log in logs]
         _check_answered_once(logs)
@@ -268,12 +274,12 @@ def items_of(logs: Sequence[Log], first_form: str) -> tuple[dict[str, tuple[Item
             names[row.id] |= row.scores.keys()
             if before is not None and row.key and before.key and row.key != before.key:
                 other_keys.append((before, row))
-    all_rows = [row for form_rows in rows.values() for row in form_rows.values()]
+    all_rows = list(chain.from_iterable(form_rows.values() for form_rows in rows.values()))
     letters = _letters_of(all_rows)
     task = _task(all_rows)
     if letters:
         task = "choice"
-    is_scored = all(row.scores for log in logs for row in log.rows)
+    is_scored = all(row.scores for row in rows_of(logs))
     n_questions = len({row.id for row in all_rows})
     notes = _check_one_key(other_keys, task, letters, n_questions=n_questions, is_scored=is_scored)
     types = {",".join(row.parts) for row in all_rows}
@@ -309,14 +315,12 @@ def _with_shared_pictures(items: Sequence[Item]) -> tuple[Item, ...]:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    names = dict.fromkeys(name for item in items for name in (item.cluster, *item.pictures))
+    links: list[tuple[str, str]] = []
+    for item in items:
+        links += [(item.cluster, name) for name in (item.cluster, *item.pictures)]
+    names = dict.fromkeys(name for _, name in links)
     numbers = {name: number for number, name in enumerate(names)}
-    links = [
-        (numbers[item.cluster], numbers[name])
-        for item in items
-        for name in (item.cluster, *item.pictures)
-    ]
-    rows, columns = zip(*links, strict=True)
+    rows, columns = zip(*((numbers[a], numbers[b]) for a, b in links), strict=True)
     _, group = connected_components(
         coo_array(([1] * len(links), (rows, columns)), shape=(len(names), len(names)))
     )

@@ -193,7 +193,8 @@ def _picture_column(candidate: str | None, pictures: Sequence[str]) -> str | Non
 
 # --- right answers and options, and the task that they speak of ---
 
-_YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
+_YES = ("yes", "true", "1")
+_NO = ("no", "false", "0")
 """The spellings of yes and no where `--task` says yes_no; else only the words themselves count."""
 
 
@@ -334,7 +335,8 @@ def _options(
         cell = _parse_options(cell.strip(), location)
     if isinstance(cell, dict):
         # ARC: the texts in one list, their letters or numbers in another
-        texts, labels = cell.get("text"), cell.get("label")
+        texts = cell.get("text")
+        labels = cell.get("label")
         if not isinstance(texts, list) or not isinstance(labels, list) or len(texts) != len(labels):
             raise DataError(
                 f"the options are an object with {', '.join(map(repr, cell))[:80]}",

@@ -175,7 +175,9 @@ def open_source(text: str) -> Source:
 
 def _of_tree(tree: Tree, config: str) -> Source:
     shards: list[Shard] = shards_of(tree, config)
-    file_names = [name for shard in shards for name in (shard.name, *shard.pictures)]
+    file_names: list[str] = []
+    for shard in shards:
+        file_names += (shard.name, *shard.pictures)
     folder = tree.bring(list(dict.fromkeys(file_names)))
     # one split needs no name: it is the whole benchmark
     has_splits = len({shard.split for shard in shards}) > 1
@@ -460,7 +462,8 @@ def _bytes_of(value: dict[str, Any], location: str) -> Any:
             location=location,
             remedy="Write a path, or an object with bytes and path.",
         )
-    content, path = value.get("bytes"), value.get("path")
+    content = value.get("bytes")
+    path = value.get("path")
     # `datasets` keeps absolute paths of the machine on which a data set was made
     if content is None and isinstance(path, str) and path.startswith("/"):
         raise DataError(

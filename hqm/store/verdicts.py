@@ -94,7 +94,9 @@ def _write_batch(verdicts: dict[tuple[str, str], Verdict]) -> str | None:
         return None
     items: dict[str, int] = {}
     rows: dict[str, int] = {}
-    item_numbers, verdict_numbers, answers = [], [], []
+    item_numbers = []
+    verdict_numbers = []
+    answers = []
     try:
         for (item, answer), verdict in verdicts.items():
             # the order of a tally is that of the metrics' columns, and is kept

@@ -142,9 +142,10 @@ def answer_all(work: Work, stop: Stop = never_stop, *, workers: int = 0) -> Iter
     count = worker_count(workers, [work[i][0] for i in movable_indices], gpus)
     n_requests = sum(len(work[i][1]) for i in movable_indices)
     size = shard_size(n_requests, count, even=bool(gpus) or workers > 1)
-    shards = taper(
-        [(i, shard) for i in movable_indices for shard in shards_of(work[i][1], size)], count
-    )
+    shards_by_index: list[tuple[int, list[Request]]] = []
+    for i in movable_indices:
+        shards_by_index += [(i, shard) for shard in shards_of(work[i][1], size)]
+    shards = taper(shards_by_index, count)
     count = min(count, len(shards))
     # importing torch takes longer than a few hundred answers: one worker that was forked from the
     # preloaded server is faster than this process
