@@ -38,7 +38,8 @@ MAX_REQUESTS = 50_000
 MAX_BYTES = 190_000_000
 """What a file may hold; OpenAI's limits are 50,000 requests and 200 MB."""
 ENDPOINT: Final = "/v1/chat/completions"
-FIRST_PAUSE, MAX_PAUSE = 1.0, 60.0
+FIRST_PAUSE = 1.0
+MAX_PAUSE = 60.0
 """Seconds between two looks at a batch, at first and at most."""
 _FINISHED = frozenset({"completed", "failed", "expired", "cancelled"})
 

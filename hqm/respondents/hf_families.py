@@ -151,7 +151,9 @@ FAMILIES: tuple[Family, ...] = (
     ),
 )
 
-_BY_TYPE = {kind: family for family in FAMILIES for kind in family.types}
+_BY_TYPE: dict[str, Family] = {}
+for _family in FAMILIES:
+    _BY_TYPE |= dict.fromkeys(_family.types, _family)
 
 
 def family_of(model_type: str) -> Family:

@@ -18,8 +18,9 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,9 +53,7 @@ def unpack(folder: Path) -> Path:
     if not (folder / _PACKED).is_file():
         return folder
     files = sorted(path for path in folder.iterdir() if path.is_file())
-    name = digest_all(text for file in files for text in (file.name, digest_file(file))).partition(
-        ":"
-    )[2]
+    name = _digest_files(files).partition(":")[2]
     target = cache_folder() / "models" / name / folder.name
     if target.is_dir():
         return target
@@ -108,9 +107,13 @@ def weights_digest(path: str, name: str) -> str | None:
     if not folder.is_dir():
         return None
     suffixes = {".safetensors", ".bin", ".json", ".jinja", ".model"}
-    files = sorted(file for file in folder.iterdir() if file.suffix in suffixes)
     with waiting(f"reading the weights of {name}"):
-        return digest_all(text for file in files for text in (file.name, digest_file(file)))
+        return _digest_files(file for file in folder.iterdir() if file.suffix in suffixes)
+
+
+def _digest_files(files: Iterable[Path]) -> str:
+    """Return the hash of files' names and contents."""
+    return digest_all(chain.from_iterable((file.name, digest_file(file)) for file in sorted(files)))
 
 
 class Weights(NamedTuple):
@@ -160,7 +163,8 @@ def weights_of(path: str, name: str) -> Weights:
     return Weights(size / (4 if texts.endswith("float32") else 2), size, False)
 
 
-VISIBLE, _AMD = "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+_AMD = "HIP_VISIBLE_DEVICES"
 """The variables that list the GPUs of a process, by number or name; for AMD's GPUs, the second has
 priority.
 """

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import sub
 from typing import TYPE_CHECKING
 
 import torch
@@ -84,7 +86,7 @@ class BufferPool:
     def take_back(self, buffers: KeyValueBuffers) -> None:
         """Take back the memory of finished rows."""
         if self.reuses:
-            for memory in (side for layer in buffers.layers for side in layer):
+            for memory in chain.from_iterable(buffers.layers):
                 self._free.append(torch.empty(0, dtype=memory.dtype).set_(memory.untyped_storage()))
 
 
@@ -115,19 +117,14 @@ class KeyValueBuffers:
         On a GPU the caches that they come from are emptied, layer by layer.
         """
         sources = _concatenate(sources)
-        length = max(
-            end - begin
-            for source in sources
-            for begin, end in zip(source.begin, source.end, strict=True)
-        )
+        length = max(max(map(sub, source.end, source.begin)) for source in sources)
         count = sum(len(source.rows) for source in sources)
         # which rows go where is found once for all layers
         device = sources[0].layers[0][0].device
-        moves = [
-            (source, _row_index(rows, device), len(rows), begin, end)
-            for source in sources
-            for rows, begin, end in _group_rows(source)
-        ]
+        moves = []
+        for source in sources:
+            for group, begin, end in _group_rows(source):
+                moves.append((source, _row_index(group, device), len(group), begin, end))
         # what nobody sees is multiplied by a weight of nought, which only a number survives; 16
         # bits hold infinity soon
         holds_numbers = pool.reuses and sources[0].layers[0][0].dtype.itemsize >= 4
@@ -167,7 +164,7 @@ class KeyValueBuffers:
     @property
     def nbytes(self) -> int:
         """The bytes of the memory."""
-        return sum(side.nbytes for layer in self.layers for side in layer)
+        return sum(side.nbytes for side in chain.from_iterable(self.layers))
 
     def cache(
         self,

@@ -57,7 +57,7 @@ class Block:
     @property
     def rows(self) -> list[int]:
         """All rows, question by question."""
-        return [row for tail in self.tails for row in self.slots[tail]]
+        return list(chain.from_iterable(map(self.slots.__getitem__, self.tails)))
 
     @property
     def tails(self) -> list[tuple[int, ...]]:
@@ -134,7 +134,7 @@ class DecodingBatch:
     @property
     def alive(self) -> int:
         """The number of rows that still run."""
-        return sum(row is not None for members in self.members for row in members)
+        return sum(row is not None for row in chain.from_iterable(self.members))
 
     @property
     def needs_repacking(self) -> bool:
@@ -288,7 +288,7 @@ def merge_batches(
     selections = [selection for selection in selections if selection.blocks]
     if not selections:
         return None
-    wide = max(len(queries) for selection in selections for queries in selection.queries)
+    wide = max(map(len, chain.from_iterable(selection.queries for selection in selections)))
     sources = [selection.cache_rows for selection in selections]
     buffers = KeyValueBuffers.from_rows(sources, wide * ahead, pool)
     for batch in batches:

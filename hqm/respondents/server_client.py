@@ -18,6 +18,7 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 from urllib.parse import quote, quote_plus, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -426,7 +427,7 @@ def batches(queued: AnswerQueue) -> Iterator[list[tuple[Request, Response]]]:
         with suppress(queue.Empty):
             while sum(len(entry) for entry in entries if isinstance(entry, list)) < _MAX_BATCH:
                 entries.append(queued.get_nowait())
-        answers = [answer for entry in entries if isinstance(entry, list) for answer in entry]
+        answers = list(chain.from_iterable(entry for entry in entries if isinstance(entry, list)))
         if answers:
             try:
                 yield [(answer.request, answer.response) for answer in answers]

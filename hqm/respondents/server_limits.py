@@ -336,7 +336,9 @@ class Concurrency:
         if self.adapts and not burst and self._scattered <= self._tolerated():
             return False
         if self._in_burst and not self._came:
-            self._shut, self._halved, self._after = began, timestamp, max(self._after, self.limit)
+            self._shut = began
+            self._halved = timestamp
+            self._after = max(self._after, self.limit)
             # a closed server says nothing of the share that it refuses when it is open
             self._asked = self._scattered = self._before = 0
             if self.adapts:
@@ -411,7 +413,9 @@ class Concurrency:
             self._aim = max(1, math.floor(0.75 * self._ceiling))
         elif self.limit <= max(1, self._ceiling // 4):
             return False
-        self._kept, self._again, self._quiet = None, False, 0
+        self._kept = None
+        self._again = False
+        self._quiet = 0
         self._change(max(1, int(self._ceiling) // 4, self.limit // 2))
         self._open(timestamp, skip=0)
         return True
@@ -433,7 +437,8 @@ class Concurrency:
 
     def _settle(self, limit: int, skip: int) -> None:
         """Judge by windows from now on, beginning at this number."""
-        self._aim, self._kept = 0, None
+        self._aim = 0
+        self._kept = None
         self._change(limit)
         self._open(0.0, skip=max(skip, 1))
 
@@ -642,14 +647,16 @@ class Budget:
             self.reached = f"--max-tokens-total {self.max_tokens}"
         elif self.max_cost is not None and self.cost + cost > self.max_cost:
             self.reached = f"--max-cost {self.max_cost:g}"
-        held_tokens, held_cost = self._held_tokens + tokens, self._held_cost + cost
+        held_tokens = self._held_tokens + tokens
+        held_cost = self._held_cost + cost
         is_reserved = (
             self.max_tokens is not None and self.tokens + held_tokens > self.max_tokens
         ) or (self.max_cost is not None and self.cost + held_cost > self.max_cost)
         if self.reached or is_reserved:
             return None
         self.requests += 1
-        self._held_tokens, self._held_cost = held_tokens, held_cost
+        self._held_tokens = held_tokens
+        self._held_cost = held_cost
         return hold
 
     def expect(self, excess: int) -> None:
@@ -680,10 +687,8 @@ class Budget:
         """
         self._release(hold)
         estimate = tokens_in(request)
-        n_read, n_written = (
-            _counted(response.detail, "tokens_in"),
-            _counted(response.detail, "tokens_out"),
-        )
+        n_read = _counted(response.detail, "tokens_in")
+        n_written = _counted(response.detail, "tokens_out")
         n_read = estimate if n_read is None else n_read
         if n_written is None:
             reasoned = _counted(response.detail, "tokens_reasoning") or 0

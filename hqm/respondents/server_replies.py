@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 from hqm.imports.row import FINISH_STATES, is_token_count
@@ -70,7 +70,8 @@ class ListedTokens:
         ]
         if not top:
             return None
-        text, logprob = str(position["token"]), float(position["logprob"])
+        text = str(position["token"])
+        logprob = float(position["logprob"])
         # two tokens may read alike; the one that was drawn is told by its number, and need not be
         # among the likeliest
         is_listed = any(
@@ -185,9 +186,8 @@ class ListedTokens:
 def _begins(text: str, words: Iterable[str]) -> bool:
     """Whether a token is a part of a word, from its beginning."""
     core = text.lstrip("".join(SPACES))
-    return bool(core) and any(
-        form.startswith(core) and form != core for word in words for form in forms(word)
-    )
+    spellings = chain.from_iterable(map(forms, words))
+    return bool(core) and any(form.startswith(core) and form != core for form in spellings)
 
 
 def _member(value: object, name: str) -> Any:
@@ -339,7 +339,8 @@ def _is_answers(token: str, message: Any) -> bool:
 
 def _log_of_sum(a: float, b: float) -> float:
     """The logarithm of the sum of two probabilities."""
-    high, low = max(a, b), min(a, b)
+    high = max(a, b)
+    low = min(a, b)
     if low == -math.inf:
         return high
     return high + math.log1p(math.exp(low - high))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -124,10 +125,7 @@ class TokenSampler:
             return
         # one look-up for all rows: the tokens of all words, then each row's own
         words = [self._words.pop(rows[index]) for index in indices]
-        token_ids = sorted(
-            {token for word_tokens in words for tokens in word_tokens.values() for token in tokens}
-        )
-
+        token_ids = sorted(set().union(*(chain.from_iterable(row.values()) for row in words)))
         probabilities = chances[indices][:, token_ids].tolist()
         for index, word_tokens, values in zip(indices, words, probabilities, strict=True):
             by_token = dict(zip(token_ids, values, strict=True))
@@ -204,16 +202,15 @@ class FirstTokens:
 
     def _single_tokens(self, word: str) -> set[int]:
         self._vocabulary = self._vocabulary or self._tokenizer.get_vocab()
-        spelt = (space + form for space in SPACES for form in forms(word))
+        spelt = map("".join, product(SPACES, forms(word)))
         return {self._vocabulary[text] for text in spelt if text in self._vocabulary}
 
     def _first_tokens(self, word: str) -> set[int]:
-        rows = (
-            self._tokenizer(space + form, add_special_tokens=False)["input_ids"]
-            for space in ("", " ")
-            for form in forms(word)
-        )
-        return {row[0] for row in rows if row}
+        first_tokens = set()
+        for spelt in map("".join, product(("", " "), forms(word))):
+            if row := self._tokenizer(spelt, add_special_tokens=False)["input_ids"]:
+                first_tokens.add(row[0])
+        return first_tokens
 
 
 def start_rows(
