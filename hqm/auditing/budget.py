@@ -244,6 +244,7 @@ def error_budgets(
     budgets = {}
     for metric in evidence.metrics:
         n_effective = dependence[metric.name].n_eff
+        # an effective number that is not known counts all respondents
         independent = n_effective if math.isfinite(n_effective) else None
         budgets[metric.name] = error_budget(evidence, metric, estimates, protocol, independent)
     return budgets
@@ -279,6 +280,7 @@ def error_budget(
     jackknife_scores = reference_case.jackknife_scores[0]
     scored = np.isfinite(scores)
     error = item_band(
+        # respondents averaged first: the error of their mean over other pictures
         jackknife_scores[scored].mean(axis=0, keepdims=True) if scored.any() else jackknife_scores
     )
     return ErrorBudget(
@@ -286,6 +288,7 @@ def error_budget(
         rows=tuple(rows),
         gaps=tuple(_gaps(reference_case, rows, estimates)),
         mean=finite(float(scores[scored].mean())) if scored.any() else None,
+        # the band is t sqrt(2) SE, as of a difference of two sets of items; here SE alone is wanted
         mean_error=finite(error.half / error.factor / math.sqrt(2)),
     )
 
@@ -312,6 +315,7 @@ def _row(
         shift = _Shift(0.0, band.shift.low, band.shift.high, "fixed_models")
     elif shift is None:
         shift = _Shift(math.nan)
+    # a respondent without a move is left out, and not counted as one that did not move
     moves = dict(zip(respondents, band.moves.tolist(), strict=True))
     moves = {name: float(move) for name, move in moves.items() if math.isfinite(move)}
     return BudgetRow(
@@ -366,6 +370,7 @@ _SHIFT_INFERENCES: tuple[Literal["fixed_models", "model_population"], ...] = (
 
 def _mean_move(band: ErrorBand, n_effective: float | None) -> _Shift:
     finite_moves = band.moves[np.isfinite(band.moves)]
+    # a one-sample t interval, as the shift of scores from 0
     shift = mean_shift(np.zeros(len(finite_moves)), finite_moves, n_effective=n_effective)
     return _Shift(shift.value, shift.low, shift.high, "model_population")
 
@@ -377,6 +382,7 @@ def _seed(evidence: Evidence, reference_case: Case, estimates: Sequence[Estimate
         reason = "" if sem is None else sem.reason
         return BudgetRow(source="seed", reason=reason)
     sem_by_respondent = sem.detail.get("by_respondent") or {}
+    # SEM^2 is the variance of one run's score over seeds
     noise = (
         np.array([_number(sem_by_respondent.get(name)) for name in reference_case.respondents]) ** 2
     )
@@ -416,6 +422,7 @@ def _wordings(
         m for c, m in evidence.matrices.items() if evidence.reference.differing(c) == ("form",)
     ]
     kinds: dict[ErrorSource, list[ScoreMatrix]] = {"wording": [], "negation": []}
+    # a negation reverses the lean to yes, which another wording does not
     for matrix in rewordings:
         kinds["negation" if is_negating(matrix, first) else "wording"].append(matrix)
     for source, matrices in kinds.items():
@@ -454,6 +461,7 @@ def _single_facet_rows(
     measured: dict[ErrorSource, BudgetRow] = {}
     for cell, matrix in evidence.matrices.items():
         facets = evidence.reference.differing(cell)
+        # two facets at once would mix two sources
         source = _FACET_SOURCES.get(facets[0]) if len(facets) == 1 else None
         if source is None or source in measured:
             continue
@@ -500,6 +508,7 @@ def _people(
         )
         automatic, human = beside_people(labels_case)
         weights = answer_weights(labels_case)
+        # answers without a label have weight 0, and NaN times 0 would be NaN
         differences = np.nan_to_num(human - automatic)
         with np.errstate(invalid="ignore", divide="ignore"):
             moves: Array = (weights * differences).sum(axis=1) / weights.sum(axis=1)
@@ -527,9 +536,11 @@ def _metric_row(evidence: Evidence, metric: Metric) -> BudgetRow:
             continue
         if second_metric.subset != metric.subset:
             continue
+        # both oriented as the audited metric is
         second_scores = first.score(second_metric) * second_metric.sign * metric.sign
         if not np.isfinite(second_scores).any():
             continue
+        # the same scores under another name are no second metric
         if np.allclose(second_scores, scores, equal_nan=True):
             continue
         band = metric_band(scores, second_scores)
@@ -549,6 +560,7 @@ def _gaps(
     scores = reference_case.scores[0]
     sign = reference_case.metric.sign
     contrasts = {(row.first, row.second): row.contrast for row in contrasts_in(estimates)}
+    # respondents without a score have no neighbour
     order = [i for i in np.argsort(-sign * scores, kind="stable") if math.isfinite(scores[i])]
     for a, b in pairwise(order):
         first = reference_case.respondents[a]
@@ -580,6 +592,8 @@ def _min_clear_gap(row: BudgetRow, first: str, second: str) -> float:
     half = row.half or 0.0
     if row.source != "seed":
         return half
+    # each move is 1.96 sqrt(2) times the standard error of one respondent, so that their root sum
+    # of squares is sqrt(2) too large
     noise = math.hypot(row.moves.get(first) or 0.0, row.moves.get(second) or 0.0)
     return max(half, noise / math.sqrt(2))
 

@@ -69,6 +69,7 @@ class TotalPrecision:
             return True
         if value is None or self.scale is None:
             return None
+        # 1e-9: a value that equals its limit up to rounding keeps it
         return value <= share * self.scale * (1 + 1e-9)
 
 
@@ -85,6 +86,7 @@ def total_precision(audit: BenchmarkAudit) -> TotalPrecision:
     pairs = _estimate(estimates, "discriminability.separable_pairs")
     difference = _value(_estimate(estimates, "discriminability.minimum_difference"))
     run_error = _value(_estimate(estimates, "test_retest.sem"))
+    # pictures are the clusters over which errors were estimated; without pictures, items
     widening = _upper_end_factor(min(audit.images or audit.n_items, audit.n_items))
     return TotalPrecision(
         error=error,
@@ -143,6 +145,7 @@ def passing(audit: BenchmarkAudit, share: float) -> PassDecisions:
     if worst is None or best is None or precision.scale is None:
         return PassDecisions(0, 0, reason="the metric has no scale of two ends")
     if audit.metrics[metric].get("better") == "lower":
+        # shares of the scale are counted from its worse end
         worst, best = best, worst
     values = [respondent.scores.get(metric) for respondent in audit.respondents]
     scores = [(value - worst) / (best - worst) for value in values if value is not None]
@@ -150,6 +153,8 @@ def passing(audit: BenchmarkAudit, share: float) -> PassDecisions:
     if precision.error is None or precision.error_high is None or not precision.spread:
         return PassDecisions(n_passed, len(scores), reason="the standard error was not measured")
     results = [
+        # reliability over other items from the standard error and the observed spread, 1 - SE^2 /
+        # s^2
         decision_consistency(scores, 1 - (error / precision.spread) ** 2, share)
         for error in (precision.error, precision.error_high)
     ]
@@ -185,6 +190,7 @@ def _value(estimate: Estimate | None) -> float | None:
 def _upper_end_factor(clusters: int) -> float:
     """By how much a standard error over so many clusters grows to its one-sided 95 % upper end."""
     df = max(clusters - 1, 1)
+    # (df s^2 / chi2): the upper confidence limit of a standard deviation
     return math.sqrt(df / float(chdtri(df, 0.95)))
 
 
@@ -265,6 +271,7 @@ def more_items(audit: BenchmarkAudit, policy: Policy) -> MoreItems:
     runs = None
     limit = policy.precision.error
     if precision.run_error is not None and precision.scale is not None and limit < 1:
+        # the error of a mean over k runs is SE / sqrt(k); solved for k
         runs = max(1, math.ceil((precision.run_error / (limit * precision.scale)) ** 2 - 1e-9))
     return MoreItems(tuple(needs), runs, missing_items, tuple(unhelped))
 
@@ -277,6 +284,7 @@ def _item_needs(
     share = policy.precision.difference
     if precision.difference_high is not None and precision.scale is not None and share < 1:
         size = share * precision.scale
+        # the error over items goes with 1 / sqrt(n)
         yield ItemNeed(
             "difference", size, _items_missing(n_items, precision.difference_high / size)
         )
@@ -302,9 +310,12 @@ def _gap_need(gap: Gap, n_items: int) -> tuple[float, int | None] | None:
         return None
     if "items" in gap.clear:
         return gap.gap, 0
+    # the interval is normal: its half-width over z is the standard error
     error = (gap.high - gap.low) / 2 / Z
+    # a gap of 0 has no size that items could show
     if gap.gap <= 0:
         return gap.gap, None
+    # (z + z_power) SE is the smallest difference that is found with 80 % power
     missing = _items_missing(n_items, (Z + Z_POWER) * error / gap.gap)
     # a gap that is not shown here takes more items, whatever the power would be for its size
     return gap.gap, None if missing is None else max(1, missing)

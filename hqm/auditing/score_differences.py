@@ -100,6 +100,7 @@ def _compare(benchmark: Benchmark, form: Form, recording: Recording) -> ScoreCom
         tool_scores.append(float(recorded["score"]))
         if verdict.value is not None:
             hqm_scores.append(verdict.value)
+        # floats of two tools agree to rounding
         if verdict.value is None or abs(verdict.value - tool_scores[-1]) > _CLOSE:
             read = str(recorded.get("read", ""))
             differences.append(

@@ -67,6 +67,7 @@ class JackknifeRecord:
 def jackknife_record(case: Case) -> JackknifeRecord | None:
     """Return the scores without each picture; None if the pictures differ."""
     clusters = _cluster_names(case)
+    # pictures that are left out must be the same in every administration
     if (
         case.unsampled is not None
         or case.jackknife_scores.shape[2] != len(clusters)
@@ -133,6 +134,7 @@ def jackknife_rows(records: Iterable[JackknifeRecord]) -> dict[str, Any]:
 
 
 def _scores_row(score: float, replicates: Array) -> dict[str, Any]:
+    # the different values once, and for each picture the index of its own
     values, positions = np.unique(replicates, return_inverse=True)
     return {
         "score": finite(float(score)),
@@ -226,6 +228,7 @@ def study_components(evidence: Evidence, metric: Metric) -> dict[str, Any]:
     # the components of the whole study, with what judges and people add
     x = _score_array(evidence.first.respondents, names, cells, matrices, columns, metric)
     families = np.array(evidence.families) if evidence.families else None
+    # no unit was scored by anybody
     if x.size:
         components = study_variance_components(x, picture, families)
     else:
@@ -236,6 +239,7 @@ def study_components(evidence: Evidence, metric: Metric) -> dict[str, Any]:
     # the components within each type
     by_type = {}
     for kind in dict.fromkeys(types.values()):
+        # types have components of their own, without a covariance, which would take as long again
         in_type = unit_types == kind
         by_type[kind] = _as_dict(
             study_variance_components(x[:, in_type], picture[in_type], jackknife=False)
@@ -361,6 +365,7 @@ def _scores_of_units(units: Units, metric: Metric) -> Array:
     count = units.scored.sum(axis=1, keepdims=True)
     single_units = replace(units, clusters=np.arange(units.scored.shape[1]))
     score = metric(units.sums)[:, None]
+    # Tukey's pseudo-values, each unit alone: their mean is nearly the score
     pseudo = count * score - (count - 1) * leave_one_out_scores(single_units, metric)
     return np.where(units.scored & np.isfinite(pseudo), pseudo, np.nan)
 
@@ -379,6 +384,7 @@ def _with_judge(components: StudyComponents, evidence: Evidence, metric: Metric)
         "judge_consistency", "judge", (evidence.first, *rejudged), metric, Protocol("", "", "")
     )
     with np.errstate(invalid="ignore"):
+        # variance over judgements of the same answer, averaged over answers
         noise = judge_case.item_scores.var(axis=0, ddof=1)
     finite_noise = noise[np.isfinite(noise)]
     if not finite_noise.size:
@@ -412,5 +418,6 @@ def _with_labels(
     multiple = errors[is_finite.sum(axis=1) > 1]
     if not len(multiple) or count < MIN_CLUSTERS:
         return components
+    # within respondents, so that their own differences to people are not in it
     variance = np.nanvar(multiple, axis=1, ddof=1).mean()
     return replace(components, labels=float(variance), labelled=count)
