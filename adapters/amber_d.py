@@ -37,7 +37,7 @@ from hqm import (
     ratio,
     read_records,
 )
-from hqm.benchmark.findings import same_question
+from hqm.benchmark.findings import asking, same_question
 from hqm.benchmark.released_files import answers_by_id
 from hqm.files.records import located_records, read_json, required_field
 from hqm.scoring.metrics import rounded
@@ -58,6 +58,7 @@ DIGITS = 1
 
 
 def _official(top: str, bottom: str, pieces: int) -> Callable[[Mapping[str, Any]], Any]:
+    # the release's counters begin at 0.001, so that none of its denominators is zero
     return lambda t: t[top] / (t[bottom] + 0.001 * pieces) * 100
 
 
@@ -228,12 +229,12 @@ class AmberD(Benchmark):
         yield from finding(
             "article",
             "{n} questions have 'a' before a vowel",
-            [i for i in form.items if re.search(r"\ba [aeiou]", i.prompt)],
+            asking(form.items, r"\ba [aeiou]"),
         )
         yield from finding(
             "second-person",
             "{n} questions speak to the reader ('your')",
-            [i for i in form.items if "your" in i.prompt.split()],
+            asking(form.items, r"(?<!\S)your(?!\S)"),
         )
         yield from finding(
             "wording",
@@ -272,7 +273,7 @@ class AmberD(Benchmark):
                     f"all {len(items)} {kind} questions have the answer {items[0].target!r}",
                     len(items),
                 )
-        asks_for_one = [i for i in form.items if i.prompt.startswith("Is there one ")]
+        asks_for_one = asking(form.items, r"\AIs there one ")
         if asks_for_one and {i.target for i in asks_for_one} == {"yes"}:
             yield Finding(
                 "label-by-wording",
@@ -325,7 +326,8 @@ class AmberD(Benchmark):
         """
         path = self.data / "relation.json"
         associations = read_json(path) if path.exists() else {}
-        wrong, associated = [], []
+        wrong = []
+        associated = []
         for item in form.items:
             if item.meta["kind"] != "existence" or item.target != "no":
                 continue

@@ -426,6 +426,7 @@ class AmberG(Benchmark):
     def _judge(self, word: str, offset: int, true: _Targets, targets: _Targets) -> _Mention:
         if word in self.safe_words:
             return _Mention(word, offset)
+        # `index` finds the first of several objects that a word is associated with, as the release
         if word in true.words:
             return _Mention(word, offset, true.stands_for[true.words.index(word)])
         number, alike = self._alike
@@ -447,7 +448,8 @@ class AmberG(Benchmark):
 
     def _paper(self, item: Item, text: str) -> list[_Mention]:
         """The mentions as the paper defines them: each object once, at its first place."""
-        true, targets = self._names(item, "truth"), self._names(item, "hallu")
+        true = self._names(item, "truth")
+        targets = self._names(item, "hallu")
         first_mentions = {}
         for word, offset in self._nouns(text.lower()):
             if word not in first_mentions:
@@ -504,7 +506,8 @@ class AmberG(Benchmark):
         self, scores: Mapping[str, Mapping[str, float | None]]
     ) -> Mapping[str, float | None]:
         """The AMBER Score, from CHAIR here and F1 of AMBER-d."""
-        chair, f1 = scores.get("amber_g", {}).get("chair"), scores.get("amber_d", {}).get("f1")
+        chair = scores.get("amber_g", {}).get("chair")
+        f1 = scores.get("amber_d", {}).get("f1")
         return {"amber_score": None if chair is None or f1 is None else (100 - chair + f1) / 2}
 
     # --- what is odd ---

@@ -31,12 +31,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
-from operator import eq
+from itertools import chain, product, starmap
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -61,6 +60,8 @@ from hqm import (
     mean_of,
     read_records,
 )
+from hqm.benchmark.analyses import by_respondent
+from hqm.benchmark.findings import asking
 from hqm.benchmark.judge_api import fill
 from hqm.benchmark.released_files import ItemQueue, released_file
 from hqm.files.records import located_records, read_text, required_field
@@ -126,14 +127,15 @@ def marked(text: str, official: bool = True) -> list[str]:
     (['og sits. '], ['A dog sits.'])
     """
     if official:
-        mark_offsets = [i for i, letter in enumerate(text) if letter in "DA"]
-        starts = [0, *(i + 3 for i in mark_offsets)]
-        # a text that begins with such a letter loses its last one there
-        return [
-            text[start : i - 1]
-            for start, i in zip(starts, mark_offsets, strict=False)
-            if text[i] == "D"
-        ]
+        descriptive = []
+        start = 0
+        for i, letter in enumerate(text):
+            # a text that begins with such a letter loses its last one there: text[0:-1]
+            if letter == "D":
+                descriptive.append(text[start : i - 1])
+            if letter in "DA":
+                start = i + 3
+        return descriptive
     pieces = _MARK.split(text)
     return [
         piece.strip() for piece, mark in zip(pieces[::2], pieces[1::2], strict=False) if mark == "D"
@@ -235,6 +237,10 @@ def sentence_score(
     return None
 
 
+def _distinct_words(text: str) -> set[str]:
+    return set(_WORD.findall(text.lower()))
+
+
 def _is_within(words: set[str], texts: Iterable[set[str]]) -> bool:
     """Whether one of these texts has four fifths of the words."""
     return bool(words) and any(len(words & text) >= 0.8 * len(words) for text in texts)
@@ -295,12 +301,13 @@ def _by_entities(
     name: str, title: str, description: str, scores: Sequence[tuple[str, int, float]]
 ) -> Analysis:
     rows: list[tuple[str, str, int, float]] = []
-    for respondent in dict.fromkeys(respondent for respondent, *_ in scores):
+    scores_by_respondent: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for respondent, n, score in scores:
+        scores_by_respondent[respondent].append((n, score))
+    for respondent, counted_scores in scores_by_respondent.items():
         for low, high in ENTITIES:
             scores_in_range = [
-                score
-                for scored_respondent, n, score in scores
-                if scored_respondent == respondent and low <= n and (high is None or n <= high)
+                score for n, score in counted_scores if low <= n and (high is None or n <= high)
             ]
             if scores_in_range:
                 text = f"{low} or more" if high is None else f"{low} to {high}"
@@ -385,7 +392,7 @@ class FaithScore(Benchmark):
             *kinds,
             facts,
             length,
-            *(level.within(part) for level in levels for part in PARTS),
+            *starmap(Metric.within, product(levels, PARTS)),
         )
 
     # --- items ---
@@ -450,6 +457,7 @@ class FaithScore(Benchmark):
             else:
                 reason = "the answer states no fact about the picture"
             return Verdict.unscored("unparsed", reason)
+        # the release scores an answer without facts 0, and 1 at the level of sentences
         score = sum(read) / len(read) if read else 0.0
         sentence = sentence_score(facts, holds, self.mode, official)
         tally = {"n": 1.0, "faith": score, "sentence": 1.0 if sentence is None else sentence}
@@ -471,6 +479,7 @@ class FaithScore(Benchmark):
         """The verifier's reply on a fact."""
         reply = await ask("verifier", fill(self.prompt("verify"), fact=fact), image=item.image)
         if self.scoring == "official":
+            # the released code asks for "yes" alone, so a refusal and an empty reply are a no
             return "yes" in reply.lower()
         return {"yes": True, "no": False, None: None}[parser("vlmevalkit")(reply)]
 
@@ -513,17 +522,16 @@ class FaithScore(Benchmark):
         else:
             pieces = re.split(r"[,.]", text.replace('"', ""))
         pieces = [piece for piece in pieces if len(piece.strip()) > 1]
-        described = [set(_WORD.findall(text.lower())) for text in facts.sentences]
-        words = [set(_WORD.findall(piece.lower())) for piece in pieces]
-        is_described = [_is_within(piece_words, described) for piece_words in words]
-        collected: list[list[str]] = [[] for _ in pieces]
-        marked_indices = [i for i, is_marked in enumerate(is_described) if is_marked]
+        described = list(map(_distinct_words, facts.sentences))
+        words = list(map(_distinct_words, pieces))
+        marked_indices = [i for i, found in enumerate(words) if _is_within(found, described)]
+        collected: dict[int, list[str]] = {i: [] for i in marked_indices}
         for _, fact in facts.all if marked_indices else ():
-            stated = set(_WORD.findall(fact.lower()))
+            stated = _distinct_words(fact)
             collected[max(marked_indices, key=lambda i: len(stated & words[i]))].append(fact)
         return [
-            AnswerPart(p, is_marked, tuple(piece_facts))
-            for p, is_marked, piece_facts in zip(pieces, is_described, collected, strict=True)
+            AnswerPart(piece, i in collected, tuple(collected.get(i, ())))
+            for i, piece in enumerate(pieces)
         ]
 
     async def _by_answer(self, answer: str, ask: AskJudge) -> Facts | str:
@@ -587,11 +595,13 @@ class FaithScore(Benchmark):
         )
         if self.scoring == "official":
             replies = [reply.split("\n")[0] for reply in replies]
-        is_analytical = ["analytical" in reply.lower() for reply in replies]
-        is_descriptive = ["descriptive" in reply.lower() for reply in replies]
-        if self.scoring != "official" and any(map(eq, is_analytical, is_descriptive)):
-            return None
-        return ["A" if analytical else "D" for analytical in is_analytical]
+        kinds = []
+        for reply in map(str.lower, replies):
+            is_analytical = "analytical" in reply
+            if self.scoring != "official" and is_analytical == ("descriptive" in reply):
+                return None
+            kinds.append("A" if is_analytical else "D")
+        return kinds
 
     # --- the paper's further analyses ---
 
@@ -604,10 +614,9 @@ class FaithScore(Benchmark):
             for a in answers
             if a.value is not None and "entity" in a.tally
         ]
-        labelled = [(answer, _stages_of(answer)) for answer in answers]
         by_people = []
-        for answer, stages in labelled:
-            facts = stages.get("verifier") or {}
+        for answer in answers:
+            facts = _stages_of(answer).get("verifier") or {}
             if facts:
                 entities = sum(fact.startswith("There ") for fact in facts)
                 by_people.append((answer.respondent, entities, sum(facts.values()) / len(facts)))
@@ -625,14 +634,14 @@ class FaithScore(Benchmark):
             by_people,
         )
         rows: list[tuple[str, str, int, int, float]] = []
-        for respondent in dict.fromkeys(answer.respondent for answer in answers):
-            for kind in (*PARTS, ""):
-                reading = [
-                    s.get("recognizer") or {}
-                    for a, s in labelled
-                    if a.respondent == respondent and kind in (a.item.part, "")
-                ]
-                marks = [mark for recognized in reading for mark in recognized.values()]
+        for respondent, respondent_answers in by_respondent(answers).items():
+            marks_by_kind: dict[str, list[int]] = {kind: [] for kind in (*PARTS, "")}
+            for answer in respondent_answers:
+                recognized = (_stages_of(answer).get("recognizer") or {}).values()
+                marks_by_kind[""] += recognized
+                if answer.item.part in PARTS:
+                    marks_by_kind[answer.item.part] += recognized
+            for kind, marks in marks_by_kind.items():
                 if marks:
                     rows.append(
                         (respondent, kind or "all", len(marks), sum(marks), sum(marks) / len(marks))
@@ -752,18 +761,9 @@ class FaithScore(Benchmark):
                 remedy="Import their answers from the same file first.",
             )
         return [
-            Judgement(
-                "human",
-                item,
-                respondent_of[labelled_name],
-                sum(facts) / len(facts) if facts else empty,
-                LabelContext(
-                    stages={"recognizer": row["stage 1"], "verifier": row["stage 2"]}
-                ).to_reply(),
-            )
+            _labelled(item, respondent_of[labelled_name], row, empty)
             for labelled_name, item, row in rows
             if labelled_name in respondent_of
-            for facts in [list(row["stage 2"].values())]
         ]
 
     def verdict_of_people(self, item: Item, judgement: Judgement) -> Verdict | None:
@@ -792,13 +792,21 @@ class FaithScore(Benchmark):
         yield from finding(
             "stray-quote",
             "{n} questions have a stray quotation mark",
-            [item for item in form.items if "'?" in item.prompt],
+            asking(form.items, r"'\?"),
         )
         path = self.data / "annotation.jsonl"
         if path.exists():
             yield from _annotation_oddities(
                 [row for _, _, row in self._annotated(path, form) or ()]
             )
+
+
+def _labelled(item: str, respondent: str, row: Mapping[str, Any], empty: float | None) -> Judgement:
+    """The label of people for one answer; `empty` where the answer states no fact."""
+    facts = row["stage 2"]
+    share = sum(facts.values()) / len(facts) if facts else empty
+    context = LabelContext(stages={"recognizer": row["stage 1"], "verifier": facts})
+    return Judgement("human", item, respondent, share, context.to_reply())
 
 
 def _annotation_oddities(rows: Sequence[Mapping[str, Any]]) -> Iterable[Finding]:

@@ -42,8 +42,9 @@ from hqm import (
     mean_of,
     read_records,
 )
+from hqm.benchmark.findings import asking
 from hqm.benchmark.judge_api import fill
-from hqm.benchmark.released_files import ItemQueue
+from hqm.benchmark.released_files import ItemQueue, first_file
 from hqm.files.records import located_records, read_json, read_text, required_field
 from hqm.imports.row import Replies, released_answer
 
@@ -180,14 +181,7 @@ class Gavie(Benchmark):
         """The release's prompt: its example, with places for the regions, the instruction and the
         answers.
         """
-        path = next(
-            (
-                p
-                for p in (self.data / "GAVIE.txt", self.data / "prompts" / "GAVIE.txt")
-                if p.is_file()
-            ),
-            None,
-        )
+        path = first_file(self.data / "GAVIE.txt", self.data / "prompts" / "GAVIE.txt")
         if path is None or not self.regions:
             raise DataError(
                 "the release's prompt needs"
@@ -276,26 +270,25 @@ class Gavie(Benchmark):
         yield from finding(
             "coordinates",
             "{n} questions give the place of a box in numbers",
-            [i for i in items if _BOX.search(i.prompt)],
+            asking(items, _BOX),
         )
         yield from finding(
             "full-width",
             "{n} questions end in a full-width question mark",
-            [i for i in items if "？" in i.prompt],
+            asking(items, "？"),
         )
         yield from finding(
             "stray-mark",
             "{n} questions end in a stray question mark",
-            [i for i in items if re.search(r"[?.]\s*\?$", i.prompt)],
+            asking(items, r"[?.]\s*\?$"),
         )
         yield from finding(
             "absent-options",
             "{n} questions ask to choose among options that they do not name",
             [
-                i
-                for i in items
-                if re.match(r"(?:Choose|Select) the \w+ ", i.prompt)
-                and not re.search(r":|\ba\)", i.prompt)
+                item
+                for item in asking(items, r"\A(?:Choose|Select) the \w+ ")
+                if not re.search(r":|\ba\)", item.prompt)
             ],
         )
         if not self.regions:

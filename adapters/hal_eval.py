@@ -64,6 +64,7 @@ from hqm import (
     ratio,
     read_records,
 )
+from hqm.benchmark.analyses import by_respondent
 from hqm.benchmark.judge_api import fill
 from hqm.benchmark.released_files import ItemQueue, texts_in
 from hqm.files.records import located_records, read_json, read_text, required_field
@@ -210,7 +211,8 @@ def says_hallucinated(reply: str, official: bool) -> bool | None:
     [False, True]
     """
     if official:
-        yes, no = reply.find("Yes"), reply.find("No")
+        yes = reply.find("Yes")
+        no = reply.find("No")
         return yes != -1 and (no == -1 or yes < no)
     word = re.search(r"\b(yes|no)\b", reply, re.IGNORECASE)
     if word is None:
@@ -254,6 +256,10 @@ def types_said(reply: str, official: bool, events: bool = True) -> list[str]:
     return [*named_kinds, "other"]
 
 
+def _beginning_with(head: str, texts: Iterable[str]) -> str | None:
+    return next((text for text in texts if text.startswith(head)), None)
+
+
 def _turned(form: Form) -> Form:
     return replace(
         form,
@@ -285,12 +291,10 @@ def quoted(answer: str) -> str:
 def _quoted(answers: Sequence[ScoredAnswer], truths: Mapping[str, str]) -> Analysis:
     """How well the words that respondents quote as wrong are those that are."""
     rows: list[tuple[str, str, int, int, float]] = []
-    for respondent in dict.fromkeys(answer.respondent for answer in answers):
+    for respondent, respondent_answers in by_respondent(answers).items():
         for kind in KINDS:
             refused = [
-                a
-                for a in answers
-                if (a.respondent, a.item.meta["kind"], a.value) == (respondent, kind, 1.0)
+                a for a in respondent_answers if (a.item.meta["kind"], a.value) == (kind, 1.0)
             ]
             spans = [
                 (
@@ -326,14 +330,13 @@ def _by_length(answers: Sequence[ScoredAnswer]) -> Analysis:
     """The types of hallucination by the length of the description."""
     rows: list[tuple[str, str, int, int, float, *tuple[float | None, ...]]] = []
     edges = ((0, BINS[0]), *itertools.pairwise(BINS), (BINS[-1], None))
-    for respondent in dict.fromkeys(answer.respondent for answer in answers):
+    scored = (answer for answer in answers if answer.value is not None)
+    for respondent, respondent_answers in by_respondent(scored).items():
         for min_words, max_words in edges:
             tallies = [
                 a.tally
-                for a in answers
-                if a.respondent == respondent
-                and a.value is not None
-                and min_words < a.tally["words"] <= (max_words or float("inf"))
+                for a in respondent_answers
+                if min_words < a.tally["words"] <= (max_words or float("inf"))
             ]
             if not tallies:
                 continue
@@ -561,11 +564,9 @@ class HalEval(Benchmark):
         """
         path = self.data / "eval_our_model_llava15.py"
         texts = texts_in(path)
-        first = next((text for text in texts if text.startswith("Caption: {}")), None)
-        follow_up = next((text for text in texts if text.startswith("USER: What types")), None)
-        answer_prefix = next(
-            (text for text in texts if text.startswith("ASSISTANT: The types")), None
-        )
+        first = _beginning_with("Caption: {}", texts)
+        follow_up = _beginning_with("USER: What types", texts)
+        answer_prefix = _beginning_with("ASSISTANT: The types", texts)
         if (
             first is None
             or follow_up is None

@@ -39,10 +39,13 @@ from pathlib import Path
 from typing import Any
 
 from hqm.benchmarks.hallusion_bench.measures import (
+    KEYS,
+    check_field,
     find_oddities,
     is_result,
     judged_rows,
     metrics_of,
+    question_key,
     text_only,
 )
 
@@ -64,7 +67,7 @@ from hqm import (
     read_records,
 )
 from hqm.benchmark.judge_api import fill
-from hqm.benchmark.released_files import released_file
+from hqm.benchmark.released_files import json_files, released_file
 from hqm.files.records import located_records, required_field
 from hqm.imports.recordings import ItemAnswers
 from hqm.imports.row import Replies, Row, released_answer
@@ -82,7 +85,6 @@ _TYPES = {
     "math": "attribute",
     "video": "action",
 }
-_KEYS = ("category", "subcategory", "set_id", "figure_id", "question_id")
 _WORDS = {"0": "incorrect", "1": "correct", "2": "unclear"}
 _YES_OR_NO = re.compile(r"\s*(yes|no)\b", re.IGNORECASE)
 
@@ -125,7 +127,7 @@ class HallusionBench(Benchmark):
 
     @staticmethod
     def _item(record: dict[str, Any], location: str) -> Item:
-        parts = [str(required_field(record, key, location)) for key in _KEYS]
+        parts = [str(required_field(record, key, location)) for key in KEYS]
         category, kind, group, figure, question = parts
         truth = {"0": "no", "1": "yes"}.get(str(required_field(record, "gt_answer", location)))
         if truth is None or kind not in _TYPES:
@@ -289,6 +291,7 @@ class HallusionBench(Benchmark):
             return 0
         if "correct" in reading:
             return 1
+        # the release takes every other reply as unclear, a refusal of the judge too
         if self.scoring == "official" or "unclear" in reading:
             return 2
         return None
@@ -297,6 +300,7 @@ class HallusionBench(Benchmark):
         reading = reply.lower()
         if "same" in reading:
             return 1.0
+        # to the release, whatever does not say "same" is different
         if self.scoring == "official" or "different" in reading:
             return 0.0
         return None
@@ -386,10 +390,9 @@ class HallusionBench(Benchmark):
         """Record, item id and place; the question must match too, because releases have used ids
         for other questions.
         """
-        files = sorted(path.glob("*.json")) if path.is_dir() else [path]
-        for file in files:
+        for file in json_files(path):
             for location, record in located_records(file):
-                key = "_".join(str(required_field(record, name, location)) for name in _KEYS)
+                key = question_key(record, location)
                 if key not in form.by_id:
                     raise AnswerError(
                         f"the benchmark has no question {key}",
@@ -409,16 +412,13 @@ class HallusionBench(Benchmark):
         """The checks in a judged result file (`..._gpt_check` and `same`), or replies in HQM's own
         format.
         """
-        files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+        files = json_files(path)
         records = read_records(files[0]) if files else []
         if records and "category" not in records[0]:
             return super().read_replies(path, form)
         replies: dict[str, Replies] = {}
         for record, key, location in self._records(path, self.original):
-            field = next(
-                (name for name in record if name.endswith("_gpt_check")), "gpt4v_output_gpt_check"
-            )
-            check = str(required_field(record, field, location))
+            check = str(required_field(record, check_field(record), location))
             if check not in _WORDS:
                 raise AnswerError(
                     f"the check is {check!r}", location=location, remedy="It is 0, 1 or 2."
@@ -443,7 +443,7 @@ class HallusionBench(Benchmark):
         nothing.
         """
         if is_result(path):
-            return judged_rows(path, _KEYS, _WORDS)
+            return judged_rows(path, _WORDS)
         return None
 
     def replies_saying(self, mark: str) -> Replies:

@@ -34,7 +34,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain, groupby
+from itertools import chain, groupby, product, starmap
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -58,9 +58,9 @@ from hqm import (
     mean_of,
     read_records,
 )
-from hqm.benchmark.findings import same_question
+from hqm.benchmark.findings import asking, same_question
 from hqm.benchmark.judge_api import fill
-from hqm.benchmark.released_files import name_placeholders, released_file
+from hqm.benchmark.released_files import first_file, name_placeholders, released_file
 from hqm.files.records import located_records, read_json, read_text, required_field
 from hqm.forms.make_forms import reword_item
 from hqm.imports.recordings import ItemAnswers
@@ -193,6 +193,7 @@ class Hqh(Benchmark):
                 ),
             ]
             if self.scoring == "official":
+                # the release's rates by type leave out the extra claims, its overall rate does not
                 of_type = replace(main, name="hallucination_rate")
         if self.mode == "joint" and self.scoring == "official":
             metrics += [
@@ -207,7 +208,7 @@ class Hqh(Benchmark):
                     scale=(0.0, 1.0),
                 )
             ]
-        by_type = [metric.within(kind) for metric in (of_type, *metrics[1:]) for kind in TYPES]
+        by_type = starmap(Metric.within, product((of_type, *metrics[1:]), TYPES))
         return (*metrics, *by_type)
 
     # --- items ---
@@ -254,8 +255,9 @@ class Hqh(Benchmark):
     @cached_property
     def _described(self) -> dict[str, dict[str, str]]:
         """Picture -> caption and regions, from the newest `image_data` file that is there."""
-        paths = [self.data / name for name in ("image_data.json", "image_data_june2024.json")]
-        return next((read_json(path) for path in paths if path.exists()), {})
+        # the release took its newest file down; the one of June 2024 describes 925 pictures
+        path = first_file(self.data / "image_data.json", self.data / "image_data_june2024.json")
+        return dict(read_json(path)) if path else {}
 
     # --- judging ---
 
@@ -504,7 +506,7 @@ class Hqh(Benchmark):
         yield from finding(
             "spelling",
             "{n} instructions begin with a misspelt word",
-            [item for item in form.items if re.match(r"[A-Z]{2,}[a-z]|How man ", item.prompt)],
+            asking(form.items, r"\A(?:[A-Z]{2,}[a-z]|How man )"),
         )
         yield from finding(
             "broken-question",
@@ -551,12 +553,12 @@ def _type_oddities(form: Form) -> Iterable[Finding]:
 def _environment_oddities(items: Sequence[Item]) -> Iterable[Finding]:
     """The oddities of the questions of the type environment."""
     time_or_place = re.compile(
-        r"(?:when|where) (?:was|is) .*(?:photo|picture|image|pic)", re.IGNORECASE
+        r"\A(?:when|where) (?:was|is) .*(?:photo|picture|image|pic)", re.IGNORECASE
     )
     yield from finding(
         "taken",
         f"{{n}} of {len(items)} environment questions ask when or where the picture was taken",
-        [item for item in items if time_or_place.match(item.prompt)],
+        asking(items, time_or_place),
     )
     for target, count in Counter(str(item.target) for item in items).most_common(1):
         if count > 0.2 * len(items):

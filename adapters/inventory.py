@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from hqm import Analysis, Benchmark, DataError, Item, Metric, Response, ScoredAnswer, Verdict
+from hqm.benchmark.analyses import by_respondent
 from hqm.files.records import read_json
 from hqm.scoring.metrics import CHAIR, chair_tally, mentioned
 
@@ -69,11 +70,10 @@ def arms(answers: Sequence[ScoredAnswer]) -> Analysis:
     """
     rows: list[tuple[str | float | int | None, ...]] = []
     scored = [answer for answer in answers if answer.value is not None and answer.item.part in ARMS]
-    for respondent in dict.fromkeys(answer.respondent for answer in scored):
+    for respondent, respondent_answers in by_respondent(scored).items():
         tallies: dict[str, list[Mapping[str, float]]] = {arm: [] for arm in ARMS}
-        for answer in scored:
-            if answer.respondent == respondent:
-                tallies[answer.item.part].append(answer.tally)
+        for answer in respondent_answers:
+            tallies[answer.item.part].append(answer.tally)
         selected, selected_variance = _faithfulness(tallies["selected"])
         control, control_variance = _faithfulness(tallies["control"])
         variance = selected_variance + control_variance

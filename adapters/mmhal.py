@@ -25,6 +25,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import product, starmap
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ from hqm import (
     read_records,
 )
 from hqm.benchmark.judge_api import fill
-from hqm.benchmark.released_files import name_placeholders, released_file
+from hqm.benchmark.released_files import first_file, name_placeholders, released_file
 from hqm.files.records import located_records, read_json, read_text, required_field
 from hqm.imports.match import check_questions
 from hqm.imports.recordings import ItemAnswers
@@ -95,11 +96,11 @@ class MMHal(Benchmark):
                 about="Share of answers rated below 3.",
             ),
         )
-        return (*metrics, *(metric.within(kind) for metric in metrics for kind in KINDS))
+        return (*metrics, *starmap(Metric.within, product(metrics, KINDS)))
 
     def read(self) -> Form:
         """The template, under any of its names; the ids of items are those of the pictures."""
-        path = next((self.data / name for name in _FILES if (self.data / name).is_file()), None)
+        path = first_file(*map(self.data.joinpath, _FILES))
         if path is None:
             raise DataError(
                 "the template is not there",
@@ -165,6 +166,7 @@ class MMHal(Benchmark):
         score, reason = self._read(reply)
         if score is None and self.scoring == "paper":
             return Verdict.unscored("unparsed", reason)
+        # the release gives an unread reply 0 of 6, which counts as a hallucination
         value = score or 0.0
         tally = {"score": value, "hallucinated": float(value < 3), "n": 1.0}
         return Verdict(value, tally, "unparsed" if score is None else "ok", f"{value:g}", reason)
@@ -172,6 +174,7 @@ class MMHal(Benchmark):
     def _read(self, reply: str) -> tuple[float | None, str]:
         """The rating, or None with the reason why there is none."""
         if self.scoring == "official":
+            # as the released scorer reads it: "Rating: 10" has the text "rating: 1"
             hits = [float(s) for s in range(7) if f"rating: {s}" in reply.lower()]
         else:
             hits = sorted({float(number) for number in _RATING.findall(reply)})
@@ -189,7 +192,8 @@ class MMHal(Benchmark):
 
     def official_prompt(self, name: str) -> str:
         """The release's prompt, from `judge_prompt.txt` or from its `eval_gpt_mmhal.py`."""
-        text, program = self.data / "judge_prompt.txt", self.data / "eval_gpt_mmhal.py"
+        text = self.data / "judge_prompt.txt"
+        program = self.data / "eval_gpt_mmhal.py"
         if text.is_file():
             template = read_text(text)
         else:

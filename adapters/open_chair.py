@@ -305,6 +305,7 @@ class OpenChair(Benchmark):
         counted = mentioned if self.scoring == "official" else list(labels)
         counts = Counter(labels[name] for name in counted)
         decided = counts["yes"] + counts["no"]
+        # an answer with neither yes nor no adds 0 to `decided` too, and so is left out of the mean
         share = counts["no"] / decided if decided else 0.0
         tally = {key: float(counts[key]) for key in ("yes", "no", "unsure", "error", "ignored")}
         tally |= {"objects": float(len(counted)), "share": share, "decided": float(decided > 0)}

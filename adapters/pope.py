@@ -42,7 +42,7 @@ from hqm import (
     read_records,
 )
 from hqm.benchmark.corrected_keys import read_key
-from hqm.benchmark.findings import same_question
+from hqm.benchmark.findings import asking, same_question
 from hqm.files.records import first_record, located_records, required_field
 from hqm.imports.match import (
     check_questions,
@@ -57,8 +57,9 @@ from hqm.imports.match import (
 from hqm.imports.row import Row
 from hqm.scoring.metrics import YES_NO
 
-SOURCES, SPLITS = ("coco", "aokvqa", "gqa"), ("random", "popular", "adversarial")
-PARTS = tuple(f"{source}_{split}" for source, split in itertools.product(SOURCES, SPLITS))
+SOURCES = ("coco", "aokvqa", "gqa")
+SPLITS = ("random", "popular", "adversarial")
+PARTS = tuple(map("_".join, itertools.product(SOURCES, SPLITS)))
 
 
 def _released_yes_ratio(t: Mapping[str, Any]) -> Any:
@@ -192,8 +193,9 @@ def _first_line(question: str) -> str:
     return normalised(_spelled(question.strip().partition("\n")[0]))
 
 
-def _answer(row: Row) -> Response:
-    return row.answer or Response("", "missing")
+def _answers(rows: Mapping[str, Row]) -> dict[str, Response]:
+    """Item id -> the answer of its row."""
+    return {key: row.answer or Response("", "missing") for key, row in rows.items()}
 
 
 class Pope(Benchmark):
@@ -217,7 +219,9 @@ class Pope(Benchmark):
         return Form(
             "original",
             tuple(
-                item for part in PARTS if part in files for item in self._items(part, files[part])
+                itertools.chain.from_iterable(
+                    self._items(part, files[part]) for part in PARTS if part in files
+                )
             ),
         )
 
@@ -253,19 +257,18 @@ class Pope(Benchmark):
         rows = self._read_rows(path, form)
         if rows and all(row.image and row.question for row in rows):
             form, pictured_rows = self._by_picture(rows, form, path)
-            return form, {key: _answer(row) for key, row in pictured_rows.items()}
+            return form, _answers(pictured_rows)
         numbered_rows = _llava_numbered(rows, form)
         if numbered_rows:
             part_names = {form.by_id[key].part for key in numbered_rows}
             answered_items = tuple(item for item in form.items if item.part in part_names)
-            answers = {key: _answer(row) for key, row in numbered_rows.items()}
-            return replace(form, items=answered_items), answers
+            return replace(form, items=answered_items), _answers(numbered_rows)
         form = self._answered_part(rows, form, path)
         rows_by_item = self._by_id(rows, form)
         if rows_by_item is not None:
             item_rows = [(row, form.by_id[key]) for key, row in rows_by_item.items()]
             check_rows(item_rows, path, _spelled)
-            return form, {key: _answer(row) for key, row in rows_by_item.items()}
+            return form, _answers(rows_by_item)
         pairs = zip(rows, form.items, strict=False)
         check_questions([(row.place, row.question, item) for row, item in pairs], path, _spelled)
         return self._by_row(rows, form, path)
@@ -300,9 +303,8 @@ class Pope(Benchmark):
         respondents = {row.respondent for row in rows}
         if not joined or len(respondents) != 1:
             return None
-        answers = {key: _answer(row) for key, row in joined.items()}
         name = respondents.pop() or path.name.split(".json")[0]
-        return [Recording(name, "original", 0, answers, str(path))]
+        return [Recording(name, "original", 0, _answers(joined), str(path))]
 
     def spelled(self, text: str) -> str:
         """The question without the typing error of the release's generator."""
@@ -366,7 +368,8 @@ class Pope(Benchmark):
                 for i in range(1, beyond + 1)
             )
             form = replace(form, items=(*form.items, *extra))
-        return form, {item.id: _answer(row) for item, row in zip(form.items, rows, strict=False)}
+        # the last questions of a file that ends early stay without an answer
+        return form, _answers(dict(zip(form.by_id, rows, strict=False)))
 
     def score(self, item: Item, response: Response) -> Verdict:
         """The four counts; an answer beyond the last question counts only for the release's
@@ -410,7 +413,7 @@ class Pope(Benchmark):
         yield from finding(
             "spelling",
             "{n} questions say 'imange', as the release's own generator writes 'image' behind 'an'",
-            [item for item in form.items if "imange" in item.prompt],
+            asking(form.items, "imange"),
         )
         yield from finding(
             "size",

@@ -18,9 +18,13 @@ from typing import Any
 import numpy as np
 
 from hqm import DataError, Finding, Form, Item, Metric, Response, finding, ratio, read_records
+from hqm.benchmark.findings import asking
+from hqm.benchmark.released_files import json_files
 from hqm.files.records import located_records, required_field
 from hqm.imports.row import JudgeOutput, Row
 
+KEYS = ("category", "subcategory", "set_id", "figure_id", "question_id")
+"""The fields by which the release names a question."""
 Tally = Mapping[str, Any]
 SCOPES = (
     "",
@@ -181,12 +185,23 @@ def is_result(path: Path) -> bool:
     """Whether a file, or every JSON file in a folder, is a list of the release's records with a
     model's answers.
     """
-    files = sorted(path.glob("*.json")) if path.is_dir() else [path]
-    files = [file for file in files if file.suffix == ".json"]
-    return bool(files) and all(_is_result(file) for file in files)
+    files = json_files(path)
+    return bool(files) and all(map(_is_result, files))
+
+
+def question_key(record: Mapping[str, object], location: str) -> str:
+    """The id of an item: the release names a question by five fields and has no id."""
+    return "_".join(str(required_field(record, name, location)) for name in KEYS)
+
+
+def check_field(record: Mapping[str, object]) -> str:
+    """The field of a judge's check, which the release names after the field of the answer."""
+    return next((name for name in record if name.endswith("_gpt_check")), "gpt4v_output_gpt_check")
 
 
 def _is_result(path: Path) -> bool:
+    if path.suffix != ".json":
+        return False
     try:
         records = read_records(path)
     except DataError:
@@ -194,14 +209,12 @@ def _is_result(path: Path) -> bool:
     return bool(records) and set(records[0]) >= _FIELDS
 
 
-def judged_rows(path: Path, keys: Sequence[str], words: Mapping[str, str]) -> list[Row]:
+def judged_rows(path: Path, words: Mapping[str, str]) -> list[Row]:
     """The checks of one file; a check that `words` does not know is kept as it is."""
     stem = _HALF.sub("", path.stem)
     rows = []
     for location, record in located_records(path):
-        field = next(
-            (name for name in record if name.endswith("_gpt_check")), "gpt4v_output_gpt_check"
-        )
+        field = check_field(record)
         check = "" if record.get(field) is None else str(record[field]).strip()
         consistency = {"1": ["same"], "0": ["different"]}.get(str(record.get("same")), [])
         rows.append(
@@ -212,7 +225,7 @@ def judged_rows(path: Path, keys: Sequence[str], words: Mapping[str, str]) -> li
                     if check in words
                     else JudgeOutput(mark=check)
                 ),
-                ids=("_".join(str(required_field(record, name, location)) for name in keys),),
+                ids=(question_key(record, location),),
                 own_ids=True,
                 question=str(required_field(record, "question", location)),
                 stem="" if stem == _OF_THE_RELEASE else stem,
@@ -250,20 +263,14 @@ def find_oddities(form: Form) -> Iterable[Finding]:
     yield from finding(
         "wh-question",
         "{n} questions ask with 'which' and are labelled yes or no",
-        items=[
-            i
-            for i in items
-            if re.search(r"(?:^|, )which (?:country|state|month)\b", i.prompt, re.IGNORECASE)
-        ],
+        items=asking(items, r"(?i)(?:^|, )which (?:country|state|month)\b"),
     )
     yield from finding(
         "whether",
         "{n} questions open with 'Whether' and have no auxiliary to negate",
-        items=[i for i in items if "Whether " in i.prompt],
+        items=asking(items, "Whether "),
     )
-    yield from finding(
-        "spelling", "{n} questions say 'Accroding'", [i for i in items if "ccroding" in i.prompt]
-    )
+    yield from finding("spelling", "{n} questions say 'Accroding'", asking(items, "ccroding"))
     yield from finding(
         "bare-reference",
         "{n} reference answers are no more than yes or no",

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 PARTS = (
@@ -134,6 +135,12 @@ def _pairs(text: str) -> list[str]:
     return [piece.strip() for piece in text.split("),")]
 
 
+def _worn(wearers: Iterable[Mapping[str, Any]], split: Callable[[str], list[str]]) -> list[str]:
+    """The pairs of colour and garment of all people; a person may be described without any."""
+    worn = filter(None, (wearer.get("object") for wearer in wearers))
+    return list(chain.from_iterable(map(split, worn)))
+
+
 def _official_words(
     truth: Iterable[str], generated: Any, matched: Mapping[str, Any], key: str
 ) -> Counts:
@@ -149,11 +156,11 @@ def _official_words(
 def _official_objects(
     truth: Mapping[str, str], generated: Mapping[str, str], matched: Mapping[str, Any]
 ) -> Counts:
-    left = [piece for text in truth.values() for piece in _pairs(text)]
-    # only every other piece gets back the bracket that the split took
-    left = [
-        f"{piece})" if i % 2 == 0 and piece[-1] != ")" else piece for i, piece in enumerate(left)
-    ]
+    left = list(chain.from_iterable(map(_pairs, truth.values())))
+    for i in range(0, len(left), 2):
+        # only every other piece gets back the bracket that the split took
+        if left[i][-1] != ")":
+            left[i] += ")"
 
     def count_matched(mappings: Mapping[str, Mapping[str, str]], broader: bool = False) -> int:
         n = 0
@@ -173,18 +180,8 @@ def _official_people(
     truth: Mapping[str, Any], generated: Mapping[str, Any], matched: Mapping[str, Any]
 ) -> Counts:
     # the last pair of every person, which keeps its bracket, is lost
-    listed = [
-        f"{piece})"
-        for wearer in truth.values()
-        for piece in _pairs(wearer["object"])
-        if piece[-1] != ")"
-    ]
-    generated_words = [
-        piece
-        for wearer in generated.values()
-        if wearer.get("object")
-        for piece in _pairs(wearer["object"])
-    ]
+    listed = [f"{piece})" for piece in _worn(truth.values(), _pairs) if piece[-1] != ")"]
+    generated_words = _worn(generated.values(), _pairs)
     if not all(generated_words):
         raise IndexError("a generated pair is empty")
     left = list(listed)
@@ -335,13 +332,8 @@ def _paper_objects(
 def _paper_people(
     truth: Mapping[str, Any], generated: Mapping[str, object], matched: Mapping[str, object]
 ) -> Counts:
-    free = Counter(pair for wearer in truth.values() for pair in _tuples(wearer["object"]))
-    pairs = [
-        pair
-        for p in generated.values()
-        if isinstance(p, dict)
-        for pair in _tuples(p.get("object") or "")
-    ]
+    free = Counter(_worn(truth.values(), _tuples))
+    pairs = _worn((wearer for wearer in generated.values() if isinstance(wearer, dict)), _tuples)
     generated_words = Counter(pairs)
     n_true = free.total()
 

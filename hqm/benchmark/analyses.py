@@ -5,8 +5,8 @@ the scores and their statistics.
 from __future__ import annotations
 
 import itertools
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -76,6 +76,14 @@ class Analysis:
         return asdict(self)
 
 
+def by_respondent(answers: Iterable[ScoredAnswer]) -> dict[str, list[ScoredAnswer]]:
+    """Return the answers of each respondent, in the order in which respondents first occur."""
+    groups: dict[str, list[ScoredAnswer]] = defaultdict(list)
+    for answer in answers:
+        groups[answer.respondent].append(answer)
+    return dict(groups)
+
+
 # --- which objects captions make up ---
 #
 # How often, of which category, and how often beside a person (AMBER's Figures 7 and 8).
@@ -105,16 +113,12 @@ def made_up_objects(
     category
         The category of an object.
     """
-    objects_by_respondent: dict[str, list[tuple[ScoredAnswer, Sequence[str]]]] = {}
-    for answer in answers:
-        if answer.value is not None:
-            captions = objects_by_respondent.setdefault(answer.respondent, [])
-            captions.append((answer, extract_objects(answer)))
+    scored = (answer for answer in answers if answer.value is not None)
     object_rows: list[tuple[Entry, ...]] = []
     category_rows: list[tuple[Entry, ...]] = []
     person_rows: list[tuple[Entry, ...]] = []
-    for respondent, captions in objects_by_respondent.items():
-        objects = [words for _, words in captions]
+    for respondent, captions in by_respondent(scored).items():
+        objects = list(map(extract_objects, captions))
         caption_counts = _caption_counts(objects)
         object_counts = Counter(itertools.chain.from_iterable(objects))
         total = object_counts.total()
@@ -137,7 +141,9 @@ def made_up_objects(
             (respondent, kind, n, n / total) for kind, n in _by_frequency(category_counts)
         ]
         with_person = [
-            words for answer, words in captions if has_person(answer) or any(map(is_person, words))
+            words
+            for caption, words in zip(captions, objects, strict=True)
+            if has_person(caption) or any(map(is_person, words))
         ]
         person_rows += _person_rows(
             respondent, with_person, caption_counts, len(captions), is_person

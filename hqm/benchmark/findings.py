@@ -560,6 +560,11 @@ def finding(
         yield Finding(name, text, len(items), tuple(examples[:show]), rows=tuple(rows))
 
 
+def asking(items: Iterable[Item], pattern: str | re.Pattern[str]) -> list[Item]:
+    """Return the items with a question in which a pattern is found."""
+    return [item for item in items if re.search(pattern, item.prompt)]
+
+
 def row_of(*items: Item) -> dict[str, Any]:
     """The row of a finding's list about one item, or about several that belong together: ids, keys,
     pictures, question.

@@ -39,6 +39,18 @@ def answers_by_id(path: Path, form: Form, in_release: Callable[[str], bool]) -> 
     return answers
 
 
+def first_file(*paths: Path) -> Path | None:
+    """Return the first of the places of a file where there is one; releases move their files."""
+    return next(filter(Path.is_file, paths), None)
+
+
+def json_files(path: Path) -> list[Path]:
+    """Return the JSON files of a folder in the order of their names, or the one file."""
+    if path.is_dir():
+        return sorted(path.glob("*.json"))
+    return [path]
+
+
 class ItemQueue:
     """Items that a file identifies by a value they share, such as a picture: each is taken once.
 
