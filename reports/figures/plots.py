@@ -8,11 +8,12 @@ import io
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hqm.reports.figures.drawings import truncate
 from hqm.reports.figures.figure_data import (
     BoardRow,
+    ItemPoint,
     board_rows,
     has_shift,
     item_points,
@@ -21,7 +22,7 @@ from hqm.reports.figures.figure_data import (
 from hqm.reports.pages.error_picture import SOURCES, ErrorPicture, MeasuresPicture
 from hqm.reports.pages.leaderboard_sentences import contrasts_of
 from hqm.reports.pages.phrases import Points
-from hqm.reports.tables.score_tables import orders
+from hqm.reports.tables.score_tables import Order, orders
 from hqm.reports.tables.table import leading_metric, short_name
 
 from hqm import BenchmarkAudit, DesignError, UsageError
@@ -34,14 +35,18 @@ if TYPE_CHECKING:
 
     from hqm.comparison.measures import Measure
 
+T = TypeVar("T")
 WIDTH = 3.3
 """Inches of a column of a paper."""
 _LEGEND_HEIGHT = 0.2
 _DPI = 300
 _MAX_NAME = 26
 # Okabe and Ito's colours, which differ for every colour vision and in print
-_BLUE, _ORANGE, _INK = "#0072b2", "#d55e00", "#14202b"
-_FAINT, _BAND = "#8a949e", "#b7c9da"
+_BLUE = "#0072b2"
+_ORANGE = "#d55e00"
+_INK = "#14202b"
+_FAINT = "#8a949e"
+_BAND = "#b7c9da"
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "hqm",
@@ -186,6 +191,17 @@ def _require(rows: Sequence[object], reason: str) -> None:
         raise DesignError(reason, remedy="The report says what would measure it.")
 
 
+def _drawable(
+    audits: Sequence[BenchmarkAudit],
+    read: Callable[[BenchmarkAudit], Sequence[T]],
+    reason: str,
+) -> list[tuple[BenchmarkAudit, Sequence[T]]]:
+    """The audits that have what a panel draws, each with it; `reason` is said where none has."""
+    drawable = [(audit, rows) for audit in audits if (rows := read(audit))]
+    _require(drawable, reason)
+    return drawable
+
+
 def _legend(figure: Figure, rows: Sequence[tuple[str, str, str]]) -> None:
     """What the marks mean, below the panels: mark, colour and words of each."""
     from matplotlib.lines import Line2D
@@ -198,19 +214,20 @@ def _legend(figure: Figure, rows: Sequence[tuple[str, str, str]]) -> None:
     )
 
 
-def _is_scored(rows: Sequence[BoardRow]) -> bool:
-    return any(row.score is not None for row in rows)
+def _scored_board(audit: BenchmarkAudit) -> Sequence[BoardRow]:
+    rows = board_rows(audit)
+    if any(row.score is not None for row in rows):
+        return rows
+    return ()
 
 
 def _leaderboard(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
     """Scores with their intervals over pictures, best on top, a line between neighbours that
     differ.
     """
-    boards = [(audit, board_rows(audit)) for audit in audits]
-    audit_rows = [(audit, rows) for audit, rows in boards if _is_scored(rows)]
-    _require(audit_rows, "no audit has a respondent with a score")
-    panels = _panels(figure, [0.6 + 0.15 * len(rows) for _, rows in audit_rows])
-    for axes, (audit, rows) in zip(panels, audit_rows, strict=True):
+    drawable = _drawable(audits, _scored_board, "no audit has a respondent with a score")
+    panels = _panels(figure, [0.6 + 0.15 * len(rows) for _, rows in drawable])
+    for axes, (audit, rows) in zip(panels, drawable, strict=True):
         factor = Points.for_metric(audit).factor
         for y, neighbours in enumerate(contrasts_of(audit)[: len(rows) - 1]):
             if neighbours.outcome == "differ":
@@ -230,14 +247,9 @@ _BUDGET_MARKS = (("s", _BAND, "one model, 95%"), ("D", _ORANGE, "all models toge
 
 def _error_budget(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
     """Every measured source of error as a bar in points, with the shift of the mean."""
-    budgets = [(audit, audit.budget.get(leading_metric(audit))) for audit in audits]
-    pictures = [
-        (a, ErrorPicture.of_audit(a, budget)) for a, budget in budgets if budget is not None
-    ]
-    audit_rows = [(audit, picture.rows) for audit, picture in pictures if picture.rows]
-    _require(audit_rows, "no audit has an error budget")
-    panels = _panels(figure, [0.6 + 0.22 * len(rows) for _, rows in audit_rows])
-    for axes, (audit, rows) in zip(panels, audit_rows, strict=True):
+    drawable = _drawable(audits, _drawn_sources, "no audit has an error budget")
+    panels = _panels(figure, [0.6 + 0.22 * len(rows) for _, rows in drawable])
+    for axes, (audit, rows) in zip(panels, drawable, strict=True):
         factor = Points.for_metric(audit).factor
         for y, row in enumerate(rows):
             _draw_row(axes, y, row, factor)
@@ -246,6 +258,13 @@ def _error_budget(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
         axes.set_xlim(left=0)
         axes.set(title=truncate(audit.title, 50), xlabel=f"points of {leading_metric(audit)}")
     _legend(figure, _BUDGET_MARKS)
+
+
+def _drawn_sources(audit: BenchmarkAudit) -> Sequence[BudgetRow]:
+    budget = audit.budget.get(leading_metric(audit))
+    if budget is None:
+        return ()
+    return ErrorPicture.of_audit(audit, budget).rows
 
 
 def _draw_row(axes: Axes, y: float, row: BudgetRow, factor: float) -> None:
@@ -260,11 +279,9 @@ def _draw_row(axes: Axes, y: float, row: BudgetRow, factor: float) -> None:
 
 def _types(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
     """The scores of every type: a point a respondent, and their mean as a stroke."""
-    tables = [(audit, type_scores(audit)) for audit in audits]
-    audit_rows = [(audit, rows) for audit, rows in tables if rows]
-    _require(audit_rows, "no audit has scores by type")
-    panels = _panels(figure, [0.6 + 0.2 * len(rows) for _, rows in audit_rows])
-    for axes, (audit, rows) in zip(panels, audit_rows, strict=True):
+    drawable = _drawable(audits, type_scores, "no audit has scores by type")
+    panels = _panels(figure, [0.6 + 0.2 * len(rows) for _, rows in drawable])
+    for axes, (audit, rows) in zip(panels, drawable, strict=True):
         factor = Points.for_metric(audit).factor
         for y, row in enumerate(rows):
             scores = [score * factor for score in row.scores.values()]
@@ -279,11 +296,10 @@ def _types(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
 
 def _rank_flips(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
     """The order of the respondents in each administration; who moves far is drawn thick."""
-    columns_by_audit = [(audit, orders(audit)) for audit in audits]
-    audit_columns = [(audit, columns) for audit, columns in columns_by_audit if len(columns) > 1]
-    _require(audit_columns, "no audit has a second order: it needs a second run or wording")
-    panels = _panels(figure, [0.6 + 0.16 * len(columns[0].names) for _, columns in audit_columns])
-    for axes, (audit, columns) in zip(panels, audit_columns, strict=True):
+    reason = "no audit has a second order: it needs a second run or wording"
+    drawable = _drawable(audits, _several_orders, reason)
+    panels = _panels(figure, [0.6 + 0.16 * len(columns[0].names) for _, columns in drawable])
+    for axes, (audit, columns) in zip(panels, drawable, strict=True):
         names = columns[0].names
         far = max(3, math.ceil(len(names) / 4))
         for name in names:
@@ -299,16 +315,25 @@ def _rank_flips(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
         axes.set_title(truncate(audit.title, 50))
 
 
+def _several_orders(audit: BenchmarkAudit) -> Sequence[Order]:
+    columns = orders(audit)
+    return columns if len(columns) > 1 else ()
+
+
+def _leading_items(audit: BenchmarkAudit) -> Sequence[ItemPoint]:
+    return item_points(audit, leading_metric(audit))
+
+
 def _items(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
     """Difficulty and discrimination of the items; those to be read are marked."""
-    points = [(audit, item_points(audit, leading_metric(audit))) for audit in audits]
-    audit_points = [(audit, items) for audit, items in points if items]
-    _require(audit_points, "no audit has the difficulty and discrimination of its items")
-    panels = _panels(figure, [2.5] * len(audit_points))
-    for axes, (audit, items) in zip(panels, audit_points, strict=True):
+    reason = "no audit has the difficulty and discrimination of its items"
+    drawable = _drawable(audits, _leading_items, reason)
+    panels = _panels(figure, [2.5] * len(drawable))
+    for axes, (audit, items) in zip(panels, drawable, strict=True):
         for flagged, marker, colour in ((False, "o", _BLUE), (True, "D", _ORANGE)):
             group = [item for item in items if item.flagged == flagged]
-            x, y = [item.difficulty for item in group], [item.item_rest for item in group]
+            x = [item.difficulty for item in group]
+            y = [item.item_rest for item in group]
             opacity = 0.9 if flagged else 0.3
             axes.plot(x, y, marker, color=colour, ms=3, alpha=opacity, mew=0)
         axes.axhline(0, color=_FAINT, lw=0.6)

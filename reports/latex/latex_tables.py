@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 from hqm.reports.figures.drawings import printable
@@ -289,7 +289,7 @@ def fit_to_page(table: Table) -> Table:
     if width_needed(table) <= MIN_PAGE_WIDTH:
         return table
     # a table in long form: the texts of a row are repeated beside each of its numbers
-    names = [i for i, column in enumerate(table.columns) if column.kind == "text"]
+    names = table.text_columns
     rows: list[tuple[Text, ...]] = []
     for row in table.rows:
         texts = [row[i] for i in names]
@@ -320,10 +320,8 @@ def pages(table: Table, max_lines: int = MAX_PAGE_LINES) -> tuple[Table, ...]:
     """The table, or where it is taller than a page its rows in several tables; the first one has
     the notes.
     """
-    text_columns = [i for i, column in enumerate(table.columns) if column.kind == "text"]
-    fixed_width = sum(
-        width_of_column(table, i) + GAP for i in range(len(table.columns)) if i not in text_columns
-    )
+    text_columns = table.text_columns
+    fixed_width = sum(width_of_column(table, i) + GAP for i in table.right)
     if width_needed(table) <= MIN_COLUMN_WIDTH:
         width = MIN_COLUMN_WIDTH
     else:
@@ -445,7 +443,7 @@ def latex(tables: Sequence[Table]) -> str:
     is taller than its page becomes several. Numbers of a column have the same decimals and stand to
     the right, so that their points are aligned.
     """
-    blocks = [_float(page) for table in tables for page in _floats(table)]
+    blocks = map(_float, chain.from_iterable(map(_floats, tables)))
     # a line end would end the comment
     comments = [
         f"% {printable(location)}: {printable(line)}\n" for location, line in signatures(tables)

@@ -7,7 +7,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import itemgetter
+from itertools import chain
+from operator import attrgetter, itemgetter
 
 from hqm.reports.figures.drawings import truncate
 from hqm.reports.latex.latex_tables import estimate_cell, number_cell
@@ -22,6 +23,7 @@ from hqm.reports.tables.table import (
     cluster_noun,
     find_estimate,
     leading_metric,
+    scores_by_name,
     short_name,
 )
 
@@ -52,7 +54,7 @@ def paper_tables(audits: Sequence[Audit], *, include_all: bool = False) -> tuple
     the types covered, and Table 5 the scores by type of each benchmark with type labels; the tables
     on reliability and on the judge asked a second time follow.
     """
-    benchmark_audits = [benchmark for audit in audits for benchmark in audit.audits]
+    benchmark_audits = list(chain.from_iterable(map(attrgetter("audits"), audits)))
     measures = measures_of(benchmark_audits)
     errors = quality_table(
         measures,
@@ -377,7 +379,7 @@ def ranks(audit: BenchmarkAudit, metric: str) -> Mapping[str, tuple[int, int]]:
             name: (int(low), int(high)) for name, (low, high) in estimate.detail["ranks"].items()
         }
     return _test_ranks(
-        {r.name: r.scores.get(metric) for r in audit.respondents},
+        scores_by_name(audit, metric),
         errors=_errors(audit, metric),
         better=audit.metrics[metric]["better"],
     )

@@ -29,6 +29,7 @@ from hqm.reports.tables.table import (
     find_estimate,
     leading_metric,
     percent,
+    scores_by_name,
     short_name,
 )
 
@@ -75,8 +76,9 @@ def lead(audit: BenchmarkAudit, top: Neighbours) -> float:
     Where those of what both answered are in the other order, it is their difference, below 0.
     """
     metric = leading_metric(audit)
-    scores = {row.name: row.scores.get(metric) for row in audit.respondents}
-    first, second = scores.get(top.first), scores.get(top.second)
+    scores = scores_by_name(audit, metric)
+    first = scores.get(top.first)
+    second = scores.get(top.second)
     if first is None or second is None or top.contrast.difference < 0:
         return top.contrast.difference
     return abs(first - second)

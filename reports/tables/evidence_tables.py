@@ -4,8 +4,9 @@ blind solvability.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 from hqm.reports.pages.phrases import (
     is_unbounded_end,
@@ -22,6 +23,7 @@ from hqm.reports.tables.table import (
     capital,
     decimals_of,
     estimate_text,
+    estimates_of,
     family_title,
     find_estimate,
     finite_number,
@@ -138,10 +140,8 @@ def reliability(audit: BenchmarkAudit) -> Table:
         ]
         rows += measured
         if not measured and remedy:
-            reasons = (
-                e.reason for e in audit.all_estimates if _family_of(e) == family and e.reason
-            )
-            reason = next(reasons, remedy)
+            reasons = map(attrgetter("reason"), estimates_of_families(audit, [family]))
+            reason = next(filter(None, reasons), remedy)
             absent.append(
                 (
                     Text(name, small=f"not measured: {reason}"),
@@ -180,6 +180,11 @@ def _family_of(estimate: Estimate) -> str:
     return estimate.indicator.partition(".")[0]
 
 
+def estimates_of_families(audit: BenchmarkAudit, families: Container[str]) -> list[Estimate]:
+    """The estimates of some families, in the order of the audit."""
+    return [e for e in audit.all_estimates if _family_of(e) in families]
+
+
 def _compared_administrations(
     audit: BenchmarkAudit, family: str, metric: str
 ) -> list[tuple[str, str]]:
@@ -187,8 +192,8 @@ def _compared_administrations(
     estimates name; test-retest has one row for all its runs."""
     pairs = dict.fromkeys(
         (e.indicator.partition(".")[0], e.other)
-        for e in audit.all_estimates
-        if _family_of(e) == family and e.metric == metric
+        for e in estimates_of_families(audit, [family])
+        if e.metric == metric
     )
     if family == "test_retest":
         return list(pairs)[:1]
@@ -215,7 +220,7 @@ def _pick_estimate(
 ) -> Estimate | None:
     name = f"{family}.{statistic}"
     # test-retest has one row for all its runs, whichever of them an estimate names
-    candidates = [e for e in audit.all_estimates if (e.indicator, e.metric) == (name, metric)]
+    candidates = estimates_of(audit, name, metric)
     return next(
         (e for e in candidates if e.other == administration),
         candidates[0] if candidates and family == "test_retest" else None,
@@ -420,7 +425,7 @@ def family_table(
     audit: BenchmarkAudit, families: Sequence[str], caption: str, note: str = ""
 ) -> Table:
     """The estimates of some families, and how to measure those that the audit has not."""
-    estimates = [e for e in audit.all_estimates if _family_of(e) in families]
+    estimates = estimates_of_families(audit, families)
     measured_families = set(map(_family_of, estimates))
     missing = [
         f"{FAMILIES.get(name, name)}: not measured;"
@@ -459,7 +464,7 @@ def oracle_table(audit: BenchmarkAudit) -> Table | None:
 
 def criterion_table(audit: BenchmarkAudit) -> Table | None:
     """How far the scores follow people's labels; None where nobody labelled answers."""
-    if not any(_family_of(e) == "criterion" for e in audit.all_estimates):
+    if not estimates_of_families(audit, ["criterion"]):
         return None
     notes = {
         _labelling_note(e)
@@ -502,7 +507,7 @@ def stages_table(audit: BenchmarkAudit) -> Table | None:
     """How often single stages of the judges decide as people do; None where nobody labelled what
     they decide on.
     """
-    if not any(_family_of(e) == "stages" for e in audit.all_estimates):
+    if not estimates_of_families(audit, ["stages"]):
         return None
     counts = {
         f"{e.metric}: people labelled {e.detail['labelled']:,} {e.detail['unit']}s; of"

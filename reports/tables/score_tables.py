@@ -30,6 +30,7 @@ from hqm.reports.tables.table import (
     number,
     official_score,
     percent,
+    scores_by_name,
     short_name,
     spelled_out,
 )
@@ -109,7 +110,7 @@ def names_in_order(audit: BenchmarkAudit, cell: str) -> list[str]:
     """The models from the best to the worst in an administration, equals as in the reference."""
     metric = leading_metric(audit)
     sign = -better_sign(audit)
-    reference = {row.name: row.scores.get(metric) for row in audit.respondents}
+    reference = scores_by_name(audit, metric)
     other_scores = {row.name: row.cells.get(cell, {}).get(metric) for row in audit.respondents}
     ordered = list(reference)
     # sorting leaves equals as they stand, so that those of the second sort keep the first's order

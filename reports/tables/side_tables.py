@@ -24,6 +24,7 @@ from hqm.reports.tables.table import (
     bracket_text,
     default_policy,
     estimate_text,
+    estimates_of,
     find_estimate,
     finite_number,
     interval_text,
@@ -144,11 +145,7 @@ def resolution_tables(audit: BenchmarkAudit) -> list[Table]:
 
 
 def _resolution_table(audit: BenchmarkAudit, metric: str) -> Table | None:
-    shifts = [
-        e
-        for e in audit.all_estimates
-        if (e.indicator, e.metric) == ("resolution.mean_shift", metric)
-    ]
+    shifts = estimates_of(audit, "resolution.mean_shift", metric)
     if not shifts:
         return None
     scales = [Cell.parse(shift.other).resolution for shift in shifts]

@@ -273,6 +273,11 @@ class Table:
         return cls("", caption, tuple(heads), tuple(rows), notes, signature=signature)
 
     @property
+    def text_columns(self) -> tuple[int, ...]:
+        """The places of the columns that hold text."""
+        return tuple(i for i, column in enumerate(self.columns) if column.kind == "text")
+
+    @property
     def right(self) -> tuple[int, ...]:
         """The places of the columns that hold numbers."""
         return tuple(i for i, column in enumerate(self.columns) if column.kind != "text")
@@ -310,17 +315,6 @@ def number(value: float | None, digits: int = 3) -> str:
     if zero:
         return text.lstrip("-")
     return text.replace("-", "−")
-
-
-def small_number(value: float | None) -> str:
-    """A number in score units with two digits that say something, and at least three decimals.
-
-    >>> small_number(0.000212), small_number(0.0414), small_number(0.25), small_number(0.0)
-    ('0.00021', '0.041', '0.250', '0.000')
-    """
-    if value is None or not math.isfinite(value) or value == 0:
-        return number(value)
-    return number(value, min(6, max(3, 1 - math.floor(math.log10(abs(value))))))
 
 
 TARGETS: Mapping[str, str] = {
@@ -549,6 +543,16 @@ def p_value(value: float | None) -> str:
     return number(value)
 
 
+def scores_by_name(audit: BenchmarkAudit, metric: str) -> dict[str, float | None]:
+    """Respondent -> its score in the reference administration; None where it has none."""
+    return {row.name: row.scores.get(metric) for row in audit.respondents}
+
+
+def estimates_of(audit: BenchmarkAudit, indicator: str, metric: str) -> list[Estimate]:
+    """The estimates of an indicator, one for each administration that it compares."""
+    return [e for e in audit.all_estimates if (e.indicator, e.metric) == (indicator, metric)]
+
+
 def find_estimate(
     audit: BenchmarkAudit, indicator: str, metric: str = "", administration: str | None = None
 ) -> Estimate | None:
@@ -558,8 +562,7 @@ def find_estimate(
     Of `criterion` it is one with people's labels: what older audits call so of an oracle is no
     criterion.
     """
-    key = (indicator, metric or leading_metric(audit))
-    estimates = (e for e in audit.all_estimates if (e.indicator, e.metric) == key)
+    estimates = estimates_of(audit, indicator, metric or leading_metric(audit))
     # older audits name estimates by an oracle `criterion` too
     people_only = indicator.startswith("criterion.")
     return next(
