@@ -519,9 +519,9 @@ def new(
             metavar="SOURCE",
             help=(
                 "Questions: CSV, TSV, Excel, JSON (lines), Parquet, Arrow, a pattern of files, a"
-                " folder of the `datasets` library, a log of lmms-eval, VLMEvalKit, inspect or Every"
-                " Eval Ever, or hf://datasets/OWNER/NAME[/CONFIG][@REVISION][#SPLIT]; samples are"
-                " made without one."
+                " folder of the `datasets` library, a log of lmms-eval, VLMEvalKit, inspect or"
+                " Every Eval Ever, or hf://datasets/OWNER/NAME[/CONFIG][@REVISION][#SPLIT]; samples"
+                " are made without one."
             ),
         ),
     ] = None,
