@@ -524,7 +524,7 @@ class FaithScore(Benchmark):
         pieces = [piece for piece in pieces if len(piece.strip()) > 1]
         described = list(map(_distinct_words, facts.sentences))
         words = list(map(_distinct_words, pieces))
-        marked_indices = [i for i, found in enumerate(words) if _is_within(found, described)]
+        marked_indices = [i for i, stated in enumerate(words) if _is_within(stated, described)]
         collected: dict[int, list[str]] = {i: [] for i in marked_indices}
         for _, fact in facts.all if marked_indices else ():
             stated = _distinct_words(fact)

@@ -8,14 +8,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hqm.administration.stored_answers import form_named
 from hqm.auditing.score_differences import ScoreComparison, compare_scores
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.corrected_keys import CorrectedKey
 from hqm.benchmark.items import select_part
 from hqm.benchmark.judge_api import refuse_empty, replay
 from hqm.errors import AnswerError, HQMError, UsageError
@@ -37,6 +36,9 @@ from hqm.scoring.metrics import Metric
 from hqm.signature import digest, digest_file, sign
 from hqm.types import ORIGINAL, STATES, Cell, Form, Response, finite
 from hqm.version import __version__
+
+if TYPE_CHECKING:
+    from hqm.benchmark.corrected_keys import CorrectedKey
 
 _RESPONDENT = "answers"
 

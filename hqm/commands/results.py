@@ -89,7 +89,6 @@ def score(
 ) -> None:
     """Score one file of recorded answers without a store, by every metric of the benchmark."""
     from hqm.auditing.one_file import score_file, score_group
-    from hqm.benchmark.corrected_keys import read_key
     from hqm.benchmark.registry import groups, load, load_all
 
     part, criterion = options.material.part, options.judging.criterion
@@ -99,10 +98,11 @@ def score(
         )
     else:
         loaded = load(benchmark, **options.loading)
+        key = None
         if options.reading.key:
+            from hqm.benchmark.corrected_keys import read_key
+
             key = read_key(options.reading.key, loaded)
-        else:
-            key = None
         scored = score_file(
             loaded,
             answers,

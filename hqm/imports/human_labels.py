@@ -157,13 +157,10 @@ def read_criterion(
     # the names in a file of labels that a spreadsheet may have been shown
     intake = take_rows(path, headings=HEADINGS.union(COLUMNS))
     names = _label_names(intake.plain_columns)
-    records = [
-        (
-            location,
-            {names.get(name, name): unguarded(cell) for name, cell in record.items()},
-        )
-        for location, record in intake.located()
-    ]
+    records = []
+    for location, cells in intake.located():
+        record = {names.get(name, name): unguarded(cell) for name, cell in cells.items()}
+        records.append((location, record))
     rows = [
         _row(record, location, respondents)
         for location, record in records

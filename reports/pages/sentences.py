@@ -637,6 +637,31 @@ def wordings_to_average(audit: BenchmarkAudit) -> Iterator[Sentence]:
     )
 
 
+def _agreement_sentences(
+    audit: BenchmarkAudit, accuracy: Estimate | None, kappa: Estimate | None, n_answers: int
+) -> Iterator[Sentence]:
+    """How often scorer and people agree on single answers, and what is left out of that."""
+    if accuracy is None or accuracy.value is None:
+        return
+    share = replace(estimate_text(accuracy), text=percent(accuracy.value), muted=False)
+    agreement: dict[str, Text | int] = {"alike": share, "n": n_answers}
+    if kappa is None or kappa.value is None:
+        yield compose("Scorer and people agree on {alike} of {n} labelled answers.", **agreement)
+    else:
+        yield compose(
+            "Scorer and people agree on {alike} of {n} labelled answers. Kappa is {kappa}.",
+            kappa=coefficient(kappa),
+            **agreement,
+        )
+    if n_split := detail_of(audit, "criterion.labelled_answers", "unresolved"):
+        # without them the agreement is higher than that of a rater with the scorer
+        answers = pluralise(int(n_split), "further answer")
+        yield as_sentence(f"Raters split on {answers}, which are left out.")
+    # agreement below chance means that the labels are probably coded in reverse
+    if accuracy.value < 0.5 and kappa is not None and (kappa.value or 0.0) < 0:
+        yield compose("The labels may be reversed: 1 must mean that an answer is right.")
+
+
 def _people_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     points = Points.for_metric(audit)
     row = budget_row(audit, "people")
@@ -647,31 +672,7 @@ def _people_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     )
     if row.status == "not_measured" and (r is None or not by_people(r)):
         return _not_measured(audit, "people")
-    sentences = []
-    if accuracy is not None and accuracy.value is not None:
-        share = replace(estimate_text(accuracy), text=percent(accuracy.value), muted=False)
-        agreement: dict[str, Text | int] = {"alike": share, "n": row.answers}
-        if kappa is None or kappa.value is None:
-            sentences.append(
-                compose("Scorer and people agree on {alike} of {n} labelled answers.", **agreement)
-            )
-        else:
-            sentences.append(
-                compose(
-                    "Scorer and people agree on {alike} of {n} labelled answers. Kappa is {kappa}.",
-                    kappa=coefficient(kappa),
-                    **agreement,
-                )
-            )
-        if n_split := detail_of(audit, "criterion.labelled_answers", "unresolved"):
-            # without them the agreement is higher than that of a rater with the scorer
-            answers = pluralise(int(n_split), "further answer")
-            sentences.append(as_sentence(f"Raters split on {answers}, which are left out."))
-        # agreement below chance means that the labels are probably coded in reverse
-        if accuracy.value < 0.5 and kappa is not None and (kappa.value or 0.0) < 0:
-            sentences.append(
-                compose("The labels may be reversed: 1 must mean that an answer is right.")
-            )
+    sentences = [*_agreement_sentences(audit, accuracy, kappa, row.answers)]
     if r is not None and r.value is not None:
         sentences.append(
             compose(
