@@ -349,7 +349,7 @@ def _read_log(
     """The answers of a log, the parts of the form that it answers, and the tool's scores beside
     ours.
     """
-    settings = LogSettings(partial=partial)
+    settings = LogSettings(partial=partial, benchmark=benchmark.name)
     import_result = take_logs({ORIGINAL: form}, [path], settings, benchmark.spelled)
     recording = _only(import_result.recordings, benchmark, path)
     if part_name is not None:

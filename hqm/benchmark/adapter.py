@@ -422,7 +422,7 @@ class Adapter(RenamedAttributes):
         """Recorded answers in the release's own format: the form that the file answers, and item id
         -> response.
         """
-        return form, read_answers(path, form, self.spelled)
+        return form, read_answers(path, form, self.spelled, self.card.name)
 
     def spelled(self, text: str) -> str:
         """A question's text as all copies of the benchmark agree on it, where some have typing

@@ -206,7 +206,10 @@ def _by_release(
     values: dict[str, tuple[str, str]] = {}
     for i, keys in matched.items.items():
         place = rows[i].place
-        values |= dict.fromkeys(keys, (_target(records[i], place), place))
+        for key in keys:
+            if key in values:
+                refuse_twice(f"the item {key!r} stands", place, values[key][1])
+            values[key] = (_target(records[i], place), place)
     targets = {
         key: _valid_target(value, form.by_id[key], location)
         for key, (value, location) in values.items()

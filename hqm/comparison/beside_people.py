@@ -80,7 +80,7 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
 def _answers_in(path: Path) -> dict[Answer, tuple[str, dict[str, Any]]]:
     """Return (item, respondent) -> where its row stands, and the row."""
     rows: dict[Answer, tuple[str, dict[str, Any]]] = {}
-    intake = take_rows(path)
+    intake = take_rows(path).with_names({"item": "item", "model": "respondent"})
     columns = dict.fromkeys(chain.from_iterable(intake.records))
     for name in _KEY_COLUMNS:
         columns.pop(name, None)

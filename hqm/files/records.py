@@ -206,7 +206,7 @@ def _parse_records(path: Path | str, encoding: str) -> list[dict[str, Any]]:
 
         return sheet_rows(path)
     text = read_text(path, encoding)
-    if path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
+    if _is_table(text, path):
         return list(_complete_rows(text, path))
     if _is_array(text):
         with _json(str(path)):
@@ -218,6 +218,13 @@ def _parse_records(path: Path | str, encoding: str) -> list[dict[str, Any]]:
     if records is None:
         return list(_concatenated(text, path))
     return records
+
+
+def _is_table(text: str, path: Path) -> bool:
+    """Return whether a text is a table with a heading; a `.txt` file has one, or JSON."""
+    name = path.name.lower().removesuffix(".gz")
+    is_json = text.lstrip().startswith(("{", "["))
+    return name.endswith((".csv", ".tsv")) or (name.endswith(".txt") and not is_json)
 
 
 def located_records(
@@ -243,7 +250,7 @@ def first_record(path: Path | str) -> list[dict[str, Any]]:
     if path.suffix.lower() in (".parquet", ".csv", ".tsv", ".xlsx"):
         return read_records(path)[:1]
     text = read_text(path)
-    if _is_array(text):
+    if _is_table(text, path) or _is_array(text):
         return read_records(path)[:1]
     return list(islice(_concatenated(text, path), 1))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,7 +20,7 @@ from hqm.files.datasets import names_picture
 from hqm.files.dialect import COMMA_NUMBER, uses_decimal_comma
 from hqm.files.records import MAX_NAMED_FIELDS, read_records
 from hqm.imports import row as fields
-from hqm.imports.layouts import heading_words, lay_out
+from hqm.imports.layouts import ROW, heading_words, lay_out
 from hqm.imports.row import number
 from hqm.text import look_of, plain_name
 from hqm.types import LETTERS
@@ -84,6 +84,13 @@ class Intake:
         """Return the texts of a field in these records; all empty where no column holds it."""
         return cell_texts(records, self.plain_columns.get(field, ""))
 
+    def with_names(self, names: Mapping[str, str]) -> Intake:
+        """Return the rows with these names of the columns that hold these fields."""
+        columns = {}
+        for field, name in names.items():
+            columns[self.plain_columns.get(field, name)] = name
+        return replace(self, records=[_renamed(record, columns) for record in self.records])
+
     def located(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Each row with its place for messages: `answers.json: record 3`."""
         for position, record in enumerate(self.records, 1):
@@ -138,6 +145,8 @@ def take_rows(
         same.
     """
     rows = read_records(path, encoding) if records is None else records
+    if ROW not in {*headings, *(columns or {}).values()}:
+        rows = _without_row_numbers(rows, str(path))
     layout = lay_out(rows, str(path), columns)
     rows = [row for row in layout.records if not all(map(_is_blank, row.values()))]
     n_blank = len(layout.records) - len(rows)
@@ -186,6 +195,17 @@ def _plan_columns(present: Collection[str], columns: Mapping[str, str]) -> dict[
 def _distinct_shapes(records: Sequence[Mapping[str, object]]) -> Iterable[tuple[str, ...]]:
     """Return the names of the records' fields, each combination once."""
     return dict.fromkeys(map(tuple, records))
+
+
+def _without_row_numbers(records: list[dict[str, Any]], path: str) -> list[dict[str, Any]]:
+    """Return the records of a Parquet file without their numbers, which its reader counted."""
+    numbers = [record.get(ROW) for record in records]
+    if not path.lower().endswith(".parquet") or numbers != list(map(str, range(len(records)))):
+        return records
+    records = list(map(dict, records))
+    for record in records:
+        del record[ROW]
+    return records
 
 
 def _is_blank(cell: object) -> bool:

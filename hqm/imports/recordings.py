@@ -12,6 +12,7 @@ from typing import Any, cast
 from hqm.errors import AnswerError
 from hqm.files.records import whole_number
 from hqm.imports.intake import (
+    Intake,
     cell_texts,
     check_benchmark,
     find_alike,
@@ -172,7 +173,7 @@ def answers_to(form: Form, recording: Recording) -> dict[str, Response]:
 
 
 def read_answers(
-    path: Path, form: Form, spelling: Callable[[str], str] = str
+    path: Path, form: Form, spelling: Callable[[str], str] = str, benchmark: str = ""
 ) -> dict[str, Response]:
     """Answers in HQM's format: records with `item` (or `id`, `question_id`) and `answer` (or
     `response`, `text`).
@@ -187,6 +188,7 @@ def read_answers(
     questions = []
     first = None
     intake = take_rows(path)
+    _check_benchmark(intake, benchmark)
     name_column = intake.plain_columns.get("model", "respondent")
     for location, record in intake.located():
         run = count_in(record, "run", location) or 0
@@ -208,6 +210,12 @@ def read_answers(
     answers.notes = tuple(f"{path}: {note}" for note in intake.notes)
     answers.other_keys = sum(has_other_key(row, item) for row, item in questions)
     return answers
+
+
+def _check_benchmark(intake: Intake, benchmark: str) -> None:
+    """Refuse rows that say that they answer another benchmark."""
+    if "benchmark" in intake.plain_columns.values():
+        check_benchmark(benchmark, cell_texts(intake.records, "benchmark"), intake.path)
 
 
 def _row(record: Mapping[str, object], location: str) -> Row:
