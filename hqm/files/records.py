@@ -223,23 +223,20 @@ def _parse_records(path: Path | str, encoding: str) -> list[dict[str, Any]]:
 def _is_table(text: str, path: Path) -> bool:
     """Return whether a text is a table with a heading; a `.txt` file has one, or JSON."""
     name = path.name.lower().removesuffix(".gz")
-    is_json = text.lstrip().startswith(("{", "["))
-    return name.endswith((".csv", ".tsv")) or (name.endswith(".txt") and not is_json)
+    ends = (".csv", ".tsv") if text.lstrip()[:1] in ("{", "[") else (".csv", ".tsv", ".txt")
+    return name.endswith(ends)
 
 
 def located_records(
     path: Path | str, encoding: str = "utf-8"
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Read records, each with its place for messages: `answers.json: record 3`."""
-    for i, record in enumerate(read_records(path, encoding), 1):
-        yield f"{path}: record {i}", record
+    records = read_records(path, encoding)
+    yield from ((f"{path}: record {i}", record) for i, record in enumerate(records, 1))
 
 
 def first_record(path: Path | str) -> list[dict[str, Any]]:
-    """The first record of a file, for whoever tells kinds of files apart; of JSON lines and objects
-    no more is decoded.
-
-    What is wrong further on is said by `read_records`.
+    """The first record of a file; of JSON lines and objects no more is decoded.
 
     Raises
     ------
@@ -496,28 +493,24 @@ def open_table(path: Path, label: str = "") -> Table:
     """
     label = label or str(path)
     suffix = path.suffix.lower()
+    correct = "Correct the path."
     try:
         if path.is_dir():
-            raise DataError(
-                "it is a folder, not a file", location=label, remedy="Name a file inside it."
-            )
+            remedy = "Name a file inside it."
+            raise DataError("it is a folder, not a file", location=label, remedy=remedy)
         if not path.exists():
-            raise DataError("there is no such file", location=label, remedy="Correct the path.")
+            raise DataError("there is no such file", location=label, remedy=correct)
         check_is_file(path)
     except ValueError as error:  # a path with a NUL character
-        raise DataError(
-            f"it cannot be read: {error}", location=label, remedy="Correct the path."
-        ) from None
+        raise DataError(f"it cannot be read: {error}", location=label, remedy=correct) from None
     if suffix in (".parquet", ".arrow"):
         from hqm.files.parquet import ArrowTable
 
         return ArrowTable(path, label)
-    if suffix in (".json", ".jsonl", ".ndjson"):
-        return JsonTable(path, label)
+    if suffix in (".json", ".jsonl", ".ndjson", ".xlsx"):
+        return RecordTable(path, label)
     if suffix in (".csv", ".tsv", ".txt"):
         return TextTable(path, label)
-    if suffix == ".xlsx":
-        return SheetTable(path, label)
     if suffix:
         reason = f"files of the kind {suffix!r} are not read"
     else:
@@ -623,8 +616,10 @@ class _Lines:
 
 
 @dataclass(frozen=True)
-class JsonTable:
-    """JSON lines, objects one after another, or one JSON array of objects, read at once."""
+class RecordTable:
+    """JSON lines, objects one after another, one JSON array of objects, or a sheet of Excel, read
+    at once.
+    """
 
     path: Path
     label: str
@@ -646,6 +641,8 @@ class JsonTable:
 
     @cached_property
     def _records(self) -> list[dict[str, Any]]:
+        if self.path.suffix.lower() == ".xlsx":
+            return read_records(self.path)
         size = self.path.stat().st_size
         if size > _MAX_TEXT_BYTES:
             raise DataError(
@@ -662,16 +659,6 @@ class JsonTable:
                 remedy=error.remedy
                 or "Write JSON lines (an object a line), or one array of objects.",
             ) from None
-
-
-class SheetTable(JsonTable):
-    """The one sheet of an Excel file, every cell as text."""
-
-    @cached_property
-    def _records(self) -> list[dict[str, Any]]:
-        from hqm.files.archives import sheet_rows
-
-        return sheet_rows(self.path)
 
 
 def _check_cells(cells: Sequence[str], heading: Sequence[str], location: str) -> None:
