@@ -120,11 +120,7 @@ def item_agreement(x: ArrayLike, y: ArrayLike) -> ItemAgreement:
     ]
     agreement = agreement_of_counts(*cells)
     kappa = kappa_of_counts(*cells)
-    if np.isfinite(kappa).any():
-        reason = ""
-    else:
-        reason = "kappa is undefined: every respondent has one score in both administrations"
-    return ItemAgreement(tuple(agreement.tolist()), tuple(kappa.tolist()), reason=reason)
+    return ItemAgreement(tuple(agreement.tolist()), tuple(kappa.tolist()))
 
 
 def agreement_of_counts(
