@@ -606,6 +606,7 @@ def test_a_label_about_other_words_is_refused_or_kept_with_a_flag(
         ("probabilty", "0.5", "no column 'probabilty'"),
         ("probability", "1.5", "probability is '1.5'"),
         ("run", "x", "run is 'x'"),
+        ("rater", "\nq001,m0,1,anna", "the rater is empty, and other rows have one"),
     ],
 )
 def test_a_file_of_labels_that_cannot_be_meant_is_refused(

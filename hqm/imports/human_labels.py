@@ -151,8 +151,8 @@ def read_criterion(
     ------
     AnswerError
         A column has an unknown name, an item or respondent is unknown, a name could mean several
-        respondents, a label is no number between 0 and 1, a probability is none, or a pair is
-        labelled twice.
+        respondents, a label is no number between 0 and 1, a probability is none, a pair is
+        labelled twice, or some rows name a rater and some do not.
     """
     # the names in a file of labels that a spreadsheet may have been shown
     intake = take_rows(path, headings=HEADINGS.union(COLUMNS))
@@ -169,6 +169,14 @@ def read_criterion(
     if not rows:
         form_phrase = f" of the form {form.name}, run 0" if records else ""
         raise AnswerError(f"it holds no label{form_phrase}", location=str(path))
+    unnamed = next((row for row in rows if not row.judge), None)
+    if unnamed is not None and any(row.judge for row in rows):
+        # among raters, a label of nobody would count in no pool
+        raise AnswerError(
+            "the rater is empty, and other rows have one",
+            location=unnamed.place,
+            remedy="Name who labelled in every row, or in none.",
+        )
     matched = match_rows(rows, form)
     labels: dict[tuple[str, str, str], Judgement] = {}
     for i, row in enumerate(rows):
