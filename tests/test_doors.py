@@ -27,6 +27,7 @@ from hqm.comparison.beside_people import read_scores
 from hqm.errors import HQMError
 from hqm.imports.detect import read_logs
 from hqm.imports.human_labels import read_criterion
+from hqm.imports.intake import take_rows
 from hqm.imports.log_answers import LogSettings, read_recorded, take_logs
 from hqm.imports.row import tokens_in
 from hqm.judges.judgements import JudgementSource, import_judgements
@@ -791,3 +792,13 @@ def test_two_respondents_are_no_one_however_their_column_is_called(
     path.write_text("\n".join(lines))
     with pytest.raises(HQMError, match=pattern_of("silent.another-cell", n=2)):
         scored(path, dogs)
+
+
+def test_ids_that_pandas_wrote_as_floats_are_whole_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("item,model,score\n1.0,a,1\n2.0,a,0\n")
+    intake = take_rows(path)
+    assert [row["item"] for row in intake.records] == ["1", "2"]
+    assert intake.notes == ("ids such as 1.0 are taken as whole numbers",)
+    path.write_text("item,model,score\n1.0,a,1\n2.5,a,0\n")
+    assert [row["item"] for row in take_rows(path).records] == ["1.0", "2.5"]

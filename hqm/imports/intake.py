@@ -165,6 +165,8 @@ def take_rows(
     original_names = {plain: written for written, plain in written_names.items()}
     planned = _plan_columns(present, columns)
     rows, notes = _without_summaries(rows, planned, names)
+    if "item" in planned:
+        rows = _with_whole_ids(rows, planned["item"], notes)
     for field in names:
         if field in planned:
             _check_looks(rows, planned[field], field, planned, str(path))
@@ -174,6 +176,22 @@ def take_rows(
     if layout.note:
         notes.insert(0, f"its rows are {layout.note}")
     return Intake(str(path), rows, named_columns, planned, tuple(notes))
+
+
+def _with_whole_ids(
+    records: list[dict[str, Any]], column: str, notes: list[str]
+) -> list[dict[str, Any]]:
+    """Return the records with ids such as 100.0 as 100, and note it; pandas writes them so where a
+    cell of the column was empty once.
+    """
+    ids = (str(record.get(column)) for record in records)
+    if not all(map(_WHOLE_ID.fullmatch, ids)):
+        return records
+    notes.append(f"ids such as {records[0][column]} are taken as whole numbers")
+    return [{**record, column: str(record[column])[:-2]} for record in records]
+
+
+_WHOLE_ID = re.compile(r"\d+\.0", re.ASCII)
 
 
 def _plan_columns(present: Collection[str], columns: Mapping[str, str]) -> dict[str, str]:
