@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -231,18 +231,24 @@ class StoreConnection(StoreFile):
             cursor = self._db.execute(f"SELECT * FROM {table}")
             columns = [column[0] for column in cursor.description]
             for row in cursor:
+                self._check_texts(row)
                 yield dict(zip(columns, row, strict=True))
 
     def select(self, query: str, *values: object) -> list[Any]:
         """The rows of a query that changes nothing."""
         with self._guard():
             rows = self._db.execute(query, values).fetchall()
-        # no column of a store has bytes
-        if bytes in set(map(type, chain.from_iterable(rows))):
-            raise self.damage("bytes stand where a text is")
+        self._check_texts(chain.from_iterable(rows))
         return rows
 
     def _first(self, query: str, *values: object) -> Any:
         """The first row of a query, or None."""
         with self._guard():
-            return self._db.execute(query, values).fetchone()
+            row = self._db.execute(query, values).fetchone()
+        self._check_texts(row or ())
+        return row
+
+    def _check_texts(self, cells: Iterable[object]) -> None:
+        """Refuse bytes among the cells of rows, for no column of a store has them."""
+        if bytes in set(map(type, cells)):
+            raise self.damage("bytes stand where a text is")

@@ -94,6 +94,30 @@ def test_a_value_that_no_store_writes_is_damage(
             store.answers(number, 0)
 
 
+@pytest.mark.parametrize("table", ["answers", "respondents", "asks", "administrations"])
+def test_bytes_in_a_text_of_any_table_are_damage(
+    commands: list[list[object]], run: Run, tmp_path: Path, table: str
+) -> None:
+    """Every command, with every column of texts in turn."""
+    path = tmp_path / "s.sqlite"
+    with sqlite3.connect(path) as db:
+        db.execute(f"DROP TRIGGER {table}_no_update")
+        columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})") if row[2] == "TEXT"]
+    db.close()
+    sound = path.read_bytes()
+    for column in columns:
+        for file in tmp_path.glob("t.sqlite*"):
+            file.unlink()
+        (tmp_path / "t.sqlite").write_bytes(sound)
+        with sqlite3.connect(tmp_path / "t.sqlite") as db:
+            # each row another value, where the column is unique
+            db.execute(f"UPDATE {table} SET {column} = CAST({column} || 'a' AS BLOB)")
+        db.close()
+        for command in commands:
+            code, _, err = run(*command)
+            assert code in (0, 1, 2), (column, command, err)
+
+
 def test_half_a_character_in_a_models_name_is_refused() -> None:
     with pytest.raises(hqm.HQMError) as caught:
         hqm.Recording("m\ud800", "original", 0, {"q": hqm.Response("yes")})
