@@ -15,6 +15,7 @@ from hqm.errors import DataError, FieldError, UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.records import required_field
 from hqm.imports.intake import check_letters, take_rows
+from hqm.imports.layouts import ROW
 from hqm.text import check_address, look_of
 from hqm.types import HALLUCINATION_TYPES, LETTERS, ORIGINAL, Form, Item
 
@@ -39,9 +40,9 @@ def read_items(card: Card, data: Path) -> Form:
     path = data / card.data.items
     items: list[Item] = []
     ids: dict[str, str] = {}
-    intake = take_rows(
-        path, encoding=card.data.encoding, names=(), headings=_mapped_names(card.fields)
-    )
+    # the number of a row in a Parquet file is part of its item, and of the item's digest
+    headings = {*_mapped_names(card.fields), ROW}
+    intake = take_rows(path, encoding=card.data.encoding, names=(), headings=headings)
     for location, record in intake.located():
         item = item_of(record, card, location)
         plain_id = look_of(item.id)
