@@ -32,7 +32,7 @@ from hqm.imports.log_answers import LogSettings, read_recorded, take_logs
 from hqm.imports.row import tokens_in
 from hqm.judges.judgements import JudgementSource, import_judgements
 from hqm.respondents.server_replies import read_reply
-from tests.messages import pattern_of, tells
+from tests.messages import pattern_of, tells, text_of
 
 N_ITEMS = 12
 
@@ -799,6 +799,6 @@ def test_ids_that_pandas_wrote_as_floats_are_whole_numbers(tmp_path: Path) -> No
     path.write_text("item,model,score\n1.0,a,1\n2.0,a,0\n")
     intake = take_rows(path)
     assert [row["item"] for row in intake.records] == ["1", "2"]
-    assert intake.notes == ("ids such as 1.0 are taken as whole numbers",)
+    assert intake.notes == (text_of("rows.float-ids", first="1.0"),)
     path.write_text("item,model,score\n1.0,a,1\n2.5,a,0\n")
     assert [row["item"] for row in take_rows(path).records] == ["1.0", "2.5"]

@@ -36,7 +36,7 @@ from hqm.signature import digest_file
 from hqm.store.database import Store
 from hqm.types import Judgement
 from tests.conftest import Run
-from tests.messages import tells
+from tests.messages import tells, text_of
 from tests.perf import labels as simulated
 
 NAMES = [f"m{i}" for i in range(5)]
@@ -606,7 +606,7 @@ def test_a_label_about_other_words_is_refused_or_kept_with_a_flag(
         ("probabilty", "0.5", "no column 'probabilty'"),
         ("probability", "1.5", "probability is '1.5'"),
         ("run", "x", "run is 'x'"),
-        ("rater", "\nq001,m0,1,anna", "the rater is empty, and other rows have one"),
+        ("rater", "\nq001,m0,1,anna", text_of("labels.rater-empty")),
     ],
 )
 def test_a_file_of_labels_that_cannot_be_meant_is_refused(

@@ -165,8 +165,7 @@ def take_rows(
     original_names = {plain: written for written, plain in written_names.items()}
     planned = _plan_columns(present, columns)
     rows, notes = _without_summaries(rows, planned, names)
-    if "item" in planned:
-        rows = _with_whole_ids(rows, planned["item"], notes)
+    rows = _with_whole_ids(rows, planned.get("item", ""), notes)
     for field in names:
         if field in planned:
             _check_looks(rows, planned[field], field, planned, str(path))
@@ -185,7 +184,7 @@ def _with_whole_ids(
     cell of the column was empty once.
     """
     ids = (str(record.get(column)) for record in records)
-    if not all(map(_WHOLE_ID.fullmatch, ids)):
+    if not records or not all(map(_WHOLE_ID.fullmatch, ids)):
         return records
     notes.append(f"ids such as {records[0][column]} are taken as whole numbers")
     return [{**record, column: str(record[column])[:-2]} for record in records]
