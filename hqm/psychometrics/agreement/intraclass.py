@@ -40,7 +40,7 @@ class ItemAgreement(Outcome):
     """Item agreement of every respondent, with the mean and the worst.
 
     `agreement` and `kappa` have one entry a respondent; a kappa is NaN where one category was never
-    left. Where that holds of every respondent, `reason` says so: agreement has a value, kappa none.
+    left.
     """
 
     agreement: tuple[float, ...]
