@@ -779,7 +779,9 @@ def test_a_sheet_of_raters_with_other_names_of_columns_is_read(run: Run, tmp_pat
         for name, item, score in answers
         for rater in ("anna", "ben")
     ]
-    labels.write_text("Model,Question ID,question,annotator,label\n" + "".join(rows))
+    # the scores and right answers beside the labels are passed over
+    header = "Model,Question ID,question,annotator,label,target,score\n"
+    labels.write_text(header + "".join(f"{row.strip()},yes,0\n" for row in rows))
     out = tmp_path / "out"
     arguments = map(str, ("audit", scores, "--criterion", labels, "--out", out))
     status, _, error = run(*arguments)

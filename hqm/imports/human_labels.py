@@ -156,11 +156,11 @@ def read_criterion(
     """
     # the names in a file of labels that a spreadsheet may have been shown
     intake = take_rows(path, headings=HEADINGS.union(COLUMNS))
-    names = _label_names(intake.plain_columns)
-    records = []
-    for location, cells in intake.located():
-        record = {names.get(name, name): unguarded(cell) for name, cell in cells.items()}
-        records.append((location, record))
+    intake = intake.with_names({"model": "respondent", "item": "item", "rater": "rater"})
+    records = [
+        (location, dict(zip(record, map(unguarded, record.values()), strict=True)))
+        for location, record in intake.located()
+    ]
     rows = [
         _row(record, location, respondents)
         for location, record in records
@@ -192,21 +192,6 @@ def read_criterion(
         judge_name = f"{judge}{RATER}{row.judge}" if row.judge else judge
         labels[key] = Judgement(judge_name, row.id, row.respondent, row.score, row.context)
     return _pooled(list(labels.values()), judge)
-
-
-def _label_names(plain_columns: Mapping[str, str]) -> dict[str, str]:
-    """Column -> its name in `COLUMNS`, where other files name the model, item or rater otherwise.
-
-    A column of scores is that of the labels where no column has that name.
-    """
-    fields_of_labels = {"model": "respondent", "item": "item", "rater": "rater"}
-    if "label" not in plain_columns.values():
-        fields_of_labels["score"] = "label"
-    return {
-        plain_columns[field_name]: name
-        for field_name, name in fields_of_labels.items()
-        if plain_columns.get(field_name, "id") not in COLUMNS
-    }
 
 
 def _is_about_form(record: Mapping[str, object], form: Form, location: str) -> bool:
