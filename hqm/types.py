@@ -5,11 +5,11 @@ verdicts, estimates.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeAlias, get_args
 
 from pydantic import AfterValidator, Field
 
@@ -26,6 +26,12 @@ Width = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0)] | None
 Share = Annotated[float, Field(strict=True, ge=-_ROUNDING, le=1 + _ROUNDING)] | None
 Correlation = Annotated[float, Field(strict=True, ge=-1 - _ROUNDING, le=1 + _ROUNDING)] | None
 """Numbers of a file: strictly typed, within their range, null for one that does not exist."""
+
+JsonValue: TypeAlias = (
+    "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
+)
+JsonObject: TypeAlias = Mapping[str, JsonValue]
+"""What a JSON file holds before its fields are checked; narrow it with `isinstance`."""
 
 Task = Literal["yes_no", "choice", "caption", "vqa"]
 FileRole = Literal["respondents", "runs"]
