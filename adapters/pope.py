@@ -405,7 +405,7 @@ class Pope(Benchmark):
         return form.select_part(fitting[0])
 
     def check(self, form: Form) -> Iterable[Finding]:
-        """Oddities that users have stumbled on: copies with typing errors, shared positives, older
+        """Known faults of the released files: misspelt copies, positives that subsets share, older
         sizes.
         """
         part_names = dict.fromkeys(item.part for item in form.items)

@@ -735,7 +735,7 @@ def test_properties_of_the_score_level(
     shifted = x + np.array([0.0, shift + 1.0])
     assert abs(psy.concordance(*shifted.T).ccc.value) <= abs(original.ccc.value) + 1e-12
     assert psy.pearson(*shifted.T).value == pytest.approx(psy.pearson(*x.T).value, abs=1e-7)
-    assert math.isnan(original.ccc.low), "seven respondents are too few to speak of others"
+    assert math.isnan(original.ccc.low), "seven respondents are too few to generalise to others"
 
 
 def changed(*positions: tuple[int, int]) -> np.ndarray:

@@ -32,7 +32,7 @@ FIELD: Mapping[str, str] = {
         " its resolution"
     ),
     "fixed facet, random facet": (
-        "a fixed facet's conditions are all that one wants to speak of; those of a random facet"
+        "a fixed facet's conditions are the only ones of interest; those of a random facet"
         " stand for others like them"
     ),
     "form": "one wording of all items; forms share their items",

@@ -59,7 +59,7 @@ READING: Mapping[str, tuple[str, str]] = {
         "Scores moved between runs by no more than item noise (p = [value]).",
     ),
     "same_winner": (
-        "It is high where one model is far ahead, and then says nothing of the rest.",
+        "It is high where one model is far ahead, and then tells nothing about the others.",
         "Two runs would name the same best model with probability [value].",
     ),
     "top_k": (
@@ -395,7 +395,7 @@ READING: Mapping[str, tuple[str, str]] = {
     "items_tau_b": (
         (
             "Few respondents give an item few possible means, and pairs that are tied on either"
-            " side count for nothing; it says nothing of the order of models."
+            " side count for nothing; it tells nothing about the order of models."
         ),
         "Over items, mean scores and mean labels agree by Kendall's tau-b = [value] [interval].",
     ),
@@ -465,7 +465,7 @@ READING: Mapping[str, tuple[str, str]] = {
         "Standardised alpha is [value].",
     ),
     "g": (
-        "It forgives what shifts all models alike, and speaks of facets that were varied only.",
+        "It forgives what shifts all models alike, and covers only the facets that were varied.",
         "The generalizability coefficient over items, seeds and forms is [value] [interval].",
     ),
     "phi": (
@@ -594,7 +594,7 @@ READING: Mapping[str, tuple[str, str]] = {
     "released_advantage": (
         (
             "A rewording may be harder or clumsier, and then all lose; only what one model has beyond"
-            " the others speaks of memory, and does not show it."
+            " the others suggests memory, and does not prove it."
         ),
         "The released wording scores [value] points more than its rewordings.",
     ),

@@ -118,7 +118,7 @@ class BudgetRow:
 
     @property
     def is_identical(self) -> bool:
-        """Whether every score came back the same, so that there is no variance for an interval."""
+        """Whether every score was repeated exactly, so that no variance is left for an interval."""
         return all(value == 0 for value in (self.half, self.shift, self.low, self.high))
 
     @property

@@ -346,7 +346,7 @@ def _min_search_items(benchmark: BenchmarkAudit) -> str:
 
 def _leaks(benchmark: BenchmarkAudit, max_gain: float) -> Iterator[Test]:
     """Yield a test for every type and part that leaks more than the limit, or one that passes."""
-    reason = "what a cue gives away measures neither seeing nor knowing; judged by type and part"
+    reason = "an item answered from a cue tests neither perception nor knowledge; by type and part"
     missing = [
         e
         for e in benchmark.all_estimates

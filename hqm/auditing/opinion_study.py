@@ -108,7 +108,7 @@ class Study:
         tolerance: float | None = EXACT,
         reason: str = "",
     ) -> Check:
-        """Return a number beside ours, which is the value of the estimate unless given."""
+        """Return a library's number with ours: the estimate's value, unless `ours` is given."""
         return Check(
             metric=self.metric,
             indicator=estimate.indicator,

@@ -471,7 +471,7 @@ def labels_advice(
 
     A mean over few labels is a noisy score, whatever the scorer does. Where it hides even what the
     correlation would be without that noise, labels are asked for as a scorer takes them that always
-    agrees with people. None where labels are not what is missing.
+    agrees with people. None where the labels are not the cause.
     """
     metric = estimate.metric
     same_comparison = (e for e in audit.all_estimates if e.other == estimate.other)

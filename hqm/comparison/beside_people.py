@@ -96,7 +96,7 @@ def _answers_in(path: Path) -> dict[Answer, tuple[str, dict[str, Any]]]:
                 remedy="Write both in every row.",
             )
         if answer in rows:
-            refuse_twice(f"the answer of {answer[1]!r} to {answer[0]!r} stands", location)
+            refuse_twice(f"the answer of {answer[1]!r} to {answer[0]!r} is there", location)
         rows[answer] = location, row
     return rows
 

@@ -353,7 +353,7 @@ class ForecastPair:
     items, pictures
         Of the two studies.
     g, mdd
-        How far differences between these respondents come back on other pictures and runs, and the
+        How well differences between these respondents repeat on other pictures and runs, and the
         smallest that a test over pictures finds with 80 % power, each with its interval for these
         respondents.
     these, others

@@ -57,8 +57,8 @@ COLUMNS = (
 )
 """What a file of labels may say.
 
-A column with another name is refused, for it may be a probability that is misspelt; columns that
-other files have, such as `question`, say nothing of a label and are passed over.
+A column with another name is refused, since it may be a misspelt `probability`; columns of other
+files that have no bearing on a label, such as `question`, are ignored.
 """
 
 LabelledBy = Literal["people", "oracle"]

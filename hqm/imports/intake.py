@@ -252,8 +252,8 @@ def _plain_headings(
     chosen: Iterable[str],
     headings: Collection[str],
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Return the records with the names of fields in lower case and those of other columns as they
-    look, and name -> that name of those that were written otherwise.
+    """Return the records with plain headings (known fields in lower case, other columns without
+    invisible characters), and plain heading -> heading as written, where they differ.
     """
     names = set(present)
     kept = set(chosen)

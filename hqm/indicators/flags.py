@@ -114,8 +114,8 @@ FLAGS: Mapping[str, str] = {
         " expect: report the parts separately"
     ),
     "REMEMBERED": (
-        "a respondent gains more than the others where it may have met the questions: ask what it"
-        " was trained on, and rank it by what is new"
+        "a respondent gains more than the others on questions it may have been trained on: ask what"
+        " it was trained on, and rank it by what is new"
     ),
     "UNBOUNDED": "an end of the interval does not exist",
 }

@@ -341,7 +341,7 @@ _AGREEMENT_K = Indicator(
     explains=(icc,),
     repeats=True,
     meaning=(
-        "ICC(A,k): how far the mean over the administrations would come back as the same number."
+        "ICC(A,k): how closely the mean over the administrations would repeat as the same number."
     ),
     compute=_mean_of_two(paired_scores.ICC_A1),
 )
@@ -356,7 +356,7 @@ _CONSISTENCY_K = Indicator(
     explains=(icc,),
     repeats=True,
     meaning=(
-        "ICC(C,k): how far differences between respondents come back in the mean over the"
+        "ICC(C,k): how well differences between respondents repeat in the mean over the"
         " administrations (alpha of the administrations)."
     ),
     compute=_mean_of_two(_C1),

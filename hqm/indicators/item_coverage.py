@@ -351,7 +351,8 @@ indicators = (
         compute=_added_value,
         digits=0,
         meaning=(
-            "Types whose own score is shown to say more of them than the total does (Haberman)."
+            "Types whose own score is shown to predict the type better than the total does"
+            " (Haberman)."
         ),
         explains=(subscore_value,),
     ),

@@ -469,7 +469,7 @@ _OF_JUDGES = (
         needs=_YES_OR_NO,
         explains=(gwet_ac1,),
         meaning=(
-            "Gwet's AC1: chance-corrected agreement that does not collapse when one category is"
+            "Gwet's AC1: chance-corrected agreement that stays meaningful when one category is"
             " rare."
         ),
         compute=lambda case: gwet_ac1(case.cached(_verdicts)),

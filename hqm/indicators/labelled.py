@@ -564,14 +564,14 @@ indicators = (
     _stage_share(
         "precision",
         "precision",
-        "Of what the stage says yes to (descriptive, holds), the share to which people say yes; of"
-        " no in the detail.",
+        "Share of the stage's yes (descriptive, holds) to which people say yes; the detail has"
+        " that of its no.",
     ),
     _stage_share(
         "recall",
         "recall",
-        "Of what people say yes to (descriptive, holds), the share to which the stage says yes; of"
-        " no in the detail.",
+        "Share of people's yes (descriptive, holds) to which the stage says yes; the detail has"
+        " that of their no.",
     ),
     _stage_share(
         "f1",

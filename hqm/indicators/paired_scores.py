@@ -319,7 +319,7 @@ ICC_A1 = Indicator(
     compute=_icc_a1,
     explains=(icc,),
     repeats=True,
-    meaning="ICC(A,1): how far the same score comes back; a shift of the mean lowers it.",
+    meaning="ICC(A,1): how closely the same score is repeated; a shift of the mean lowers it.",
     headline=(
         TEST_RETEST,
         PARALLEL_FORMS,
@@ -393,7 +393,7 @@ indicators = (
         needs=(PAIR,),
         explains=(icc,),
         repeats=True,
-        meaning="ICC(C,1): how far the differences between respondents come back.",
+        meaning="ICC(C,1): how well the differences between respondents repeat.",
         compute=lambda case: result(
             _with_item_interval(case, "icc_c1", case.cached(_icc).c1),
             sem=finite(case.cached(_icc).sem_consistency),

@@ -465,8 +465,8 @@ indicators = (
         explains=(reading_list, reversed_items),
         headline=_FAMILY,
         meaning=(
-            "Wrong keys to be expected, where the answers tell them from a weakness that"
-            " respondents share; the items to read first are those that able respondents fail and"
+            "Expected number of wrong keys, where the answers distinguish them from a weakness that"
+            " respondents share; to be read first are the items that able respondents fail and"
             " weak ones pass."
         ),
         needs=(

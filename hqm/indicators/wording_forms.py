@@ -380,9 +380,8 @@ indicators = (
         explains=(dependability, wordings_needed),
         headline=_FAMILY,
         meaning=(
-            "Phi over three forms or more: how far the mean over as many wordings, drawn like"
-            " these,"
-            " would come back."
+            "Phi over three forms or more: how well the mean over as many wordings, drawn like"
+            " these, would repeat."
         ),
         compute=_phi_of_forms,
     ),

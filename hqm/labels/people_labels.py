@@ -499,7 +499,7 @@ class LabelledUnit:
     respondent: str
     text: str
     label: float
-    """1 or 0; NaN where as many raters said the one as the other."""
+    """1 or 0; NaN where the raters' votes are tied."""
 
     @property
     def answer(self) -> tuple[str, str]:

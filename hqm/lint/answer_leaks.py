@@ -533,7 +533,7 @@ class UnmeasurableType:
     missing: int
     """How many more items it needs."""
     measured: bool = False
-    """Whether the error is that of an audit's answers, and no forecast."""
+    """Whether the error was estimated from answers; otherwise it is a forecast."""
 
 
 def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[Finding]:

@@ -531,7 +531,7 @@ def _shades_in(grey: npt.NDArray[np.uint8], boxes: _Shades) -> _Shades:
 def _refine_box(
     likeness: Callable[[_Shades], _Shades], box: _Shades, steps: Mapping[float, float]
 ) -> tuple[_Shades, float]:
-    """Move the edges of a box as long as that makes it more alike.
+    """Return the box with its edges moved until no move raises its likeness, and that likeness.
 
     - `steps`: How far an edge moves -> how alike the box is at least for such moves to be tried.
     """

@@ -1,4 +1,4 @@
-"""Whatever answers: local models, servers, recorded files, and what other packages bring."""
+"""Respondents: local models, servers, recorded files, and those of other packages."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class BatchRecord:
 
     @classmethod
     def read(cls, path: Path) -> BatchRecord:
-        """Read a record; it was written whole."""
+        """Read a record that `write` wrote."""
         record = json.loads(path.read_text(encoding="utf-8"))
         requests = tuple(record["requests"])
         return cls(record.get("respondent", ""), record["file"], requests, record["batch"])

@@ -280,7 +280,7 @@ def _answer_and_reasoning(message: Mapping[str, object]) -> tuple[str | None, st
 
 
 def _usage(usage: object, reasoning: str) -> dict[str, Any]:
-    """Tokens read, of them found in the server's cache, written, and of these reasoned."""
+    """Numbers of tokens: input, input found in the server's cache, output, reasoning."""
     details = _member(usage, "completion_tokens_details")
     reasoned = _member(details, "reasoning_tokens")
     counts = {

@@ -365,7 +365,7 @@ def _computed_option(sentence: str, options: Sequence[Option]) -> tuple[str, ...
 
 
 def _undenied_option(text: str, options: Sequence[Option]) -> tuple[str, ...]:
-    """The only option whose letter an answer that denies all others does not deny."""
+    """The one option left where the answer denies the letters of all others."""
     letters = {option.letter for option in options}
     denied = set()
     for match in _UPPER_LETTER.finditer(text):

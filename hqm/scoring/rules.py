@@ -32,7 +32,7 @@ would score its text.
 ANSWERED: tuple[State, ...] = ("ok", "truncated")
 """The states of an answer that could be read."""
 WITHHELD: tuple[State, ...] = ("refused", "cut", "empty")
-"""The states in which a respondent came back without an answer."""
+"""The states of a respondent that gave no answer."""
 
 
 def unscored(counts: Mapping[str, int]) -> int:

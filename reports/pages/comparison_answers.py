@@ -400,7 +400,7 @@ def reversed_pairs(comparison: Comparison) -> str:
     """How many pairs of respondents two measures separate in opposite orders."""
     opposed = [(s, pair) for s in comparison.separations for pair in s.opposed]
     if not opposed:
-        return "No pair of respondents that two measures both separate stands in opposite orders."
+        return "No two measures separate a pair of respondents in opposite orders."
     s, (higher, lower) = opposed[0]
     pairs = {frozenset(pair) for _, pair in opposed}
     verb = verb_form(len(pairs), "stands", "stand")
@@ -533,7 +533,7 @@ def forecast_table(comparison: Comparison) -> Table:
             (
                 "Each measure in one run of one wording, with as many pictures as its share of one"
                 " cost buys; new pictures are assumed to be like the audited ones. G: how far"
-                " differences between these respondents come back on other pictures and runs."
+                " differences between these respondents repeat on other pictures and runs."
                 " Intervals: 95%, over pictures. Shown: the forecasts differ by more than chance,"
                 " all pairs and both populations tested together (Holm)."
             ),

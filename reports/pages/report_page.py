@@ -355,7 +355,7 @@ def _type_heading(name: str, row: TypeMeasured | None) -> dict[str, Any]:
 
 
 def _fitting_types(names: Sequence[str]) -> list[str]:
-    """As many types as have room for their longest word."""
+    """The first types, as many as fit beside one another with their longest word unbroken."""
     # a heading breaks between words only; 940 pixels are the width of the grid without names
     max_width = max(width_of(word, 13) for name in names for word in name.split() or [""])
     return list(names[: min(_MAX_TYPES, max(2, int(940 / (max_width + 12))))])

@@ -445,8 +445,8 @@ def states(audit: BenchmarkAudit) -> Table:
             (
                 "ok: read and scored. unparsed: no answer could be read from the text. refused: the"
                 " respondent declined to answer. truncated: cut off at the token limit, and scored"
-                " because it could be read. error: no answer came back. Only ok and truncated are"
-                " scored."
+                " because it could be read. error: no answer was received. Only ok and truncated"
+                " are scored."
             ),
             *(["cut: cut off at the token limit before any word."] if "cut" in occurring else []),
             *(["empty: the answer holds no word."] if "empty" in occurring else []),

@@ -234,7 +234,7 @@ def stops_table(audit: BenchmarkAudit) -> Table | None:
         columns=(
             "Respondent",
             "Items asked",
-            "Chance of a picture to be asked",
+            "Probability that a picture is asked",
             "Score at any time",
             "Stopped",
         ),

@@ -458,7 +458,7 @@ def page(
         "|---|---|---|---|",
         (
             f"| 1 | three raters with 8% error, 100 items x 10 respondents of 1,008 items, {seeds}"
-            " seeds: intervals of corrected scores that hold the truth | .93 |"
+            " seeds: intervals of corrected scores that contain the true value | .93 |"
             f" {raters.coverage:.3f} |"
         ),
         (
@@ -471,7 +471,7 @@ def page(
         ),
         (
             f"| 2 | wrong answers labelled with probability .5, right ones with .1, {seeds} seeds:"
-            f" intervals that hold the truth | .93 | {two.coverage:.3f} |"
+            f" intervals that contain the true value | .93 | {two.coverage:.3f} |"
         ),
         f"| | at least 9 of 10 respondents in a seed: share of seeds | | {two.ninth:.2f} |",
         (
@@ -479,7 +479,7 @@ def page(
             f" | {two.flagged:.2f} |"
         ),
         (
-            "| | the same labels, had they been taken for a random sample: intervals that hold the"
+            "| | the same labels, if they were treated as a random sample: intervals that hold the"
             f" truth | | {two.plain:.3f} |"
         ),
         (
@@ -487,12 +487,12 @@ def page(
             f" mean square error, by that of uniform | at most .82 | {three.rmse_ratio:.2f} |"
         ),
         (
-            "| | intervals that hold the truth for all items of the kind, active | .93 to .97 |"
+            "| | intervals that contain the true value for all items of the kind, active | .93 to .97 |"
             f" {three.active.all_items:.3f} |"
         ),
         f"| | the same for the 400 items at hand, active | | {three.active.listed_items:.3f} |",
         (
-            "| | intervals that hold the truth for all items of the kind, uniform | |"
+            "| | intervals that contain the true value for all items of the kind, uniform | |"
             f" {three.uniform.all_items:.3f} |"
         ),
         f"| | the same for the 400 items at hand, uniform | | {three.uniform.listed_items:.3f} |",
@@ -509,7 +509,7 @@ def page(
         ),
         (
             f"| 6 | a judge's stage, 40 pictures with 2 to 13 units each, {10 * simulations:,}"
-            " simulations: intervals that hold the truth; precision, recall, F1 | .95 |"
+            " simulations: intervals that contain the true value; precision, recall, F1 | .95 |"
             f" {six.precision:.3f}, {six.recall:.3f}, {six.f1:.3f} |"
         ),
         "",

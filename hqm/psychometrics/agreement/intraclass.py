@@ -211,10 +211,10 @@ def icc(
 ) -> ICC:
     """Compute intraclass correlations of the same respondents in k administrations.
 
-    ICC(A,1) asks how far the *same number* comes back (absolute agreement): a shift of the mean
-    between administrations lowers it. ICC(C,1) asks how far the *differences between respondents*
-    come back (consistency). A gap between the two is a shift. With two administrations of equal
-    variance ICC(C,1) equals Pearson's r. ICC(1,1) is invalid where the administrations' means
+    ICC(A,1) measures how closely the *same number* is repeated (absolute agreement): a shift of the
+    mean between administrations lowers it. ICC(C,1) measures how well the *differences between
+    respondents* repeat (consistency). A gap between the two is a shift. With two administrations of
+    equal variance ICC(C,1) equals Pearson's r. ICC(1,1) is invalid where the administrations' means
     differ. The k-forms are about the mean over all k administrations.
 
     Parameters
@@ -444,9 +444,9 @@ def concordance(
 ) -> Concordance:
     """Compute Lin's concordance correlation coefficient of two administrations.
 
-    It says how closely the *same number* comes back: how near the points lie to the line y = x. A
-    shift of the mean or a change of the spread lowers it, which a correlation cannot see. It grows
-    with the spread of the respondents.
+    It measures how closely the *same number* is repeated: how near the points lie to y = x. A shift
+    of the mean or a change of the variance lowers it, which a correlation cannot see. It grows with
+    the variance of the respondents.
 
     Parameters
     ----------

@@ -761,8 +761,8 @@ def rater_replicates(
 ) -> Array:
     """Draw pooled labels as other raters of the same kind might have given them.
 
-    Raters are drawn with replacement, and each answer is pooled anew from those of its raters that
-    were drawn; an answer of whose raters none is drawn, or which then has a tie, keeps its label.
+    Raters are resampled with replacement, and each answer is pooled again from the resampled
+    raters; an answer of whose raters none is drawn, or which then has a tie, keeps its label.
     What one rater alone labelled, and everything where `pool` is Dawid and Skene's, is drawn from
     the posterior of that model, whose error rates come from the answers labelled twice. Without
     such answers, or with labels other than 0 and 1, a single rater's label is taken as it is, and

@@ -62,7 +62,7 @@ are.
 def too_few_families(families: Sequence[str]) -> str:
     """Say why nothing can be inferred about other respondents where families are few.
 
-    Below five families intervals hold the truth in 85 % or fewer.
+    With fewer than five families, 95 % intervals contain the true value in at most 85 % of studies.
 
     Parameters
     ----------
@@ -115,13 +115,13 @@ def too_few_respondents(count: int, families: Sequence[str] = ()) -> str:
     Examples
     --------
     >>> too_few_respondents(7), too_few_respondents(8)
-    ('7 respondents are too few to speak of others: 8 are needed', '')
+    ('7 respondents are too few to generalise to others: 8 are needed', '')
     """
     if families and (reason := too_few_families(families)):
         return reason
     if count >= MIN_RESPONDENTS:
         return ""
-    return f"{count} respondents are too few to speak of others: {MIN_RESPONDENTS} are needed"
+    return f"{count} respondents are too few to generalise to others: {MIN_RESPONDENTS} are needed"
 
 
 def family_dependence(

@@ -105,7 +105,7 @@ class Candidates:
         return np.searchsorted(self.item, np.arange(len(self.mode) + 1)).astype(np.int64)
 
     def has_mode(self, *modes: Mode) -> BoolArray:
-        """(items,): which items are answered so."""
+        """(items,): whether an item is answered in one of these modes."""
         return np.array([mode in modes for mode in self.mode], dtype=bool)
 
 

@@ -156,7 +156,7 @@ def g_and_phi(
 ) -> Dependability:
     """Estimate G and Phi of one occasion of a benchmark whose items are nested in pictures.
 
-    G tells how far differences between respondents would come back on other items and another
+    G tells how well differences between respondents would repeat on other items and another
     occasion, Phi how far the scores themselves would. Items of one picture share what the picture
     does to a respondent, so they are nested in pictures; cells without a score are left out, and
     nothing else with them.

@@ -316,7 +316,7 @@ PRECISIONS: Mapping[str, Precision] = {
         ),
         Precision(
             "g",
-            "G: how far differences between respondents come back on other pictures, wordings and"
+            "G: how well differences between respondents repeat on other pictures, wordings and"
             " runs",
             True,
             _reliability(_is_relative),
@@ -324,7 +324,7 @@ PRECISIONS: Mapping[str, Precision] = {
         ),
         Precision(
             "phi",
-            "Phi: how far the scores themselves come back on other pictures and runs",
+            "Phi: how well the scores themselves repeat on other pictures and runs",
             True,
             _dependability,
             _is_facet_effect,
@@ -531,7 +531,7 @@ class StudiesCompared:
     Attributes
     ----------
     g
-        How far differences between these respondents come back on other pictures and runs: U / (U +
+        How well differences between these respondents repeat on other pictures and runs: U / (U +
         Q).
     fixed_respondents, other_respondents
         For these respondents over other pictures; for other respondents over other pictures.

@@ -127,7 +127,7 @@ def _replace_component(recipe: Recipe, kind: str, name: str, benchmark: str) -> 
     kinds = [field.name for field in fields(recipe) if getattr(recipe, field.name)]
     if kind not in kinds:
         raise UsageError(
-            f"{benchmark} has no part {kind!r} of words",
+            f"{benchmark} has no {kind!r} component for words",
             remedy=f"It has {', '.join(kinds)}.",
             name=kind,
             choices=kinds,
