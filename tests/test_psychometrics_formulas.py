@@ -316,6 +316,8 @@ def test_the_own_part_that_a_design_finds_by_drawing_it() -> None:
     side = np.arange(36) % 2
     size = type_strengths._detectable_sd(fitted, kinds, ["a", "b", "c"], side, rng)
     assert 0.1 < size < 2
+    line = np.stack([np.ones(10), fitted.ability], axis=1)
+    directions = np.linalg.qr(line, mode="complete")[0][:, 2:].T
     power = {}
     for true_size in (size / 2, size):
         hits = 0
@@ -328,11 +330,10 @@ def test_the_own_part_that_a_design_finds_by_drawing_it() -> None:
                     in_half = (side == half) & (kinds == kind)
                     error = 1 / np.sqrt(fitted.information[:, in_half].sum(axis=1))
                     value = strength[k] + error * rng.normal(size=10)
-                    line = np.polynomial.Polynomial.fit(fitted.ability, value, 1)
-                    noisy.append(value - line(fitted.ability))
+                    noisy.append(value)
                 halves.append(np.array(noisy).T)
-            products = halves[0] @ halves[1].T
-            hits += type_strengths._p_values(products[None], rng, 199)[0] <= 0.05
+            first, second = (directions @ half for half in halves)
+            hits += type_strengths._p_values(first[None], second[None], rng, 199)[0] <= 0.05
         power[true_size] = hits / 150
     assert power[size] == pytest.approx(0.83, abs=0.12)
     assert power[size / 2] < 0.65

@@ -91,12 +91,41 @@ def test_shares_lie_between_none_and_all() -> None:
         assert bool(out_of_range_reason(np.array(scores))) == outside_range
 
 
-def share_of_orders(a: np.ndarray, b: np.ndarray, orders: np.ndarray) -> float:
-    """The share of orders of b's rows, the given one among them, whose products sum to as much."""
-    m = len(a)
-    observed = (a * b).sum() - 1e-12
-    sums = [math.sqrt((m - 1) / (m - 2)) * (a * b[order]).sum() for order in orders]
-    return (1 + sum(null_sum >= observed for null_sum in sums)) / (len(orders) + 1)
+def share_of_rotations(
+    a: np.ndarray, b: np.ndarray, obstacles: np.ndarray, drawn: np.ndarray
+) -> float:
+    """The share of rotations of b at right angles to the obstacles, none at all among them, whose
+    products with a sum to as much. Gram and Schmidt make columns of a rotation of drawn vectors;
+    between the spaces of a and b, only a corner of it acts.
+    """
+    directions = np.linalg.qr(obstacles, mode="complete")[0][:, obstacles.shape[1] :].T
+    assert directions @ obstacles == pytest.approx(0, abs=1e-9)
+    (basis_a, first), (basis_b, second) = (np.linalg.qr(directions @ half) for half in (a, b))
+    sums = []
+    for vectors in drawn:
+        units: list[np.ndarray] = []
+        for vector in vectors.T:
+            rest = vector - sum((vector @ unit) * unit for unit in units)
+            units.append(rest / np.linalg.norm(rest))
+        corner = np.array(units).T[: len(first)]
+        sums.append((first * (corner @ second)).sum())
+    observed = (basis_a @ first * (basis_b @ second)).sum() - 1e-12
+    return (1 + sum(null_sum >= observed for null_sum in sums)) / (len(drawn) + 1)
+
+
+def test_a_corner_does_what_the_whole_rotation_does() -> None:
+    """The tail of the trace of A'RB, by scipy's rotations and by corners."""
+    rng = np.random.default_rng(7)
+    a, noise = rng.normal(size=(2, 9, 4))
+    rotations = stats.special_ortho_group(9, seed=1).rvs(4000)
+    shares = []
+    for scale in (0.02, 0.1, 0.3):
+        b = scale * a + noise
+        p = float(type_strengths._p_values(a[None], b[None], rng, 4000)[0])
+        sums = np.einsum("ik,rij,jk->r", a, rotations, b)
+        assert p == pytest.approx((sums >= (a * b).sum()).mean(), abs=0.03)
+        shares.append(p)
+    assert max(shares) - min(shares) > 0.2
 
 
 def relative_precision(fitted: type_strengths.RaschResiduals) -> np.ndarray:
@@ -142,10 +171,17 @@ def test_types_with_enough_items_are_halved_by_pictures(monkeypatch: pytest.Monk
         side = same_rng.permutation(numbers.max() + 1)[numbers] % 2
         fitted = rasch_residuals(remaining)
         abilities_of = fitted.abilities
-        first, second = halves(abilities_of, kinds[tested_items], "abc", side)
-        orders = np.argsort(same_rng.random((19, 10)), axis=1)
+        tested_kinds = kinds[tested_items]
+        first, second = halves(abilities_of, tested_kinds, "abc", side)
+        drawn = same_rng.normal(size=(19, 8, 3))
         weights = relative_precision(fitted)
-        assert study.p == share_of_orders(weights * first, weights * second, orders)
+        line = weights * np.stack([np.ones(10), fitted.ability], axis=1)
+        raw = [
+            np.array([abilities_of((side == half) & (tested_kinds == kind)) for kind in "abc"]).T
+            - abilities_of(side == half)[:, None]
+            for half in (0, 1)
+        ]
+        assert study.p == share_of_rotations(weights * raw[0], weights * raw[1], line, drawn)
         type_variances = (first * second).sum(axis=0) / (8 * 2 / 3)
         assert study.type_sd == pytest.approx(math.sqrt(max(0.0, type_variances.mean())))
         assert study.by_type == tuple(
@@ -198,25 +234,25 @@ def test_the_smallest_own_part_that_is_found_four_times_of_five() -> None:
             permutations=orders,
         )
         same_rng = np.random.default_rng(seed)
-        type_effects = same_rng.normal(size=(worlds, 3, m)) * math.sqrt(2 / 3)
+        type_effects = same_rng.normal(size=(worlds, m, 3)) * math.sqrt(2 / 3)
         noise = []
         for half in (0, 1):
             errors = [
                 fitted.information[:, (side == half) & (kinds == kind)].sum(axis=1) ** -0.5
                 for kind in "abc"
             ]
-            noise.append(np.array(errors) * same_rng.normal(size=(worlds, 3, m)))
-        design = np.stack([np.ones(m), fitted.ability], axis=1)
-        project = np.eye(m) - design @ np.linalg.inv(design.T @ design) @ design.T
+            noise.append(np.array(errors).T * same_rng.normal(size=(worlds, m, 3)))
         weights = relative_precision(fitted)
+        line = weights * np.stack([np.ones(m), fitted.ability], axis=1)
         expected = math.inf
         for size in np.arange(1, 21) / 10:
-            permutations = np.argsort(same_rng.random((orders, m)), axis=1)
+            drawn = same_rng.normal(size=(orders, m - 2, 3))
             hits = [
-                share_of_orders(
-                    weights * (project @ (size * type_effects[w] + noise[0][w]).T),
-                    weights * (project @ (size * type_effects[w] + noise[1][w]).T),
-                    permutations,
+                share_of_rotations(
+                    weights * (size * type_effects[w] + noise[0][w]),
+                    weights * (size * type_effects[w] + noise[1][w]),
+                    line,
+                    drawn,
                 )
                 <= 0.05
                 for w in range(worlds)

@@ -157,7 +157,7 @@ def dimensionality(
     rng : numpy.random.Generator
         Source of random numbers.
     permutations : int, default 999
-        Number of permutations.
+        Number of random rotations.
 
     Returns
     -------
@@ -175,9 +175,10 @@ def dimensionality(
         A_mt = sum (x - P) / sum P (1 - P),    T = sum_mt A_mt B_mt
         own^2 = T / ((M - 2) K) * K / (K - 1)
 
-    The test permutes the respondents of all B together, each weighted by the root of its
-    information: without weights, respondents near the ends, whose errors are larger, raised its
-    size to .06 to .09. Types permuted between items (Yen's Q3
+    The test rotates B at random among the M - 2 directions that mean and ability leave [1]_, each
+    respondent weighted by the root of its information: without weights, respondents near the ends,
+    whose errors are larger, raised its size to .06 to .09; permuted respondents, whose residuals
+    depend on one another through the line, to .05 to .08. Types permuted between items (Yen's Q3
     without the line, parallel analysis) find types where there are none, or nothing at all, with so
     few respondents.
 
@@ -185,8 +186,9 @@ def dimensionality(
 
     References
     ----------
-    .. [1] Smith, E. V. (2002). Journal of Applied Measurement, 3, 205-231.
-    .. [2] Christensen, K. B., Makransky, G. and Horton, M. (2017). Applied Psychological
+    .. [1] Langsrud, O. (2005). Rotation tests. Statistics and Computing, 15, 53-60.
+    .. [2] Smith, E. V. (2002). Journal of Applied Measurement, 3, 205-231.
+    .. [3] Christensen, K. B., Makransky, G. and Horton, M. (2017). Applied Psychological
        Measurement, 41, 178-194.
 
     Examples
@@ -225,17 +227,19 @@ def dimensionality(
     fitted = rasch_residuals(x)
     if is_constant(fitted.ability):
         return Dimensionality.absent("degenerate", "all respondents have the same ability")
-    first_half, second_half = (
-        _type_residuals(fitted, labels, kinds, half_index == half) for half in (0, 1)
+    strengths = np.stack(
+        [_type_strengths(fitted, labels, kinds, half_index == half) for half in (0, 1)]
     )
-    if not (np.isfinite(first_half).all() and np.isfinite(second_half).all()):
+    if not np.isfinite(strengths).all():
         return Dimensionality.absent("insufficient", "a respondent has no answers in half a type")
     m = len(x)
     k = len(kinds)
     weights = _row_weights(fitted)
-    # (respondents, respondents): sums over types; the trace is the statistic
-    products = (weights * first_half) @ (weights * second_half).T
-    p = float(_p_values(products[None], rng, permutations)[0])
+    first_free, second_free = _free_directions(fitted, weights).T @ (weights * strengths)
+    p = float(_p_values(first_free[None], second_free[None], rng, permutations)[0])
+    first_half, second_half = (
+        _without_line(fitted, strengths[half], labels, kinds, half_index == half) for half in (0, 1)
+    )
     # degrees of freedom: M - 2 after mean and line, K - 1 of K types since ability is their mean
     scale = (m - 2) * (1 - 1 / k)
     type_variances = (first_half * second_half).sum(axis=0) / scale
@@ -278,47 +282,66 @@ def _has_ability(x: Array) -> BoolArray:
     return np.asarray((x < 1).any(axis=1) & (x > 0).any(axis=1))
 
 
-def _type_residuals(
+def _type_strengths(
     fitted: RaschResiduals,
     labels: npt.NDArray[np.str_],
     kinds: Sequence[str],
     half: BoolArray,
 ) -> Array:
+    """(respondents, types): abilities in the types of one half less the ability in the half."""
+    columns = [fitted.abilities(half & (labels == kind)) for kind in kinds]
+    return np.stack(columns, axis=1) - fitted.abilities(half)[:, None]
+
+
+def _without_line(
+    fitted: RaschResiduals,
+    strengths: Array,
+    labels: npt.NDArray[np.str_],
+    kinds: Sequence[str],
+    half: BoolArray,
+) -> Array:
     """(respondents, types): strengths in one half, residualised on ability in the other types."""
-    columns = []
-    for kind in kinds:
-        strength = fitted.abilities(half & (labels == kind)) - fitted.abilities(half)
+    residuals = strengths - strengths.mean(axis=0)
+    for column, kind in enumerate(kinds):
         ability = fitted.abilities(half & (labels != kind))
-        strength = strength - strength.mean()
         ability = ability - ability.mean()
         # the slope is taken out: a type may discriminate more or less than the others
-        slope = (strength @ ability) / (ability @ ability)
-        columns.append(strength - slope * ability)
-    return np.stack(columns, axis=1)
+        residuals[:, column] -= (residuals[:, column] @ ability) / (ability @ ability) * ability
+    return np.asarray(residuals)
+
+
+def _free_directions(fitted: RaschResiduals, weights: Array) -> Array:
+    """(respondents, M - 2): orthonormal, at right angles to the weighted mean and ability."""
+    line = weights * np.stack([np.ones(len(weights)), fitted.ability], axis=1)
+    return np.linalg.qr(line, mode="complete")[0][:, 2:]
 
 
 def _row_weights(fitted: RaschResiduals) -> Array:
     """(respondents, 1): the roots of their information, relative to the mean.
 
-    Respondents near the ends have larger errors; only rows with equal errors may be permuted.
+    Respondents near the ends have larger errors; only rows with equal errors may be rotated.
     """
     information = fitted.information.sum(axis=1)
     return np.asarray(np.sqrt(information / information.mean())[:, None])
 
 
-def _p_values(products: Array, rng: np.random.Generator, n_permutations: int) -> Array:
-    """(worlds,): the share of orders of the respondents in which the halves go together as much.
+def _p_values(first: Array, second: Array, rng: np.random.Generator, n_rotations: int) -> Array:
+    """(worlds,): the share of random rotations of B in which the halves go together as much.
 
-    `products` has (worlds, respondents, respondents): the sums over types of A_m B_m'.
+    `first, second`: (worlds, directions, types): A and B; the statistic is the trace of A'B.
     """
-    m = products.shape[-1]
-    # a random order of the respondents for each permutation
-    order: IntArray = np.argsort(rng.random((n_permutations, m)), axis=1)
-    # an order puts B's line elsewhere, so that A and B meet in M - 1 directions and not in M - 2
-    permuted = products[:, np.arange(m), order].sum(axis=2) * math.sqrt((m - 1) / (m - 2))
-    observed = np.trace(products, axis1=1, axis2=2)[:, None]
-    # the observed order is one of the permutations (Phipson and Smyth 2010)
-    return np.asarray((1 + (permuted >= observed - 1e-12).sum(axis=1)) / (n_permutations + 1))
+    directions, types = first.shape[1:]
+    rank = min(directions, types)
+    # A'RB depends on R through its corner alone, as R is uniform (Haar) and A = QT, B = Q'T';
+    # QR of normal columns, the diagonal made positive, draws the first columns of such an R
+    columns, triangles = np.linalg.qr(rng.normal(size=(n_rotations, directions, rank)))
+    signs = np.sign(np.diagonal(triangles, axis1=1, axis2=2))
+    corners = columns[:, :rank] * signs[:, None, :]
+    products = np.linalg.qr(first).R @ np.linalg.qr(second).R.swapaxes(1, 2)
+    rotated = products.reshape(-1, rank**2) @ corners.reshape(-1, rank**2).T
+    observed = (first * second).sum(axis=(1, 2))[:, None]
+    # the observed direction is one of the rotations (Phipson and Smyth 2010)
+    return np.asarray((1 + (rotated >= observed - 1e-12).sum(axis=1)) / (n_rotations + 1))
 
 
 def _detectable_sd(
@@ -338,22 +361,20 @@ def _detectable_sd(
     k = len(kinds)
 
     def errors_of_half(half: int) -> Array:
-        """(types, respondents)"""
+        """(respondents, types)"""
         masks = [(side == half) & (labels == kind) for kind in kinds]
         # the error of an ability is the root of one over its information
-        return 1 / np.sqrt([fitted.information[:, mask].sum(axis=1) for mask in masks])
+        return 1 / np.sqrt([fitted.information[:, mask].sum(axis=1) for mask in masks]).T
 
     standard_errors = [errors_of_half(0), errors_of_half(1)]
     # ability is estimated from the type as well, and takes its part of the strength
-    true_strengths = math.sqrt(1 - 1 / k) * rng.normal(size=(replicates, k, m))
-    error_scores = [error * rng.normal(size=(replicates, k, m)) for error in standard_errors]
-    # centring and the line leave M - 2 of M degrees of freedom
-    basis = np.linalg.qr(np.stack([np.ones(m), fitted.ability], axis=1))[0]
-    weights = _row_weights(fitted)[:, 0]
+    true_strengths = math.sqrt(1 - 1 / k) * rng.normal(size=(replicates, m, k))
+    error_scores = [error * rng.normal(size=(replicates, m, k)) for error in standard_errors]
+    weights = _row_weights(fitted)
+    directions = (weights * _free_directions(fitted, weights)).T
     for size in _SIZES:
-        a, b = (size * true_strengths + error for error in error_scores)
-        a, b = ((half_scores - (half_scores @ basis) @ basis.T) * weights for half_scores in (a, b))
-        p = _p_values(np.einsum("wkm,wkn->wmn", a, b), rng, permutations)
+        first, second = (directions @ (size * true_strengths + error) for error in error_scores)
+        p = _p_values(first, second, rng, permutations)
         if (p <= LEVEL).mean() >= POWER:
             return float(size)
     return math.inf
