@@ -16,11 +16,10 @@ cannot be read is left out of the mean.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +36,11 @@ from hqm import (
     ratio,
     read_records,
 )
-from hqm.benchmark.findings import asking, same_question
-from hqm.benchmark.released_files import answers_by_id
-from hqm.files.records import located_records, read_json, required_field
+from hqm.benchmark.findings import asking, repeated_questions
+from hqm.benchmark.released_files import answers_by_id, released_form
+from hqm.files.records import read_json, required_field
 from hqm.scoring.metrics import rounded
+from hqm.types import group_by
 
 _KINDS = {
     "discriminative-attribute-state": ("attribute", "state"),
@@ -66,13 +66,16 @@ def _official_f1(
     pieces: int, guard: float, digits: int | None = None
 ) -> Callable[[Mapping[str, Any]], Any]:
     """F1 of precision and recall in percent, which the release rounds first."""
-    components = [_official("no_right", bottom, pieces) for bottom in ("no_said", "no_true")]
 
-    def f1(t: Mapping[str, object]) -> Any:
-        percentages = [component(t) for component in components]
+    def share(bottom: str, t: Mapping[str, Any]) -> Any:
+        percentage = _official("no_right", bottom, pieces)(t)
         if digits is not None:
-            percentages = [rounded(percentage, digits) for percentage in percentages]
-        precision, recall = (percentage / 100 for percentage in percentages)
+            percentage = rounded(percentage, digits)
+        return percentage / 100
+
+    def f1(t: Mapping[str, Any]) -> Any:
+        precision = share("no_said", t)
+        recall = share("no_true", t)
         return 2 * precision * recall / (precision + recall + guard) * 100
 
     return f1
@@ -104,10 +107,9 @@ def _metrics(scoring: str) -> Iterable[Metric]:
                 scale=(0.0, 100.0),
             )
             if scoring == "official":
+                release = None
                 if name == "f1":
                     release = _official_f1(pieces, guard, DIGITS)
-                else:
-                    release = None
                 metric = replace(metric, digits=DIGITS, release=release)
             yield metric.within(subset) if subset else metric
     yield Metric(
@@ -139,33 +141,30 @@ class AmberD(Benchmark):
 
     def read(self) -> Form:
         """`query/query_discriminative.json` with the labels of `annotations.json`."""
-        path = self.data / "query" / "query_discriminative.json"
-        items = []
-        for location, record in located_records(path):
-            key = int(required_field(record, "id", location))
-            note = self.annotations.get(key, {})
-            if note.get("type") not in _KINDS or note.get("truth") not in ("yes", "no"):
-                raise DataError(
-                    f"annotations.json has no usable label for the id {key}",
-                    location=location,
-                    remedy="Take both files of one release.",
-                )
-            image = str(required_field(record, "image", location))
-            kind = _KINDS[note["type"]]
-            items.append(
-                Item(
-                    str(key),
-                    str(required_field(record, "query", location)),
-                    "yes_no",
-                    note["truth"],
-                    image,
-                    kind[0],
-                    "",
-                    image,
-                    meta={"kind": kind[1], "label": note["type"]},
-                )
+        return released_form(self.data / "query" / "query_discriminative.json", self._item)
+
+    def _item(self, location: str, record: dict[str, Any]) -> Item:
+        key = int(required_field(record, "id", location))
+        note = self.annotations.get(key, {})
+        if note.get("type") not in _KINDS or note.get("truth") not in ("yes", "no"):
+            raise DataError(
+                f"annotations.json has no usable label for the id {key}",
+                location=location,
+                remedy="Take both files of one release.",
             )
-        return Form("original", tuple(items))
+        image = str(required_field(record, "image", location))
+        kind = _KINDS[note["type"]]
+        return Item(
+            str(key),
+            str(required_field(record, "query", location)),
+            "yes_no",
+            note["truth"],
+            image,
+            kind[0],
+            "",
+            image,
+            meta={"kind": kind[1], "label": note["type"]},
+        )
 
     def subsets(self, item: Item) -> list[str]:
         """The release's dimensions; state, number and action make up attribute."""
@@ -208,23 +207,19 @@ class AmberD(Benchmark):
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the released files."""
-        by_kind: dict[str, list[Item]] = defaultdict(list)
-        for item in form.items:
-            by_kind[item.meta["kind"]].append(item)
+        by_kind: dict[str, list[Item]] = group_by(form.items, lambda item: item.meta["kind"])
+        relations = by_kind.get("relation", [])
         yield from self._label_leaks(form, by_kind)
         yield from self._label_errors(form)
         for name in ("query_all.json", "query_discriminative-existence.json"):
             path = self.data / "query" / name
             if path.exists():
                 theirs = {str(record["id"]): record["query"] for record in read_records(path)}
+                differing = [i for i in form.items if theirs.get(i.id, i.prompt) != i.prompt]
                 yield from finding(
                     "files-differ",
                     f"{{n}} questions read otherwise in {name}",
-                    [
-                        f"{i.id}: {i.prompt} / {theirs[i.id]}"
-                        for i in form.items
-                        if theirs.get(i.id, i.prompt) != i.prompt
-                    ],
+                    [f"{item.id}: {item.prompt} / {theirs[item.id]}" for item in differing],
                 )
         yield from finding(
             "article",
@@ -240,41 +235,42 @@ class AmberD(Benchmark):
             "wording",
             "{n} relation questions lack the words 'in this image' that the paper's prompt ends"
             " with",
-            [i for i in by_kind["relation"] if "image" not in i.prompt],
+            [item for item in relations if "image" not in item.prompt],
         )
-        pairs = (re.search(r"between the (.+) and (.+)\?", i.prompt) for i in by_kind["relation"])
+        matches = (re.search(r"between the (.+) and (.+)\?", item.prompt) for item in relations)
         yield from finding(
             "self-relation",
             "{n} relation questions ask about a thing and itself",
-            [m[0] for m in pairs if m and m[1] == m[2]],
+            [match[0] for match in matches if match and match[1] == match[2]],
         )
 
     def _label_leaks(self, form: Form, by_kind: Mapping[str, list[Item]]) -> Iterable[Finding]:
         attributes = [item for item in form.items if "attribute" in self.subsets(item)]
-        if all((int(i.id) % 2 == 1) == (i.target == "yes") for i in attributes):
+        if all((int(item.id) % 2 == 1) == (item.target == "yes") for item in attributes):
             yield Finding(
                 "label-by-id",
                 f"all {len(attributes)} attribute questions come in pairs, odd id yes, even id no:"
                 " the id gives the label",
                 len(attributes),
             )
-        raw = Counter((i.meta["label"], i.target) for i in by_kind["relation"])
-        if len(raw) == len({label for label, _ in raw}) > 1:
+        relations = by_kind.get("relation", [])
+        raw = {(item.meta["label"], str(item.target)): item for item in relations}
+        if len(raw) == len(set(map(itemgetter(0), raw))) > 1:
             yield Finding(
                 "label-by-type",
                 "the raw type of a relation question is its label"
-                f" ({', '.join(f'{label} = {truth}' for label, truth in raw)}): never group by it",
-                len(by_kind["relation"]),
+                f" ({', '.join(map(' = '.join, raw))}): never group by it",
+                len(relations),
             )
         for kind, items in by_kind.items():
-            if len({i.target for i in items}) == 1:
+            if len(set(map(attrgetter("target"), items))) == 1:
                 yield Finding(
                     "constant-label",
                     f"all {len(items)} {kind} questions have the answer {items[0].target!r}",
                     len(items),
                 )
         asks_for_one = asking(form.items, r"\AIs there one ")
-        if asks_for_one and {i.target for i in asks_for_one} == {"yes"}:
+        if asks_for_one and set(map(attrgetter("target"), asks_for_one)) == {"yes"}:
             yield Finding(
                 "label-by-wording",
                 f"'Is there one ...' has the answer yes {len(asks_for_one)} times of"
@@ -307,7 +303,7 @@ class AmberD(Benchmark):
             "{n} pictures list a true object twice",
             [str(i) for i, note in notes.items() if len(note["truth"]) > len(set(note["truth"]))],
         )
-        groups = [group for group in same_question(form).values() if len(group) > 1]
+        groups = repeated_questions(form)
         contradictory = [
             group for group in groups if len(set(map(attrgetter("target"), group))) > 1
         ]

@@ -39,6 +39,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,11 +56,10 @@ from hqm import (
     Verdict,
     finding,
     ratio,
-    read_records,
 )
 from hqm.benchmark.analyses import made_up_objects
-from hqm.benchmark.released_files import answers_by_id
-from hqm.files.records import located_records, read_json, read_text, required_field
+from hqm.benchmark.released_files import answers_by_id, records_by, released_form
+from hqm.files.records import read_json, read_text, required_field
 from hqm.scoring.words.interfaces import Recipe
 
 FIFTHS = (20, 40, 60, 80, 100)
@@ -81,9 +81,13 @@ class _Targets(NamedTuple):
     def from_objects(
         cls, objects: Sequence[str], associated: Mapping[str, Sequence[str]]
     ) -> _Targets:
-        pairs = [(word, i) for i, name in enumerate(objects) for word in associated[name]]
-        pairs += [(name, i) for i, name in enumerate(objects)]
-        return cls(tuple(word for word, _ in pairs), tuple(i for _, i in pairs), len(objects))
+        words: list[str] = []
+        stands_for: list[int] = []
+        for i, name in enumerate(objects):
+            words += associated[name]
+            stands_for += [i] * len(associated[name])
+        size = len(objects)
+        return cls((*words, *objects), (*stands_for, *range(size)), size)
 
 
 _CATEGORIES = {
@@ -129,14 +133,14 @@ CATEGORY = {word: name for name, words in _CATEGORIES.items() for word in words.
 
 
 class _Mention(NamedTuple):
-    """A mentioned object: its word and place, the true object it covers, the targets it hits,
-    whether it is made up.
+    """A mentioned object: its word, and which word of the description that is; the true object it
+    covers, the targets it hits, whether it is made up.
     """
 
     word: str
-    start: int
+    word_index: int
     covers: int | None = None
-    hits: tuple[int, ...] = ()
+    hits: tuple[int | None, ...] = ()
     is_fabricated: bool = False
 
 
@@ -265,8 +269,7 @@ class AmberG(Benchmark):
     @cached_property
     def annotations(self) -> Mapping[str, Mapping[str, Any]]:
         """Id -> annotation, including those of the discriminative part."""
-        rows = read_records(self.data / "annotations.json")
-        return {str(required_field(row, "id", "annotations.json")): row for row in rows}
+        return records_by(self.data / "annotations.json", "id")
 
     @cached_property
     def associated(self) -> Mapping[str, Sequence[str]]:
@@ -282,13 +285,12 @@ class AmberG(Benchmark):
     def vocabulary(self) -> frozenset[str]:
         """The words that count as objects."""
         if self.scoring == "official":
-            return frozenset(self.associated) | {
-                word for words in self.associated.values() for word in words
-            }
-        notes = (note for note in self.annotations.values() if note["type"] == "generative")
-        return frozenset(
-            word.lower() for note in notes for word in (*note["truth"], *note["hallu"])
-        )
+            return frozenset(self.associated).union(*self.associated.values())
+        words = set[str]()
+        for note in self.annotations.values():
+            if note["type"] == "generative":
+                words.update(map(str.lower, (*note["truth"], *note["hallu"])))
+        return frozenset(words)
 
     @cached_property
     def _pictures(self) -> dict[str, tuple[_Targets, _Targets]]:
@@ -306,10 +308,11 @@ class AmberG(Benchmark):
                     location=str(self.data / "relation.json"),
                     remedy="Take both files of one release.",
                 )
-            targets_by_picture[item.id] = tuple(
-                _Targets.from_objects(note[kind], self.associated) for kind in ("truth", "hallu")
+            targets_by_picture[item.id] = (
+                _Targets.from_objects(note["truth"], self.associated),
+                _Targets.from_objects(note["hallu"], self.associated),
             )
-        return targets_by_picture  # type: ignore[return-value]
+        return targets_by_picture
 
     @cached_property
     def _alike(self) -> tuple[dict[str, int], Any]:
@@ -324,57 +327,46 @@ class AmberG(Benchmark):
 
     def read(self) -> Form:
         """`query/query_generative.json`; the objects are in `annotations.json`."""
-        path = self.data / "query" / "query_generative.json"
-        items = []
-        for location, record in located_records(path):
-            key = str(required_field(record, "id", location))
-            image = str(required_field(record, "image", location))
-            if self.annotations.get(key, {}).get("type") != "generative":
-                raise DataError(
-                    f"annotations.json has no generative annotation for the id {key}",
-                    location=location,
-                    remedy="Take both files of one release.",
-                )
-            prompt = str(required_field(record, "query", location))
-            items.append(Item(key, prompt, "caption", None, image, "existence", "", image))
-        return Form("original", tuple(items))
+        return released_form(self.data / "query" / "query_generative.json", self._item)
+
+    def _item(self, location: str, record: dict[str, Any]) -> Item:
+        key = str(required_field(record, "id", location))
+        image = str(required_field(record, "image", location))
+        if self.annotations.get(key, {}).get("type") != "generative":
+            raise DataError(
+                f"annotations.json has no generative annotation for the id {key}",
+                location=location,
+                remedy="Take both files of one release.",
+            )
+        prompt = str(required_field(record, "query", location))
+        return Item(key, prompt, "caption", None, image, "existence", "", image)
 
     # --- scoring ---
 
     def score(self, item: Item, response: Response) -> Verdict:
         """The tally of one description."""
-        words = [match.start() for match in _SPAN.finditer(response.text)]
+        n_words = len(response.text.split())
         official = self.scoring == "official"
         if official:
             mentions = self._official(item, response.text)
         else:
             mentions = self._paper(item, response.text)
-        word_indices = [
-            max(0, bisect.bisect_right(words, mention.start) - 1) for mention in mentions
-        ]
         true, targets = self._pictures[item.id]
-        wrong = [
-            (mention, word_index)
-            for mention, word_index in zip(mentions, word_indices, strict=True)
-            if mention.is_fabricated
-        ]
-        covered = [
-            (m.covers, word_index)
-            for m, word_index in zip(mentions, word_indices, strict=True)
-            if m.covers is not None
-        ]
+        wrong = list(filter(attrgetter("is_fabricated"), mentions))
+        wrong_indices = list(map(attrgetter("word_index"), wrong))
+        covered = [mention for mention in mentions if mention.covers is not None]
         tally = {
             "n": 1.0,
-            "words": float(len(words)),
+            "words": float(n_words),
             "clean": float(not wrong),
             "words_made_up": float(len(wrong)),
-            "place": sum((word_index + 0.5) / len(words) for _, word_index in wrong),
+            "place": sum((index + 0.5) / n_words for index in wrong_indices),
         }
         sizes = {
             "made_up": len(wrong),
             "mentioned": len(mentions),
-            "covered": len({name for name, _ in covered}),
-            "hit": len({target for mention in mentions for target in mention.hits}),
+            "covered": len(set(map(attrgetter("covers"), covered))),
+            "hit": len(set(chain.from_iterable(map(attrgetter("hits"), mentions)))),
         }
         if official:
             tally |= {name: float(size) for name, size in sizes.items()}
@@ -387,75 +379,69 @@ class AmberG(Benchmark):
             tally |= {"hit": _share(sizes["hit"], len(mentions)), "targets": any_object}
             tally |= {"covered": sizes["covered"] * share, "true": 1.0}
         for percent in FIFTHS:
-            first_words = math.ceil(len(words) * percent / 100)
-            tally[f"clean_{percent}"] = float(
-                all(word_index >= first_words for _, word_index in wrong)
-            )
-            tally[f"covered_{percent}"] = share * len(
-                {name for name, word_index in covered if word_index < first_words}
-            )
+            first_words = math.ceil(n_words * percent / 100)
+            early = {mention.covers for mention in covered if mention.word_index < first_words}
+            tally[f"clean_{percent}"] = float(min(wrong_indices, default=n_words) >= first_words)
+            tally[f"covered_{percent}"] = share * len(early)
             tally[f"place_{percent}"] = float(
-                sum(
-                    percent - 20 <= 100 * word_index / len(words) < percent
-                    for _, word_index in wrong
-                )
+                sum(percent - 20 <= 100 * index / n_words < percent for index in wrong_indices)
             )
-        return Verdict(tally["clean"], tally, "ok", ", ".join(mention.word for mention, _ in wrong))
+        return Verdict(tally["clean"], tally, "ok", ", ".join(map(attrgetter("word"), wrong)))
 
     def _names(self, item: Item, kind: str) -> list[str]:
-        return [name.lower() for name in self.annotations[item.id][kind]]
+        return list(map(str.lower, self.annotations[item.id][kind]))
 
     def _nouns(self, text: str) -> list[tuple[str, int]]:
-        """The lemmas that are in the vocabulary, with their places."""
+        """The lemmas that are in the vocabulary, each with the number of its word in the text."""
         if self.words.nouns is None:
             raise DataError(
                 f"{self.name} was given no finder of nouns",
                 remedy="Name one with --set words=NAME.",
             )
-        return [
-            (noun.lemma, noun.start)
-            for noun in self.words.nouns(text)
-            if noun.lemma in self.vocabulary
-        ]
+        word_starts = [match.start() for match in _SPAN.finditer(text)]
+        nouns = []
+        for noun in self.words.nouns(text):
+            if noun.lemma in self.vocabulary:
+                index = bisect.bisect_right(word_starts, noun.start) - 1
+                nouns.append((noun.lemma, max(0, index)))
+        return nouns
 
     def _official(self, item: Item, text: str) -> list[_Mention]:
         """The mentions as the released scorer counts them, with repeats."""
         true, targets = self._pictures[item.id]
-        return [self._judge(word, offset, true, targets) for word, offset in self._nouns(text)]
+        return [self._judge(word, index, true, targets) for word, index in self._nouns(text)]
 
-    def _judge(self, word: str, offset: int, true: _Targets, targets: _Targets) -> _Mention:
+    def _judge(self, word: str, index: int, true: _Targets, targets: _Targets) -> _Mention:
         if word in self.safe_words:
-            return _Mention(word, offset)
+            return _Mention(word, index)
         # `index` finds the first of several objects that a word is associated with, as the release
         if word in true.words:
-            return _Mention(word, offset, true.stands_for[true.words.index(word)])
+            return _Mention(word, index, true.stands_for[true.words.index(word)])
         number, alike = self._alike
 
         def first_synonym(side: _Targets) -> int | None:
             row = alike[number[word]]
-            return next(
-                (side.stands_for[j] for j, target in enumerate(side.words) if row[number[target]]),
-                None,
-            )
+            for target, position in zip(side.words, side.stands_for, strict=True):
+                if row[number[target]]:
+                    return position
+            return None
 
         hits = {first_synonym(targets)} - {None}
         if word in targets.words:
             hits.add(targets.stands_for[targets.words.index(word)])
         covers = first_synonym(true)
-        return _Mention(
-            word, offset, covers, tuple(hit for hit in hits if hit is not None), covers is None
-        )
+        return _Mention(word, index, covers, tuple(hits), covers is None)
 
     def _paper(self, item: Item, text: str) -> list[_Mention]:
         """The mentions as the paper defines them: each object once, at its first place."""
         true = self._names(item, "truth")
         targets = self._names(item, "hallu")
         first_mentions = {}
-        for word, offset in self._nouns(text.lower()):
+        for word, index in self._nouns(text.lower()):
             if word not in first_mentions:
                 covers = true.index(word) if word in true else None
                 hits = (targets.index(word),) if word in targets else ()
-                first_mentions[word] = _Mention(word, offset, covers, hits, covers is None)
+                first_mentions[word] = _Mention(word, index, covers, hits, covers is None)
         return list(first_mentions.values())
 
     def analyses(self, answers: Sequence[ScoredAnswer]) -> Iterable[Analysis]:
@@ -482,7 +468,7 @@ class AmberG(Benchmark):
                 if word in CATEGORY:
                     words_by_category[CATEGORY[word]].append(word)
         rows = [(name, len(set(words)), len(words)) for name, words in words_by_category.items()]
-        largest_first = sorted(rows, key=lambda row: -row[2])
+        rows.sort(key=itemgetter(2), reverse=True)
         yield Analysis(
             name="objects_by_category",
             title="Objects of the pictures by category",
@@ -492,7 +478,7 @@ class AmberG(Benchmark):
                 " does not say."
             ),
             columns=("Category", "Names", "Objects"),
-            rows=tuple(largest_first),
+            rows=tuple(rows),
             drawn="Objects",
         )
 
@@ -552,7 +538,7 @@ class AmberG(Benchmark):
             "{n} objects have a capital letter, and the release compares case",
             [word for word in self.associated if word != word.lower()],
         )
-        true_objects = set(chain.from_iterable(note["truth"] for note in notes.values()))
+        true_objects = set(chain.from_iterable(map(itemgetter("truth"), notes.values())))
         yield Finding(
             "objects",
             f"{len(self.associated)} objects, {len(true_objects)} of them true somewhere;"

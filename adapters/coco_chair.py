@@ -27,6 +27,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ from hqm import (
     finding,
 )
 from hqm.benchmark.analyses import made_up_objects
+from hqm.benchmark.released_files import files_in
 from hqm.files.archives import json_values
 from hqm.files.records import located_records, read_json, read_text, required_field
 from hqm.imports.row import released_answer
@@ -142,23 +144,22 @@ class Counter:
     @classmethod
     def from_lists(cls, lists: Mapping[str, Any], scoring: str) -> Counter:
         """The counting of the release (`official`), or the one that loses nothing (`paper`)."""
-        words = {
-            key.strip() if scoring == "paper" else key: name
-            for key, name in lists["inverse"].items()
-        }
+        words = dict(lists["inverse"])
+        if scoring == "paper":
+            words = dict(zip(map(str.strip, words), words.values(), strict=True))
         words.pop("", None)
         return cls(words, dict(lists["double"]), scoring)
 
     def mentioned(self, caption: str) -> list[str]:
         """The COCO objects that a caption mentions, in order and with repeats."""
         singular = pattern_singular if self.scoring == "official" else self.base
-        words = [singular(word) for word in _WORD.findall(_TAIL.sub("", caption.lower()))]
+        words = list(map(singular, _WORD.findall(_TAIL.sub("", caption.lower()))))
         joined = []
         i = 0
         while i < len(words):
             pair = " ".join(words[i : i + 2]) if words[i] in self.begins else ""
             joined.append(self.pairs.get(pair, words[i]))
-            i += 2 if pair in self.pairs else 1
+            i += 1 + (pair in self.pairs)
         if "toilet" in joined and "seat" in joined:
             joined = [word for word in joined if word != "seat"]
         return [self.words[word] for word in joined if word in self.words]
@@ -172,8 +173,8 @@ class Counter:
         """The singular of a word under `paper`."""
         if word in self.words:
             return word
-        forms = _lemmas(word)
-        return next((form for form in forms if form in self.words), forms[0] if forms else word)
+        forms = (*_lemmas(word), word)
+        return next(filter(self.words.__contains__, forms), forms[0])
 
 
 def read_synonyms(path: Path) -> dict[str, dict[str, str]]:
@@ -193,14 +194,17 @@ def read_synonyms(path: Path) -> dict[str, dict[str, str]]:
             remedy="Fetch data/synonyms.txt of the CHAIR release.",
         )
     inverse = {word: line[0] for line in lines for word in line}
-    double = {pair: pair for pair in _PAIRS}
+    double = dict(zip(_PAIRS, _PAIRS, strict=True))
     for animal in _ANIMALS:
         double |= {f"baby {animal}": animal, f"adult {animal}": animal}
-    double |= {f"passenger {vehicle}": vehicle for vehicle in ("jet", "train")}
-    return {
-        "inverse": inverse,
-        "double": double | {"bow tie": "tie", "toilet seat": "toilet", "wine glas": "wine glass"},
+    double |= {
+        "passenger jet": "jet",
+        "passenger train": "train",
+        "bow tie": "tie",
+        "toilet seat": "toilet",
+        "wine glas": "wine glass",
     }
+    return {"inverse": inverse, "double": double}
 
 
 # the lists in utils/chair.py of the release
@@ -288,7 +292,7 @@ _FILES = {"val2014": "objects.json", "train2014": "objects_train2014.json"}
 _NAME = re.compile(r"^(?:COCO_(?:val|train)2014_)?0*(\d+)(?:\.jpg)?$")
 
 
-def _item(key: str, split: str) -> Item:
+def _item(key: str, split: str = "val2014") -> Item:
     image = f"COCO_{split}_{int(key):012}.jpg"
     return Item(key, INSTRUCTIONS[0], "caption", None, image, "existence", "", image)
 
@@ -384,11 +388,9 @@ class CocoChair(Benchmark):
 
     def _counted(self, objects: dict[str, list[str]]) -> dict[str, list[str]]:
         if self.scoring == "paper":
-            objects |= {
-                key: names
-                for key, names in self._read("objects_paper.json").items()
-                if key in objects
-            }
+            corrected = self._read("objects_paper.json")
+            for key in objects.keys() & corrected.keys():
+                objects[key] = corrected[key]
         return objects
 
     @cached_property
@@ -397,7 +399,7 @@ class CocoChair(Benchmark):
 
     def read(self) -> Form:
         """One item for each picture of val2014 whose objects are known."""
-        return Form("original", tuple(_item(key, "val2014") for key in self._objects))
+        return Form("original", tuple(map(_item, self._objects)))
 
     @cached_property
     def _known_form(self) -> Form:
@@ -406,15 +408,9 @@ class CocoChair(Benchmark):
 
     def parallel(self, form: Form) -> Form:
         """The form with the other of the two instructions."""
-        other_instruction = next(name for name in (*self._instructions[1:], *INSTRUCTIONS[::-1])
-                     if name != form.items[0].prompt)  # fmt: skip
-        return Form(
-            "parallel",
-            tuple(
-                replace(item, prompt=other_instruction, rule="coco_chair.instruction")
-                for item in form.items
-            ),
-        )
+        instructions = (*self._instructions[1:], *INSTRUCTIONS[::-1])
+        other = next(filter(form.items[0].prompt.__ne__, instructions))
+        return form.reworded("parallel", lambda _: other, "coco_chair.instruction")
 
     def mentioned(self, caption: str) -> list[str]:
         """The COCO objects that a caption mentions, in order and with repeats."""
@@ -474,7 +470,7 @@ class CocoChair(Benchmark):
                     remedy="Keep one caption for each picture.",
                 )
             responses[key] = released_answer(record, ("caption", "text"), location)
-        answered_items = tuple(item for item in form.items if item.id in responses)
+        answered_items = form.restrict_to(responses).items
         return replace(form, items=(*answered_items, *training_items.values())), responses
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:
@@ -483,18 +479,15 @@ class CocoChair(Benchmark):
         """
         if not path.is_dir():
             return self._captions([path])
-        matched_files = [
-            (match, file)
-            for file in sorted(path.iterdir())
-            if (match := _CAPTIONS.fullmatch(file.name))
-        ]
         forms = {"1": "original", "2": "parallel"}
-        recordings = [
-            Recording(m[2], forms[m[1]], 0, self.read_answers(f, self._known_form)[1], f.name)
-            for m, f in matched_files
-        ]
+        files = files_in(path)
+        recordings = []
+        for file in files:
+            if match := _CAPTIONS.fullmatch(file.name):
+                _, answers = self.read_answers(file, self._known_form)
+                recordings.append(Recording(match[2], forms[match[1]], 0, answers, file.name))
         self._keep_captioned(recordings)
-        return recordings or self._captions(sorted(path.iterdir()))
+        return recordings or self._captions(files)
 
     def _joined(self, recordings: Sequence[Recording]) -> Sequence[Recording]:
         """A system's captions of several samples of pictures as one recording, with those pictures
@@ -512,11 +505,11 @@ class CocoChair(Benchmark):
             systems[name, recording.form] = replace(recording, respondent=name)
         if len(systems) == len(recordings):
             return recordings
-        captioned = [recording.answers.keys() for recording in systems.values()]
-        common = frozenset.intersection(*map(frozenset, captioned))
+        captioned = [frozenset(recording.answers) for recording in systems.values()]
+        common = frozenset.intersection(*captioned)
         if not common:
             return list(systems.values())
-        self._not_by_all = sorted({key for keys in captioned for key in keys} - common)
+        self._not_by_all = sorted(frozenset.union(*captioned) - common)
 
         def with_common_pictures(recording: Recording) -> Recording:
             answers = {key: answer for key, answer in recording.answers.items() if key in common}
@@ -528,10 +521,9 @@ class CocoChair(Benchmark):
         """Leave in the original form the pictures that somebody captioned: the others were not
         asked about.
         """
-        self._captioned |= {key for recording in recordings for key in recording.answers}
+        self._captioned = self._captioned.union(*map(attrgetter("answers"), recordings))
         if self._captioned:
-            items = tuple(item for item in self._known_form.items if item.id in self._captioned)
-            self.original = Form("original", items)
+            self.original = self._known_form.restrict_to(self._captioned)
 
     def _captions(self, files: Sequence[Path]) -> Sequence[Recording] | None:
         """Captions of any pictures of COCO: the first instruction that the files name is the
@@ -543,12 +535,10 @@ class CocoChair(Benchmark):
             instruction = _instruction(file)
             if instruction is None:
                 continue
-            if instruction and instruction not in self._instructions:
-                self._instructions = (*self._instructions, instruction)
+            instruction_index = 0
             if instruction:
+                self._instructions = tuple(dict.fromkeys((*self._instructions, instruction)))
                 instruction_index = self._instructions.index(instruction)
-            else:
-                instruction_index = 0
             if instruction_index > 1:
                 raise AnswerError(
                     f"a third instruction is {instruction!r:.80}",
@@ -600,7 +590,7 @@ class CocoChair(Benchmark):
         yield from finding(
             "object-never-there",
             "{n} objects occur in no picture",
-            sorted(names - {name for objects in self._objects.values() for name in objects}),
+            sorted(names.difference(*self._objects.values())),
         )
         if digest({key: name for key, name in lists["inverse"].items() if key}) != _LIST:
             yield Finding("other-synonyms", "the list of synonyms is not the one of the release", 1)

@@ -30,12 +30,14 @@ without facts has no label.
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, product, starmap
+from operator import itemgetter, methodcaller
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -63,7 +65,7 @@ from hqm import (
 from hqm.benchmark.analyses import by_respondent
 from hqm.benchmark.findings import asking
 from hqm.benchmark.judge_api import fill
-from hqm.benchmark.released_files import ItemQueue, released_file
+from hqm.benchmark.released_files import ItemQueue, either_field, released_file, released_form
 from hqm.files.records import located_records, read_text, required_field
 from hqm.forms.make_forms import reword_item
 from hqm.imports.human_labels import LabelContext
@@ -71,6 +73,7 @@ from hqm.imports.match import join_by_picture
 from hqm.imports.row import Row, answer_text
 from hqm.judges.procedure import template_in
 from hqm.scoring.parsers import parser
+from hqm.types import group_by
 
 KINDS = {
     "entity": "Entities",
@@ -92,6 +95,8 @@ RESPONDENTS = ("LLaVA", "InstructBLIP")
 the other half.
 """
 _WORD = re.compile(r"\w+")
+_NOTHING = ("", "none", "n/a")
+"""What decomposers write where an answer states no fact of a kind."""
 _MARK = re.compile(r"\[\s*([DA])\s*[\]}]")
 # words that the release's tagger puts into none of the classes that it looks at
 _CLOSED = frozenset(
@@ -161,13 +166,9 @@ def decomposed(reply: str, official: bool = True) -> dict[str, list[str]] | None
             else:
                 match = re.match(rf"[\W_]*{head}\W*:\W*(.*)", line.strip(), re.IGNORECASE)
             if match:
-                pieces = (
-                    piece.strip(" .*")
-                    for piece in re.split(r"(?<=[.;!])\s+|,\s+(?=There (?:is|are)\b)", match[1])
-                )
-                facts.setdefault(
-                    kind, [piece for piece in pieces if piece.lower() not in ("", "none", "n/a")]
-                )
+                pieces = re.split(r"(?<=[.;!])\s+|,\s+(?=There (?:is|are)\b)", match[1])
+                stripped = map(methodcaller("strip", " .*"), pieces)
+                facts.setdefault(kind, [text for text in stripped if text.lower() not in _NOTHING])
     return facts or None
 
 
@@ -181,20 +182,14 @@ def last_word(fact: str, at_the_end: bool = False) -> str:
     >>> last_word("There is a young man."), last_word("There is a young man.", at_the_end=True)
     ('man', '')
     """
-    tokens = re.findall(r"[^\W\d_][\w'’-]*|\d+|[^\w\s]", fact)
-    names = [
-        (
-            token
-            if token[0].isalpha()
-            and token.lower() not in _CLOSED
-            and not (token.endswith("ed") and before.lower() in ("is", "are", "was", "were"))
-            else ""
-        )
-        for before, token in zip(["", *tokens], tokens, strict=False)
-    ]
-    if at_the_end and names:
-        return names[-1]
-    return next((name for name in reversed(names) if name), "")
+    tokens: list[str] = re.findall(r"[^\W\d_][\w'’-]*|\d+|[^\w\s]", fact)
+    for before, token in reversed(list(zip(["", *tokens], tokens, strict=False))):
+        is_passive = token.endswith("ed") and before.lower() in ("is", "are", "was", "were")
+        if token[0].isalpha() and token.lower() not in _CLOSED and not is_passive:
+            return token
+        if at_the_end:
+            break
+    return ""
 
 
 def sentence_score(
@@ -214,20 +209,16 @@ def sentence_score(
             return word in text and (bool(word) or mode == "sub_sentence")
         return bool(word) and re.search(rf"\b{re.escape(word)}\b", text, re.I) is not None
 
-    failed = [
-        # the fact of the entity itself is found by its place, every other fact by the word in it
-        (i if kind == "entity" else None, fact)
-        for i, ((kind, fact), ok) in enumerate(zip(facts.all, holds, strict=True))
-        if ok is False
-    ]
-
-    def has_failed(index: int, word: str) -> bool:
-        return any(
-            entity_index == index if entity_index is not None else contains(word, fact)
-            for entity_index, fact in failed
-        )
-
-    failed_words = [word for index, word in enumerate(words) if has_failed(index, word)]
+    failed_facts = []
+    for (kind, fact), ok in zip(facts.all, holds, strict=True):
+        if ok is False and kind != "entity":
+            failed_facts.append(fact)
+    failed_words = []
+    # entities come first among the facts: that of a word is found by its place, every other fact
+    # by the word in it
+    for word, ok in zip(words, holds, strict=False):
+        if ok is False or any(map(partial(contains, word), failed_facts)):
+            failed_words.append(word)
 
     def is_good(sentence: str) -> bool:
         return not any(contains(word, sentence) for word in failed_words)
@@ -241,7 +232,13 @@ def _distinct_words(text: str) -> set[str]:
     return set(_WORD.findall(text.lower()))
 
 
-def _is_within(words: set[str], texts: Iterable[set[str]]) -> bool:
+def _pieces(text: str, separator: str) -> list[str]:
+    """The pieces of an answer between separators; a single character is none."""
+    pieces = re.split(separator, text.replace("\n", " "))
+    return [piece for piece in pieces if len(piece.strip()) > 1]
+
+
+def _has_words(words: set[str], texts: Iterable[set[str]]) -> bool:
     """Whether one of these texts has four fifths of the words."""
     return bool(words) and any(len(words & text) >= 0.8 * len(words) for text in texts)
 
@@ -287,40 +284,26 @@ def mark_of(unit: str, reply: str) -> str | None:
 
 def _stages_of(answer: ScoredAnswer) -> Mapping[str, Mapping[str, int]]:
     """The labels that people gave to the single units of an answer."""
-    return next(
-        (
-            stages
-            for label in answer.labels
-            if label.judge == "human" and (stages := LabelContext.from_judgement(label).stages)
-        ),
-        {},
-    )
+    for label in answer.labels:
+        if label.judge == "human" and (stages := LabelContext.from_judgement(label).stages):
+            return stages
+    return {}
 
 
 def _by_entities(
     name: str, title: str, description: str, scores: Sequence[tuple[str, int, float]]
 ) -> Analysis:
     rows: list[tuple[str, str, int, float]] = []
-    scores_by_respondent: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    for respondent, n, score in scores:
-        scores_by_respondent[respondent].append((n, score))
-    for respondent, counted_scores in scores_by_respondent.items():
+    for respondent, counted_scores in group_by(scores, itemgetter(0)).items():
         for low, high in ENTITIES:
-            scores_in_range = [
-                score for n, score in counted_scores if low <= n and (high is None or n <= high)
-            ]
-            if scores_in_range:
+            max_entities = math.inf if high is None else high
+            in_range = [score for _, n, score in counted_scores if low <= n <= max_entities]
+            if in_range:
                 text = f"{low} or more" if high is None else f"{low} to {high}"
                 if low == high:
                     text = str(low)
-                rows.append(
-                    (
-                        respondent,
-                        f"{text} entities",
-                        len(scores_in_range),
-                        sum(scores_in_range) / len(scores_in_range),
-                    )
-                )
+                mean = sum(in_range) / len(in_range)
+                rows.append((respondent, f"{text} entities", len(in_range), mean))
     return Analysis(
         name=name,
         title=title,
@@ -399,23 +382,16 @@ class FaithScore(Benchmark):
 
     def read(self) -> Form:
         """`questions.jsonl`: picture, instruction and kind of question."""
-        path = self.data / "questions.jsonl"
-        items = []
-        for location, record in located_records(path):
-            picture = str(
-                record["id"] if "id" in record else required_field(record, "question_id", location)
-            )
-            part = str(record.get("type", record.get("category", "")))
-            if "instruction" in record:
-                prompt = record["instruction"]
-            else:
-                prompt = required_field(record, "text", location)
-            image = PurePosixPath(str(record.get("image", f"COCO_val2014_{picture}.jpg"))).name
-            key = f"{picture}/{part}" if part else picture
-            items.append(
-                Item(key, str(prompt), "vqa", record.get("output"), image, None, part, image)
-            )
-        return Form("original", tuple(items))
+        return released_form(self.data / "questions.jsonl", self._item)
+
+    @staticmethod
+    def _item(location: str, record: dict[str, Any]) -> Item:
+        picture = str(either_field(record, "id", "question_id", location))
+        part = str(record.get("type", record.get("category", "")))
+        prompt = str(either_field(record, "instruction", "text", location))
+        image = PurePosixPath(str(record.get("image", f"COCO_val2014_{picture}.jpg"))).name
+        key = "/".join(filter(None, (picture, part)))
+        return Item(key, prompt, "vqa", record.get("output"), image, None, part, image)
 
     def parallel(self, form: Form) -> Form:
         """Every question or instruction in other words."""
@@ -443,37 +419,34 @@ class FaithScore(Benchmark):
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
         """Recognize what describes the picture, decompose it into facts, verify each fact."""
         official = self.scoring == "official"
-        facts = await (self._by_answer if self.mode == "answer" else self._facts_by_piece)(
-            response.text, ask
-        )
+        facts = await self._facts(response.text, ask)
         if isinstance(facts, str):
             return Verdict.unscored("unparsed", facts)
         # all at the same time, so that the questions without a stored reply go into one batch
         holds = await asyncio.gather(*(self._holds(item, fact, ask) for _, fact in facts.all))
-        read = [ok for ok in holds if ok is not None]
-        if not read and not official:
+        n_read = Counter[str]()
+        n_true = Counter[str]()
+        for (kind, _), ok in zip(facts.all, holds, strict=True):
+            n_read[kind] += ok is not None
+            n_true[kind] += ok is True
+        n_facts = n_read.total()
+        if not n_facts and not official:
             if holds:
                 reason = "no reply of the verifier says yes or no"
             else:
                 reason = "the answer states no fact about the picture"
             return Verdict.unscored("unparsed", reason)
         # the release scores an answer without facts 0, and 1 at the level of sentences
-        score = sum(read) / len(read) if read else 0.0
+        score = n_true.total() / max(n_facts, 1)
         sentence = sentence_score(facts, holds, self.mode, official)
         tally = {"n": 1.0, "faith": score, "sentence": 1.0 if sentence is None else sentence}
-        tally |= {"facts": float(len(read)), "facts_true": float(sum(read))}
+        tally |= {"facts": float(n_facts), "facts_true": float(n_true.total())}
         for kind in KINDS:
-            ours = [
-                ok
-                for (fact_kind, _), ok in zip(facts.all, holds, strict=True)
-                if fact_kind == kind and ok is not None
-            ]
-            tally |= {kind: float(len(ours)), f"{kind}_true": float(sum(ours))}
-        if len(read) < len(holds):
-            unread = f"{len(holds) - len(read)} facts were answered neither yes nor no"
-        else:
-            unread = ""
-        return Verdict(score, tally, "ok", f"{sum(read)} of {len(read)} facts hold", unread)
+            tally |= {kind: float(n_read[kind]), f"{kind}_true": float(n_true[kind])}
+        unread = ""
+        if n_facts < len(holds):
+            unread = f"{len(holds) - n_facts} facts were answered neither yes nor no"
+        return Verdict(score, tally, "ok", f"{n_true.total()} of {n_facts} facts hold", unread)
 
     async def _holds(self, item: Item, fact: str, ask: AskJudge) -> bool | None:
         """The verifier's reply on a fact."""
@@ -511,20 +484,16 @@ class FaithScore(Benchmark):
 
     async def parts(self, item: Item, response: Response, ask: AskJudge) -> Sequence[AnswerPart]:
         """The marked sub-sentences, each with the facts that share most of its words."""
-        facts = await (self._by_answer if self.mode == "answer" else self._facts_by_piece)(
-            response.text, ask
-        )
+        facts = await self._facts(response.text, ask)
         if isinstance(facts, str):
             return ()
-        text = response.text.replace("\n", " ")
         if self.mode == "answer":
-            pieces = re.split(r"(?<=[,.])\s", text)
+            pieces = _pieces(response.text, r"(?<=[,.])\s")
         else:
-            pieces = re.split(r"[,.]", text.replace('"', ""))
-        pieces = [piece for piece in pieces if len(piece.strip()) > 1]
+            pieces = _pieces(response.text.replace('"', ""), r"[,.]")
         described = list(map(_distinct_words, facts.sentences))
         words = list(map(_distinct_words, pieces))
-        marked_indices = [i for i, stated in enumerate(words) if _is_within(stated, described)]
+        marked_indices = [i for i, stated in enumerate(words) if _has_words(stated, described)]
         collected: dict[int, list[str]] = {i: [] for i in marked_indices}
         for _, fact in facts.all if marked_indices else ():
             stated = _distinct_words(fact)
@@ -534,15 +503,24 @@ class FaithScore(Benchmark):
             for i, piece in enumerate(pieces)
         ]
 
+    async def _facts(self, answer: str, ask: AskJudge) -> Facts | str:
+        """The facts of an answer by the procedure of the mode; the reason where a reply cannot be
+        read.
+        """
+        if self.mode == "answer":
+            return await self._by_answer(answer, ask)
+        return await self._facts_by_piece(answer, ask)
+
     async def _by_answer(self, answer: str, ask: AskJudge) -> Facts | str:
         official = self.scoring == "official"
+        line_end = "" if official else " "
         reply = await ask(
             "recognizer", fill(self.prompt("recognize"), answer=answer.replace("\n", " "))
         )
         if not official and not _MARK.search(reply):
             return "the recognizer marked no sub-sentence"
-        sentences = marked(reply.replace("\n", "" if official else " "), official)
-        described = ("" if official else " ").join(sentences)
+        sentences = marked(reply.replace("\n", line_end), official)
+        described = line_end.join(sentences)
         if not described:
             return Facts({}, sentences)
         facts = decomposed(
@@ -557,9 +535,7 @@ class FaithScore(Benchmark):
         reply cannot be read.
         """
         official = self.scoring == "official"
-        segments = re.split(r"[,.]", answer.replace("\n", " "))
-        pieces = [piece.replace('"', "") for piece in segments]
-        pieces = [piece for piece in pieces if len(piece.strip()) > 1]
+        pieces = _pieces(answer.replace('"', ""), r"[,.]")
         kinds = await self._recognize_pieces(pieces, answer, ask)
         if kinds is None:
             return "the recognizer calls a sub-sentence neither descriptive nor analytical"
@@ -573,7 +549,7 @@ class FaithScore(Benchmark):
         replies = await asyncio.gather(
             *(ask("decomposer", fill(question, description=text)) for text in described)
         )
-        by_kind: dict[str, list[str]] = {kind: [] for kind in KINDS}
+        by_kind: dict[str, list[str]] = defaultdict(list)
         for text, reply in zip(described, replies, strict=True):
             facts_text = reply.split("\n\n")[0] if official else reply
             facts = decomposed(facts_text, official) if text else {}
@@ -609,13 +585,11 @@ class FaithScore(Benchmark):
         """The score by the number of entities, and the share of descriptive sub-sentences by kind
         of question.
         """
-        by_judge = [
-            (a.respondent, int(a.tally["entity"]), a.value)
-            for a in answers
-            if a.value is not None and "entity" in a.tally
-        ]
+        by_judge = []
         by_people = []
         for answer in answers:
+            if answer.value is not None and "entity" in answer.tally:
+                by_judge.append((answer.respondent, int(answer.tally["entity"]), answer.value))
             facts = _stages_of(answer).get("verifier") or {}
             if facts:
                 entities = sum(fact.startswith("There ") for fact in facts)
@@ -668,9 +642,9 @@ class FaithScore(Benchmark):
         if not records or "image" not in records[0] or "id" in records[0] or "item" in records[0]:
             return super().read_answers(path, form)
         question_fields = {"question", "prompt", "instruction"}
-        if not any(question_fields.isdisjoint(record) for record in records):
+        if not any(map(question_fields.isdisjoint, records)):
             joined = join_by_picture(
-                [Row.of(r, f"{path}: record {i}") for i, r in enumerate(records, 1)],
+                [Row.of(record, location) for location, record in located_records(path)],
                 form.items,
                 path,
             )
@@ -712,19 +686,16 @@ class FaithScore(Benchmark):
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:
         """The annotated answers of LLaVA and InstructBLIP."""
-        if path.is_file() and path.suffix == ".jsonl":
-            rows = self._annotated(path, self.original)
-        else:
-            rows = None
+        if not path.is_file() or path.suffix != ".jsonl":
+            return None
+        rows = self._annotated(path, self.original)
         if rows is None:
             return None
-        collected: dict[str, dict[str, Response]] = {name: {} for name in RESPONDENTS}
-        for name, item, row in rows:
-            collected[name][item] = Response(str(row["answer"]))
-        return [
-            Recording(respondent, "original", 0, answers, path.name)
-            for respondent, answers in collected.items()
-        ]
+        recordings = []
+        for respondent, own_rows in group_by(rows, itemgetter(0)).items():
+            answers = {item: Response(str(row["answer"])) for _, item, row in own_rows}
+            recordings.append(Recording(respondent, "original", 0, answers, path.name))
+        return recordings
 
     def read_criterion(
         self, path: Path, form: Form, respondents: Sequence[str] | None
@@ -733,26 +704,19 @@ class FaithScore(Benchmark):
         rows = self._annotated(path, form)
         if rows is None:
             return super().read_criterion(path, form, respondents)
-        known_respondents = RESPONDENTS if respondents is None else respondents
-        short = {
-            name: re.sub(r"\W", "", name.rpartition("/")[2].rpartition(":")[2]).lower()
-            for name in known_respondents
-        }
-
-        def same_names(labelled_name: str) -> list[str]:
-            return [name for name in known_respondents if short[name] == labelled_name.lower()]
-
-        candidates = {name: same_names(name) for name in RESPONDENTS}
+        by_short_name = group_by(RESPONDENTS if respondents is None else respondents, _short_name)
         empty = 0.0 if self.scoring == "official" else None
-        if clash := next((name for name, names in candidates.items() if len(names) > 1), None):
-            raise AnswerError(
-                f"the respondent {clash!r} could be {' or '.join(candidates[clash])}",
-                location=str(path),
-                remedy="Name one with --respondent.",
-            )
-        respondent_of = {
-            labelled_name: names[0] for labelled_name, names in candidates.items() if names
-        }
+        respondent_of = {}
+        for labelled_name in RESPONDENTS:
+            names = by_short_name.get(labelled_name.lower(), [])
+            if len(names) > 1:
+                raise AnswerError(
+                    f"the respondent {labelled_name!r} could be {' or '.join(names)}",
+                    location=str(path),
+                    remedy="Name one with --respondent.",
+                )
+            if names:
+                respondent_of[labelled_name] = names[0]
         if not respondent_of:
             raise AnswerError(
                 f"it labels the answers of {' and '.join(RESPONDENTS)}; neither is a respondent"
@@ -796,9 +760,13 @@ class FaithScore(Benchmark):
         )
         path = self.data / "annotation.jsonl"
         if path.exists():
-            yield from _annotation_oddities(
-                [row for _, _, row in self._annotated(path, form) or ()]
-            )
+            annotated = self._annotated(path, form) or ()
+            yield from _annotation_oddities(list(map(itemgetter(2), annotated)))
+
+
+def _short_name(respondent: str) -> str:
+    """The name of a model without its kind and maker, as the annotation would write it."""
+    return re.sub(r"\W", "", respondent.rpartition("/")[2].rpartition(":")[2]).lower()
 
 
 def _labelled(item: str, respondent: str, row: Mapping[str, Any], empty: float | None) -> Judgement:
@@ -822,7 +790,7 @@ def _annotation_oddities(rows: Sequence[Mapping[str, Any]]) -> Iterable[Finding]
             if re.search(r"\b(?:might|possibly|likely)\b", text):
                 hedged.append(mark)
     silent = [row for row in rows if not any(row["stage 1"].values())]
-    if hedged and sum(hedged) < 0.5 * len(hedged) and not any(row["stage 2"] for row in silent):
+    if hedged and sum(hedged) < 0.5 * len(hedged) and not any(map(itemgetter("stage 2"), silent)):
         yield Finding(
             "inverted-readme",
             f"the README calls 1 analytical and hallucinated; but {sum(hedged)} of"
@@ -830,8 +798,8 @@ def _annotation_oddities(rows: Sequence[Mapping[str, Any]]) -> Iterable[Finding]
             " 0 throughout have no facts: 1 is descriptive and faithful",
             len(hedged),
         )
-    n_sub_sentences = sum(len(row["stage 1"]) for row in rows)
-    n_facts = sum(len(row["stage 2"]) for row in rows)
+    n_sub_sentences = sum(map(len, map(itemgetter("stage 1"), rows)))
+    n_facts = sum(map(len, map(itemgetter("stage 2"), rows)))
     yield Finding(
         "annotation",
         f"{len(rows)} annotated answers: {n_sub_sentences} sub-sentences, {n_facts} facts; only the"

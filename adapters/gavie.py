@@ -24,6 +24,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ from hqm import (
 )
 from hqm.benchmark.findings import asking
 from hqm.benchmark.judge_api import fill
-from hqm.benchmark.released_files import ItemQueue, first_file
+from hqm.benchmark.released_files import ItemQueue, either_field, first_file
 from hqm.files.records import located_records, read_json, read_text, required_field
 from hqm.imports.row import Replies, released_answer
 
@@ -125,45 +126,35 @@ class Gavie(Benchmark):
         """
         if len(responses) > 1 and not self.jointly:
             return await super().judge_together(item, responses, ask)
-        names = [
-            name
-            for name, response in responses.items()
-            if response.state not in ("error", "missing")
-        ]
-        verdicts = {
-            name: Verdict.unscored(r.state, r.reason)
-            for name, r in responses.items()
-            if name not in names
-        }
-        if names:
-            needs_picture = item.meta["picture"] not in self.regions
-            reply = await ask(
-                "judge",
-                self._judge_prompt(item, [responses[name].text for name in names]),
-                item.image if needs_picture else None,
-            )
-            marks = [
-                read_marks(reply, heading, len(names)) for heading in ("relevancy", "accuracy")
-            ]
-            verdicts |= {
-                name: _verdict(*pair)
-                for name, pair in zip(names, zip(*marks, strict=True), strict=True)
-            }
-        return {name: verdicts[name] for name in responses}
+        verdicts: dict[str, Verdict] = {}
+        answers: dict[str, str] = {}
+        for name, response in responses.items():
+            verdicts[name] = Verdict.unscored(response.state, response.reason)
+            if response.state not in ("error", "missing"):
+                answers[name] = response.text
+        if answers:
+            image = None
+            if item.meta["picture"] not in self.regions:
+                image = item.image
+            prompt = self._judge_prompt(item, list(answers.values()))
+            reply = await ask("judge", prompt, image)
+            relevancies = read_marks(reply, "relevancy", len(answers))
+            accuracies = read_marks(reply, "accuracy", len(answers))
+            verdicts |= zip(answers, map(_verdict, relevancies, accuracies), strict=True)
+        return verdicts
 
     def _judge_prompt(self, item: Item, answers: Sequence[str]) -> str:
         numbers = range(1, len(answers) + 1)
         template = self.prompt("rating")
         regions = self._regions_of(item)
-        if self.prompts == "hqm":
+        if self.prompts == "hqm" and regions:
             explained = (
                 "You do not see it, but you know what is where (left-top corner X, Y, then size);"
                 " boxes that overlap"
             )
-            if regions:
-                regions = f"{explained} much may show one thing:\n\n{regions}"
-            else:
-                regions = "The picture is attached."
+            regions = f"{explained} much may show one thing:\n\n{regions}"
+        elif self.prompts == "hqm":
+            regions = "The picture is attached."
         lines = "\n".join(f"score of the answer{n}:\nreason:" for n in numbers)
         form = f"Relevancy:\n{lines}\n\nAccuracy:\n{lines}"
         listed = "\n".join(f"Answer{n}: {text}" for n, text in zip(numbers, answers, strict=True))
@@ -173,7 +164,9 @@ class Gavie(Benchmark):
         lines = []
         for region in self.regions.get(item.meta["picture"], ()):
             x, y, width, height = region["bbox"][:4]
-            height = width if self.scoring == "official" else height
+            if self.scoring == "official":
+                # the release's script writes the width of a box where its height belongs
+                height = width
             lines.append(f"{region['caption']} X:{x} Y:{y} Width:{width} Height:{height}")
         return "\n".join(lines)
 
@@ -257,15 +250,14 @@ class Gavie(Benchmark):
             "no question has a right answer or a type: everything rests on the judge",
             len(items),
         )
-        pictures = Counter(item.cluster for item in items)
-        low, high = min(pictures.values()), max(pictures.values())
+        pictures = Counter(map(attrgetter("cluster"), items))
         yield Finding(
             "shared-pictures",
-            f"{len(items)} questions are about {len(pictures)} pictures, {low} to {high} each:"
-            " resample by picture",
+            f"{len(items)} questions are about {len(pictures)} pictures,"
+            f" {min(pictures.values())} to {max(pictures.values())} each: resample by picture",
             len(pictures),
         )
-        wordings = len({item.prompt for item in items})
+        wordings = len(set(map(attrgetter("prompt"), items)))
         yield Finding("wordings", f"{wordings} of {len(items)} questions are distinct", wordings)
         yield from finding(
             "coordinates",
@@ -304,11 +296,7 @@ def _question(record: dict[str, Any], location: str) -> str:
     """The question of a record, which the release's file calls `question` and its script
     `instruction`.
     """
-    return str(
-        record["instruction"]
-        if "instruction" in record
-        else required_field(record, "question", location)
-    )
+    return str(either_field(record, "instruction", "question", location))
 
 
 def read_marks(reply: str, heading: str, count: int) -> list[tuple[float | None, str]]:
@@ -330,11 +318,7 @@ def read_marks(reply: str, heading: str, count: int) -> list[tuple[float | None,
         block = reply[mark.end() : end]
         for number, score in _SCORE.findall(block):
             read[int(number)].add(float(score))
-        if count == 1 and not read:
-            lone_score = _LONE_SCORE.match(block)
-        else:
-            lone_score = None
-        if lone_score:
+        if count == 1 and not read and (lone_score := _LONE_SCORE.match(block)):
             read[1].add(float(lone_score[1]))
     return [_mark(read.get(n, set()), heading, n) for n in range(1, count + 1)]
 
@@ -343,7 +327,7 @@ def _mark(scores: set[float], heading: str, number: int) -> tuple[float | None, 
     if len(scores) != 1:
         return (
             None,
-            f"the reply has {'no' if not scores else len(scores)} {heading} of answer {number}",
+            f"the reply has {len(scores) or 'no'} {heading} of answer {number}",
         )
     score = next(iter(scores))
     if 0 <= score <= 10:

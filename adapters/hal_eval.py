@@ -43,8 +43,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from operator import attrgetter, itemgetter
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from hqm import (
     Analysis,
@@ -72,6 +73,7 @@ from hqm.imports.match import contradict
 from hqm.imports.row import Replies, released_answer
 from hqm.scoring.parsers import Parser, parser
 from hqm.scoring.rules import common_words, rouge_l, words_of
+from hqm.types import group_by
 
 PARTS = ("in_domain", "out_of_domain")
 KINDS = ("relation", "object", "attribute", "event")
@@ -81,9 +83,13 @@ BINS = (10, 20, 40, 80)
 """The longest description of each bin of lengths, in words; the paper's Figure 2 divides at 20."""
 _QUOTED = re.compile(r"[\"“‘`]([^\"“”‘’`]+)[\"”’`]|(?<!\w)'([^']+)'(?!\w)")
 _READERS = {
-    f"hal_eval.{form}": "last" if form == "cot" else "strict"
-    for form in ("flipped", "cot", "true", "unshown")
+    "hal_eval.flipped": "strict",
+    "hal_eval.cot": "last",
+    "hal_eval.true": "strict",
+    "hal_eval.unshown": "strict",
 }
+"""Rule of a form whose question is another than the original's -> its parser."""
+_OPPOSITE = {"yes": "no", "no": "yes"}
 _TYPES = {
     "relation": "relation",
     "object": "existence",
@@ -157,10 +163,17 @@ def _discriminative() -> Iterator[Metric]:
             scale=(0.0, 1.0),
         ),
     )
-    subsets = ["", *KINDS, *PARTS, *(f"{part}.{kind}" for part in PARTS for kind in KINDS)]
-    yield from (
-        metric.within(subset) if subset else metric for subset in subsets for metric in five
-    )
+    yield from _with_subsets(five, (*KINDS, *PARTS), KINDS)
+
+
+def _with_subsets(
+    metrics: Sequence[Metric], subsets: Sequence[str], divided: Sequence[str]
+) -> Iterator[Metric]:
+    """Metrics over all items, within subsets, and within each of those `divided` by domain."""
+    yield from metrics
+    pairs = map(".".join, itertools.product(PARTS, divided))
+    for subset, metric in itertools.product((*subsets, *pairs), metrics):
+        yield metric.within(subset)
 
 
 def _f1(t: Mapping[str, Any]) -> Any:
@@ -197,10 +210,7 @@ def _generative() -> Iterator[Metric]:
             "length", mean_of("words"), "neither", about="Mean length in words.", scale=(0.0, None)
         ),
     ]
-    subsets = ["", *PARTS, *LENGTHS, *(f"{part}.{length}" for part in PARTS for length in LENGTHS)]
-    yield from (
-        metric.within(subset) if subset else metric for subset in subsets for metric in metrics
-    )
+    yield from _with_subsets(metrics, (*PARTS, *LENGTHS), LENGTHS)
 
 
 def says_hallucinated(reply: str, official: bool) -> bool | None:
@@ -245,15 +255,14 @@ def types_said(reply: str, official: bool, events: bool = True) -> list[str]:
     named_kinds = [kind for kind, spellings in parts.items() if any(map(is_spelled, spellings))]
     # the release's list for the rest lacks one spelling and the mixed type
     skipped = ("aditional", "multitype") if official else ()
-    spellings_that_count = (
-        spelling
-        for spellings in parts.values()
-        for spelling in spellings
-        if spelling not in skipped
-    )
+    spellings_that_count = set(itertools.chain.from_iterable(parts.values())).difference(skipped)
     if any(map(is_spelled, spellings_that_count)):
         return named_kinds
     return [*named_kinds, "other"]
+
+
+def _ends_in_full_stop(text: str) -> bool:
+    return text.rstrip().endswith(".")
 
 
 def _beginning_with(head: str, texts: Iterable[str]) -> str | None:
@@ -261,10 +270,14 @@ def _beginning_with(head: str, texts: Iterable[str]) -> str | None:
 
 
 def _turned(form: Form) -> Form:
-    return replace(
-        form,
-        items=tuple(replace(i, target="no" if i.target == "yes" else "yes") for i in form.items),
-    )
+    """The form with the other answer right."""
+    items = (replace(item, target=_OPPOSITE[str(item.target)]) for item in form.items)
+    return replace(form, items=tuple(items))
+
+
+def _picture_of(item: Item) -> str:
+    """The beginning of an item's id, which all items about its picture share."""
+    return item.id.rpartition("/")[0]
 
 
 def located(caption: str, truth: str) -> str:
@@ -285,27 +298,24 @@ def quoted(answer: str) -> str:
     >>> quoted('No: there are no "unicycles" here'), quoted("No, it isn't Tom's.")
     ('unicycles', '')
     """
-    return " ".join(first or second for first, second in _QUOTED.findall(answer))
+    return " ".join(map("".join, _QUOTED.findall(answer)))
 
 
 def _quoted(answers: Sequence[ScoredAnswer], truths: Mapping[str, str]) -> Analysis:
     """How well the words that respondents quote as wrong are those that are."""
     rows: list[tuple[str, str, int, int, float]] = []
     for respondent, respondent_answers in by_respondent(answers).items():
+        answers_by_kind = group_by(respondent_answers, lambda a: (a.item.meta["kind"], a.value))
         for kind in KINDS:
-            refused = [
-                a for a in respondent_answers if (a.item.meta["kind"], a.value) == (kind, 1.0)
-            ]
-            spans = [
-                (
-                    quoted(a.text),
-                    located(a.item.meta["caption"], truths[a.item.id.rpartition("/")[0]]),
-                )
-                for a in refused
-            ]
-            alike = [rouge_l(spoken, wrong) for spoken, wrong in spans if spoken]
-            if alike:
-                rows.append((respondent, kind, len(refused), len(alike), sum(alike) / len(alike)))
+            refused = answers_by_kind.get((kind, 1.0), [])
+            overlaps = []
+            for answer in refused:
+                if spoken := quoted(answer.text):
+                    truth = truths[_picture_of(answer.item)]
+                    overlaps.append(rouge_l(spoken, located(answer.item.meta["caption"], truth)))
+            if overlaps:
+                mean = sum(overlaps) / len(overlaps)
+                rows.append((respondent, kind, len(refused), len(overlaps), mean))
     return Analysis(
         name="located_spans",
         title="Overlap of the words located with the words that are wrong",
@@ -340,7 +350,7 @@ def _by_length(answers: Sequence[ScoredAnswer]) -> Analysis:
             ]
             if not tallies:
                 continue
-            wrong = sum(tally["hallucinated"] for tally in tallies)
+            wrong = sum(map(itemgetter("hallucinated"), tallies))
             kinds = ("object", "attribute", "relation", "event")
             shares = (_share_of(kind, tallies, wrong) for kind in kinds)
             if max_words:
@@ -371,6 +381,16 @@ def _by_length(answers: Sequence[ScoredAnswer]) -> Analysis:
     )
 
 
+class _Picture(NamedTuple):
+    """A picture of the release, by the place of its record."""
+
+    part: str
+    row: int
+    image: str
+    captions: Sequence[str]
+    """The true one, then one of each of `KINDS`."""
+
+
 class HalEval(Benchmark):
     """One of the two evaluations of Hal-Eval; the card's task says which."""
 
@@ -386,8 +406,8 @@ class HalEval(Benchmark):
         return tuple(_discriminative() if self._asks_yes_no else _generative())
 
     @cached_property
-    def _pictures(self) -> list[tuple[str, int, str, list[str]]]:
-        """For every picture its part, its row, its name and its five captions."""
+    def _pictures(self) -> list[_Picture]:
+        """Every picture with its five captions."""
         pictures = []
         for part in PARTS:
             path = self.data / f"{part}_evaluation.json"
@@ -398,15 +418,11 @@ class HalEval(Benchmark):
                 else:  # a path on the authors' machine
                     image_path = str(required_field(record, "image_path", location))
                     image = f"{part}/{PurePosixPath(image_path).name}"
-                wrong = {
-                    _NAMES.get(
-                        str(required_field(caption, "type", location)).removesuffix(
-                            " Hallucination"
-                        ),
-                        "",
-                    ): str(required_field(caption, "caption", location))
-                    for caption in required_field(record, "hal_caption", location)
-                }
+                wrong = {}
+                for caption in required_field(record, "hal_caption", location):
+                    label = str(required_field(caption, "type", location))
+                    kind = _NAMES.get(label.removesuffix(" Hallucination"), "")
+                    wrong[kind] = str(required_field(caption, "caption", location))
                 if set(wrong) != set(KINDS):
                     raise DataError(
                         "its hallucinated captions are of the types"
@@ -414,17 +430,9 @@ class HalEval(Benchmark):
                         location=location,
                         remedy="Take the files of the release.",
                     )
-                pictures.append(
-                    (
-                        part,
-                        row,
-                        image,
-                        [
-                            str(required_field(record, "caption", location)),
-                            *(wrong[k] for k in KINDS),
-                        ],
-                    )
-                )
+                truth = str(required_field(record, "caption", location))
+                captions = (truth, *itemgetter(*KINDS)(wrong))
+                pictures.append(_Picture(part, row, image, captions))
         return pictures
 
     def read(self) -> Form:
@@ -457,13 +465,11 @@ class HalEval(Benchmark):
         """The question of the paper, or the other instruction for the same length."""
         if self._asks_yes_no:
             return self._with_template("parallel", form, PAPER, "hal_eval.paper")
-        return Form(
-            "parallel",
-            tuple(
-                replace(i, prompt=DESCRIBE[i.meta["kind"]][1], rule="hal_eval.instruction")
-                for i in form.items
-            ),
-        )
+
+        def other_instruction(item: Item) -> str:
+            return DESCRIBE[item.meta["kind"]][1]
+
+        return form.reworded("parallel", other_instruction, "hal_eval.instruction")
 
     def rewording(self, form: Form, draw: int, earlier: Sequence[Form]) -> Form:
         """`parallel2` asks whether all of the caption is true, `parallel3` whether anything in it
@@ -487,11 +493,10 @@ class HalEval(Benchmark):
 
     @staticmethod
     def _with_template(name: str, form: Form, template: str, rule: str) -> Form:
-        texts = (template.replace("{caption}", i.meta["caption"].strip()) for i in form.items)
-        return Form(
-            name,
-            tuple(replace(i, prompt=t, rule=rule) for i, t in zip(form.items, texts, strict=True)),
-        )
+        def question(item: Item) -> str:
+            return template.replace("{caption}", item.meta["caption"].strip())
+
+        return form.reworded(name, question, rule)
 
     def subsets(self, item: Item) -> Sequence[str]:
         """The item's domain, its type or length, and both together; a true caption belongs to every
@@ -587,11 +592,10 @@ class HalEval(Benchmark):
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
         """The release's lists of five, its descriptions, or HQM's own format."""
+        rows: list[Any] = []
         if read_text(path).lstrip().startswith("["):
             rows = read_json(path)
-        else:
-            rows = None
-        first = rows[0] if isinstance(rows, list) and rows else None
+        first = next(iter(rows), None)
         fields = set(first) if isinstance(first, dict) else set()
         if not self._asks_yes_no and {"predict", "image"} <= fields:
             descriptions = self._by_picture(path, form)
@@ -600,15 +604,14 @@ class HalEval(Benchmark):
                 for key, row in descriptions
             }
         has_fives = isinstance(first, list) or bool({"result", "predict"} & fields)
-        if rows is None or not has_fives or not self._asks_yes_no:
+        if not has_fives or not self._asks_yes_no:
             return super().read_answers(path, form)
         return form, self._read_fives(rows, path, form)
 
     def _read_fives(self, rows: Sequence[object], path: Path, form: Form) -> dict[str, Response]:
         """The answers of rows of five, in the order of the pictures."""
-        pictures = list(dict.fromkeys(item.id.rpartition("/")[0] for item in form.items))
-        parts = {item.part for item in form.items}
-        if len(rows) > len(pictures) or (len(parts) > 1 and len(rows) < len(pictures)):
+        pictures = list(group_by(form.items, _picture_of))
+        if len(rows) > len(pictures) or (len(form.parts) > 1 and len(rows) < len(pictures)):
             raise AnswerError(
                 f"it has {len(rows)} rows for {len(pictures)} pictures",
                 location=str(path),
@@ -643,8 +646,9 @@ class HalEval(Benchmark):
         """The five answers of a row: as the release has read them for `official`, their texts for
         `paper`.
         """
-        codes = row.get("result") if isinstance(row, dict) else row
-        texts = row.get("predict") if isinstance(row, dict) else None
+        fields = row if isinstance(row, dict) else {"result": row}
+        codes = fields.get("result")
+        texts = fields.get("predict")
         if texts is not None and (codes is None or self.scoring == "paper"):
             answers = list(map(str, texts))
         else:
@@ -660,7 +664,7 @@ class HalEval(Benchmark):
 
     def _by_picture(self, path: Path, form: Form) -> Iterator[tuple[str, dict[str, Any]]]:
         """The records of a file of descriptions, each with its item."""
-        length = next((length for length in LENGTHS if length in path.name), None)
+        length = next(filter(path.name.__contains__, LENGTHS), None)
         if length is None:
             raise AnswerError(
                 "its name has neither 'short' nor 'long'",
@@ -699,24 +703,22 @@ class HalEval(Benchmark):
     @cached_property
     def _truths(self) -> dict[str, str]:
         """The beginning of the ids of a picture's items -> its true caption."""
-        return {f"{part}/{row}": captions[0] for part, row, _, captions in self._pictures}
+        return {f"{p.part}/{p.row}": p.captions[0] for p in self._pictures}
 
     def _overlap(self, answers: Sequence[ScoredAnswer]) -> Analysis:
         """How far the hallucinated captions are from the true one of their picture."""
         rows: list[tuple[str, str, int, float, float, float]] = []
-        items = {
-            answer.item.id: answer.item for answer in answers if answer.item.meta["kind"] != "truth"
-        }
-        pairs: dict[tuple[str, str], list[tuple[int, int, float]]] = {}
-        for item in items.values():
-            truth = self._truths[item.id.rpartition("/")[0]]
-            caption = item.meta["caption"]
-            words = words_of(caption)
-            wrong = words_of(located(caption, truth))
-            pairs.setdefault((item.part, item.meta["kind"]), []).append(
-                (len(words), len(wrong), rouge_l(caption, truth))
-            )
-        for (part, kind), lengths in pairs.items():
+        items = {answer.item.id: answer.item for answer in answers}
+        groups = group_by(items.values(), lambda item: (item.part, item.meta["kind"]))
+        for (part, kind), captioned_items in groups.items():
+            if kind == "truth":
+                continue
+            lengths = []
+            for item in captioned_items:
+                truth = self._truths[_picture_of(item)]
+                caption = item.meta["caption"]
+                wrong = words_of(located(caption, truth))
+                lengths.append((len(words_of(caption)), len(wrong), rouge_l(caption, truth)))
             longs, wrongs, alike = (
                 sum(column) / len(lengths) for column in zip(*lengths, strict=True)
             )
@@ -745,27 +747,24 @@ class HalEval(Benchmark):
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The cues that give the answers away, and the pictures that are not available."""
-        parts = {item.part for item in form.items}
-        for part in PARTS:
-            pictures = [
-                picture for picture in self._pictures if picture[0] == part and part in parts
-            ]
-            if not pictures:
+        for part, pictures in group_by(self._pictures, attrgetter("part")).items():
+            if part not in form.parts:
                 continue
-            image_counts = Counter(image for _, _, image, _ in pictures)
+            image_counts = Counter(map(attrgetter("image"), pictures))
             yield from finding(
                 f"{part}-repeated",
                 f"{{n}} {part} pictures stand more than once",
                 [image for image, count in image_counts.items() if count > 1],
             )
             if self._asks_yes_no:
-                yield from self._surface(part, [captions for _, _, _, captions in pictures])
-        if "out_of_domain" in parts:
+                yield from self._surface(part, list(map(attrgetter("captions"), pictures)))
+        if "out_of_domain" in form.parts:
             yield Finding("pictures-not-distributed", "the out_of_domain pictures have no address")
 
     @staticmethod
     def _surface(part: str, rows: Sequence[Sequence[str]]) -> Iterable[Finding]:
         """The cues that give the answer away to someone who never sees the picture."""
+        truths = list(map(itemgetter(0), rows))
         yield from finding(
             f"{part}-empty",
             f"{{n}} {part} captions are empty",
@@ -779,7 +778,7 @@ class HalEval(Benchmark):
         yield from finding(
             f"{part}-whitespace",
             f"{{n}} true {part} captions begin or end with white space",
-            [row[0] for row in rows if row[0] != row[0].strip()],
+            [truth for truth in truths if truth != truth.strip()],
         )
         longer = sum(len(row[4].split()) > len(row[0].split()) for row in rows)
         yield Finding(
@@ -788,8 +787,8 @@ class HalEval(Benchmark):
             " rows: its length gives the answer",
             longer,
         )
-        n_true = sum(row[0].rstrip().endswith(".") for row in rows)
-        n_all = sum(text.rstrip().endswith(".") for text in itertools.chain.from_iterable(rows))
+        n_true = sum(map(_ends_in_full_stop, truths))
+        n_all = sum(map(_ends_in_full_stop, itertools.chain.from_iterable(rows)))
         yield Finding(
             f"{part}-full-stop",
             f"a full stop ends {n_true} of {len(rows)} true {part} captions and {n_all - n_true} of"

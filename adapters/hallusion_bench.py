@@ -31,10 +31,11 @@ out.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -67,13 +68,13 @@ from hqm import (
     read_records,
 )
 from hqm.benchmark.judge_api import fill
-from hqm.benchmark.released_files import json_files, released_file
+from hqm.benchmark.released_files import files_in, released_file
 from hqm.files.records import located_records, required_field
 from hqm.imports.recordings import ItemAnswers
 from hqm.imports.row import Replies, Row, released_answer
 from hqm.judges.procedure import template_in
 from hqm.scoring.metrics import yes_no_tally
-from hqm.types import LeftOut
+from hqm.types import LeftOut, group_by
 
 _TYPES = {
     "chart": "comparison",
@@ -86,6 +87,7 @@ _TYPES = {
     "video": "action",
 }
 _WORDS = {"0": "incorrect", "1": "correct", "2": "unclear"}
+_OPPOSITE = {"yes": "no", "no": "yes"}
 _YES_OR_NO = re.compile(r"\s*(yes|no)\b", re.IGNORECASE)
 
 
@@ -167,25 +169,17 @@ class HallusionBench(Benchmark):
         return super().rewording(self._of_one_answer(form), draw, earlier)
 
     def _of_one_answer(self, form: Form) -> Form:
-        truths: dict[tuple[str, str], set[str]] = defaultdict(set)
+        reason = "the same question about the same figure carries both answers"
+        left_out = list(form.left_out)
+        kept = {}
+        groups = group_by(form.items, self._question_key)
         for item in form.items:
-            truths[self._question_key(item)].add(str(item.target))
-        torn = [item for item in form.items if len(truths[self._question_key(item)]) > 1]
-        return replace(
-            form,
-            items=tuple(item for item in form.items if item not in torn),
-            left_out=(
-                *form.left_out,
-                *(
-                    LeftOut(
-                        item.id,
-                        item.prompt,
-                        "the same question about the same figure carries both answers",
-                    )
-                    for item in torn
-                ),
-            ),
-        )
+            targets = set(map(attrgetter("target"), groups[self._question_key(item)]))
+            if len(targets) > 1:
+                left_out.append(LeftOut(item.id, item.prompt, reason))
+            else:
+                kept[item.id] = item
+        return replace(form, items=tuple(kept.values()), left_out=tuple(left_out))
 
     @staticmethod
     def _question_key(item: Item) -> tuple[str, str]:
@@ -221,8 +215,7 @@ class HallusionBench(Benchmark):
         """The verdict for the code 0 (wrong), 1 (right) or 2 (unclear)."""
         right = code == 1 or (code == 2 and text_only(item))
         truth = str(item.target)
-        opposite = "no" if truth == "yes" else "yes"
-        reading = {0: opposite, 1: truth, 2: ""}[code]
+        reading = {0: _OPPOSITE[truth], 1: truth, 2: ""}[code]
         tally = {
             "n": 1.0,
             "right": float(right),
@@ -280,9 +273,8 @@ class HallusionBench(Benchmark):
             try:
                 matches_first = self._read_consistency(await ask("judge", prompt))
             except NoReply:
-                matches_first = (
-                    None  # its correctness stands; the error is left out of the diagnosis
-                )
+                # its correctness stands; the error is left out of the diagnosis
+                matches_first = None
         return self._verdict(item, code, _WORDS[str(code)], matches_first)
 
     def _read_correctness(self, reply: str) -> int | None:
@@ -307,19 +299,18 @@ class HallusionBench(Benchmark):
 
     def relate(self, items: Sequence[Item], verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
         """Attribute every error to a cause, by what was answered with figure 0."""
-        firsts = {
-            str(item.meta["pair"]): (item, verdict)
-            for item, verdict in zip(items, verdicts, strict=True)
-            if item.meta["figure"] == "0" and verdict.scored
-        }
+        firsts = {}
+        for item, verdict in zip(items, verdicts, strict=True):
+            if item.meta["figure"] == "0" and verdict.scored:
+                firsts[str(item.meta["pair"])] = (item, verdict)
         related = []
         for item, verdict in zip(items, verdicts, strict=True):
+            cause = None
             if verdict.scored:
                 cause = self._cause(item, verdict, firsts.get(str(item.meta["pair"])))
-            else:
-                cause = None
-            extra = {cause: 1.0, "diagnosed": 1.0} if cause else {}
-            related.append(replace(verdict, tally={**verdict.tally, **extra}) if extra else verdict)
+            if cause:
+                verdict = replace(verdict, tally={**verdict.tally, cause: 1.0, "diagnosed": 1.0})
+            related.append(verdict)
         return related
 
     def _cause(
@@ -390,7 +381,7 @@ class HallusionBench(Benchmark):
         """Record, item id and place; the question must match too, because releases have used ids
         for other questions.
         """
-        for file in json_files(path):
+        for file in files_in(path, ".json"):
             for location, record in located_records(file):
                 key = question_key(record, location)
                 if key not in form.by_id:
@@ -412,7 +403,7 @@ class HallusionBench(Benchmark):
         """The checks in a judged result file (`..._gpt_check` and `same`), or replies in HQM's own
         format.
         """
-        files = json_files(path)
+        files = files_in(path, ".json")
         records = read_records(files[0]) if files else []
         if records and "category" not in records[0]:
             return super().read_replies(path, form)
@@ -461,14 +452,16 @@ class HallusionBench(Benchmark):
         return find_oddities(form)
 
 
+def _figure(item: Item) -> tuple[str, str]:
+    """What a figure is known by: its set, and its number in it."""
+    return item.cluster, item.meta["figure"]
+
+
 def _sized(items: Iterable[Item]) -> tuple[Item, ...]:
     """The items, each with the number of questions about its figure."""
     items = tuple(items)
-    sizes = Counter((item.cluster, item.meta["figure"]) for item in items)
-    return tuple(
-        replace(item, meta={**item.meta, "size": sizes[item.cluster, item.meta["figure"]]})
-        for item in items
-    )
+    sizes = Counter(map(_figure, items))
+    return tuple(replace(item, meta={**item.meta, "size": sizes[_figure(item)]}) for item in items)
 
 
 def _code(verdict: Verdict) -> int:
@@ -485,9 +478,7 @@ def _reference(item: Item) -> str:
     match = _YES_OR_NO.match(details)
     if not item.rule or match is None:
         return details
-    opposite = {"yes": "no", "no": "yes"}[match[1].lower()]
-    return (
-        details[: match.start(1)]
-        + (opposite.capitalize() if match[1][0].isupper() else opposite)
-        + details[match.end(1) :]
-    )
+    opposite = _OPPOSITE[match[1].lower()]
+    if match[1][0].isupper():
+        opposite = opposite.capitalize()
+    return details[: match.start(1)] + opposite + details[match.end(1) :]

@@ -30,7 +30,7 @@ a type is the overall rate of its items.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -60,13 +60,20 @@ from hqm import (
 )
 from hqm.benchmark.findings import asking, same_question
 from hqm.benchmark.judge_api import fill
-from hqm.benchmark.released_files import first_file, name_placeholders, released_file
+from hqm.benchmark.released_files import (
+    either_field,
+    first_file,
+    name_placeholders,
+    released_file,
+    released_form,
+)
 from hqm.files.records import located_records, read_json, read_text, required_field
 from hqm.forms.make_forms import reword_item
 from hqm.imports.recordings import ItemAnswers
 from hqm.imports.row import Replies
 from hqm.judges.procedure import template_in
 from hqm.scoring.rules import settle
+from hqm.types import group_by
 
 TYPES = (
     "action",
@@ -78,7 +85,7 @@ TYPES = (
     "ocr",
     "relation",
 )
-_TYPES = {"OCR": "ocr", "count": "counting", **{name: name for name in TYPES}}
+_TYPES = {"OCR": "ocr", "count": "counting", **dict(zip(TYPES, TYPES, strict=True))}
 TRIES = 5
 """How many replies `official` reads where the released code would go on asking without end."""
 _NO_DESCRIPTION = "(no description of this picture is at hand)"
@@ -106,9 +113,9 @@ def read_binary(reply: str, official: bool) -> bool | None:
         if "Without hallucination" in reply:
             return False
         return None
-    readings = {match[1] is None for match in _HALLUCINATION_PHRASE.finditer(reply)}
-    if len(readings) == 1:
-        return readings.pop()
+    negations = set(_HALLUCINATION_PHRASE.findall(reply.lower()))
+    if len(negations) == 1:
+        return "" in negations
     return None
 
 
@@ -119,15 +126,17 @@ def read_claims(reply: str, official: bool) -> tuple[bool | None, int | None]:
     >>> read_claims("Answer: Incorrect\\nExtra Contradictory Claims: 2, a hat, a dog", True)
     (True, 2)
     """
-    if not official:
-        readings = {match[1] is not None for match in _ANY_MAIN.finditer(reply)}
-        counts = [match[1].lower() for match in _ANY_EXTRA.finditer(reply)]
-        extra = None
-        if len(set(counts)) == 1:
-            extra = int(counts[0]) if counts[0].isdecimal() else 0
-        return (readings.pop() if len(readings) == 1 else None), extra
     wrong: bool | None = None
     claims: int | None = None
+    if not official:
+        prefixes = set(_ANY_MAIN.findall(reply.lower()))
+        if len(prefixes) == 1:
+            wrong = "in" in prefixes
+        counts = set(_ANY_EXTRA.findall(reply.lower()))
+        if len(counts) == 1:
+            count = counts.pop()
+            claims = int(count) if count.isdecimal() else 0
+        return wrong, claims
     for line in reply.split("\n"):
         if "Answer:" in line and ("Incorrect" in line or "Correct" in line):
             wrong = "Incorrect" in line
@@ -215,38 +224,36 @@ class Hqh(Benchmark):
 
     def read(self) -> Form:
         """`HQH.json` in any of its shapes."""
-        path = self.data / "HQH.json"
-        items = []
-        for location, record in located_records(path):
-            label = str(required_field(record, "type", location))
-            if label not in _TYPES:
-                raise DataError(
-                    f"the type is {label!r}",
-                    location=location,
-                    remedy=f"Known are {', '.join(sorted(_TYPES))}.",
-                )
-            if "image" in record:
-                image = record["image"]
-            else:
-                image = next(iter(required_field(record, "images", location)), "")
-            name = str(image).removeprefix("./").removeprefix("images/")
-            items.append(
-                Item(
-                    str(required_field(record, "id", location)),
-                    str(required_field(record, "instruction", location)),
-                    "vqa",
-                    record.get("ground_truth"),
-                    name,
-                    _TYPES[label],
-                    "",
-                    name,
-                    meta={
-                        "image_id": str(required_field(record, "image_id", location)),
-                        "label": label,
-                    },
-                )
+        return released_form(self.data / "HQH.json", self._item)
+
+    @staticmethod
+    def _item(location: str, record: dict[str, Any]) -> Item:
+        label = str(required_field(record, "type", location))
+        if label not in _TYPES:
+            raise DataError(
+                f"the type is {label!r}",
+                location=location,
+                remedy=f"Known are {', '.join(sorted(_TYPES))}.",
             )
-        return Form("original", tuple(items))
+        if "image" in record:
+            image = record["image"]
+        else:
+            image = next(iter(required_field(record, "images", location)), "")
+        name = str(image).removeprefix("./").removeprefix("images/")
+        return Item(
+            str(required_field(record, "id", location)),
+            str(required_field(record, "instruction", location)),
+            "vqa",
+            record.get("ground_truth"),
+            name,
+            _TYPES[label],
+            "",
+            name,
+            meta={
+                "image_id": str(required_field(record, "image_id", location)),
+                "label": label,
+            },
+        )
 
     def parallel(self, form: Form) -> Form:
         """Every question in other words; what it asks about stays as it is."""
@@ -271,12 +278,11 @@ class Hqh(Benchmark):
             code = self.data / ("utils.py" if mode == "february2025" else f"{mode}/utils.py")
             released_file(code, "hqh", f"the release's prompt of the mode {mode} is not there")
             template = template_in(code, "template4existence" if existence else "template")
-        absent = {"truth"} if existence else set()
-        placeholders = [
-            key
-            for key in _PLACEHOLDERS
-            if key not in absent and (key != "format" or mode == "joint")
-        ]
+        placeholders = list(_PLACEHOLDERS)
+        if existence:
+            placeholders.remove("truth")
+        if mode != "joint":
+            placeholders.remove("format")
         return name_placeholders(template, placeholders, self.data, f"the prompt of {name}")
 
     def _judge_prompt(self, item: Item, answer: str, form: str = "") -> str | None:
@@ -290,12 +296,14 @@ class Hqh(Benchmark):
             self.prompts == "official" and item.type == "existence" and self.mode != "february2025"
         )
         template = self.prompt(f"{self.mode}_existence" if existence else self.mode)
+        if not description:
+            description = dict.fromkeys(("caption", "image_information"), _NO_DESCRIPTION)
         return fill(
             template,
             instruction=item.prompt,
             truth=item.target or "(none is given)",
-            caption=description["caption"] if description else _NO_DESCRIPTION,
-            details=description["image_information"] if description else _NO_DESCRIPTION,
+            caption=description["caption"],
+            details=description["image_information"],
             answer=answer,
             format=form,
         )
@@ -319,17 +327,17 @@ class Hqh(Benchmark):
             if wrong is not None and claims is not None:
                 break
             try:
-                next_claims = read_claims(await ask("judge", prompt), official)
+                next_wrong, next_claims = read_claims(await ask("judge", prompt), official)
             except NoReply:
                 break
-            wrong = next_claims[0] if next_claims[0] is not None else wrong
-            claims = next_claims[1] if next_claims[1] is not None else claims
-        if wrong is None or claims is None:
-            return _unread(
-                "not whether the answer is correct"
-                if wrong is None
-                else "no number of extra claims"
-            )
+            if next_wrong is not None:
+                wrong = next_wrong
+            if next_claims is not None:
+                claims = next_claims
+        if wrong is None:
+            return _unread("not whether the answer is correct")
+        if claims is None:
+            return _unread("no number of extra claims")
         bad = bool(wrong or claims)
         tally = {"hallucinated": float(bad), "main": float(wrong), "extra": float(claims), "n": 1.0}
         return Verdict(
@@ -344,27 +352,28 @@ class Hqh(Benchmark):
         """
         if not self.jointly:
             return await super().judge_together(item, responses, ask)
-        verdicts = {
-            name: Verdict.unscored(r.state, r.reason or "there is no answer")
-            for name, r in responses.items()
-            if r.state in ("error", "missing")
-        }
-        judged = {name: r for name, r in responses.items() if name not in verdicts}
+        verdicts: dict[str, Verdict] = {}
+        judged: dict[str, Response] = {}
         # a file of the release has several models' answers to an item: they are scored together
         authors: list[str] = []
         texts: list[str] = []
-        for name, response in judged.items():
+        for name, response in responses.items():
+            if response.state in ("error", "missing"):
+                reason = response.reason or "there is no answer"
+                verdicts[name] = Verdict.unscored(response.state, reason)
+                continue
+            judged[name] = response
             answers = response.detail.get("answers", [response.text])
             texts += answers
             authors += [name] * len(answers)
-        numbers = range(1, len(texts) + 1)
-        prompt = self._judge_prompt(
-            item,
-            "".join(f"Answer{i}: {text}\n" for i, text in enumerate(texts, 1)),
-            "".join(f"Answer{i}: With/Without hallucination, [evidence]\n" for i in numbers),
-        )
+        listed = ""
+        form = ""
+        for number, text in enumerate(texts, 1):
+            listed += f"Answer{number}: {text}\n"
+            form += f"Answer{number}: With/Without hallucination, [evidence]\n"
+        prompt = self._judge_prompt(item, listed, form)
         if prompt is None or not texts:
-            return verdicts | {name: _nothing_to_judge_by() for name in judged}
+            return verdicts | dict.fromkeys(judged, _nothing_to_judge_by())
         readings = read_joint(await ask("judge", prompt), self.scoring == "official")
         verdicts |= self._joint_verdicts(judged, authors, readings)
         return {name: verdicts[name] for name in responses}
@@ -379,24 +388,22 @@ class Hqh(Benchmark):
         numbered answer.
         """
         official = self.scoring == "official"
-        lines = {
-            number: marks
-            for number, marks in readings.items()
-            if number <= len(authors) and (official or len(set(marks)) == 1)
-        }
-        pool = list(chain.from_iterable(lines.values()))
-        # the pooled rate is printed for every model, even for one without a line
-        if official:
-            pooled = {"pooled": float(sum(pool)), "pooled_n": float(len(pool))}
-        else:
-            pooled = {}
-        marks_by_name: dict[str, list[bool]] = {name: [] for name in responses}
+        marks_by_name: dict[str, list[bool]] = defaultdict(list)
         for number, author in enumerate(authors, 1):
-            marks_by_name[author] += lines.get(number, ())[: None if official else 1]
+            marks = readings.get(number, ())
+            if official:
+                marks_by_name[author] += marks
+            elif len(set(marks)) == 1:
+                marks_by_name[author].append(marks[0])
+        # the pooled rate is printed for every model, even for one without a line
+        pooled = {}
+        if official:
+            marks = list(chain.from_iterable(readings.get(n, ()) for n in range(len(authors) + 1)))
+            pooled = {"pooled": float(sum(marks)), "pooled_n": float(len(marks))}
         verdicts = {}
-        for name, marks in marks_by_name.items():
-            if marks:
-                verdicts[name] = settle(_binary(marks, pooled), responses[name])
+        for name in responses:
+            if marks_by_name[name]:
+                verdicts[name] = settle(_binary(marks_by_name[name], pooled), responses[name])
             else:
                 unread = _unread("not whether the answer hallucinates")
                 verdicts[name] = replace(unread, tally=pooled)
@@ -428,9 +435,7 @@ class Hqh(Benchmark):
         """
         collected = ItemAnswers(form)
         for location, record in located_records(path):
-            key = str(
-                record["item"] if "item" in record else required_field(record, "id", location)
-            )
+            key = str(either_field(record, "item", "id", location))
             if "answers" in record:
                 texts = record["answers"]
             else:
@@ -442,11 +447,10 @@ class Hqh(Benchmark):
                     location=location,
                     remedy="Take the HQH.json that was answered.",
                 )
-            collected.put(key, Response(*_state(record, texts[0] if texts else None)), location)
+            collected.put(key, Response(*_state(record, next(iter(texts), None))), location)
             if len(texts) > 1 and self.jointly:
-                collected[key] = collected[key]._replace(
-                    detail={"answers": [str(text) for text in texts]}
-                )
+                answers = list(map(str, texts))
+                collected[key] = collected[key]._replace(detail={"answers": answers})
             elif len(texts) != 1:
                 raise AnswerError(
                     f"it has the answers of {len(texts)} models",
@@ -478,7 +482,8 @@ class Hqh(Benchmark):
         """The oddities of the released files."""
         if not (self.data / "image_data.json").exists():
             yield self._missing_image_data(form)
-        instructions = Counter(item.prompt for item in form.items if item.type == "existence")
+        by_type: dict[str, list[Item]] = group_by(form.items, attrgetter("type"))
+        instructions = Counter(map(attrgetter("prompt"), by_type.get("existence", ())))
         if len(instructions) == 1:
             yield Finding(
                 "one-instruction",
@@ -487,7 +492,7 @@ class Hqh(Benchmark):
                 instructions.total(),
             )
         yield from _type_oddities(form)
-        counts = Counter(str(item.target) for item in form.items if item.type == "counting")
+        counts = Counter(map(str, map(attrgetter("target"), by_type.get("counting", ()))))
         if counts["One."] and counts["1."]:
             yield Finding(
                 "number-spelling",
@@ -495,9 +500,7 @@ class Hqh(Benchmark):
                 f" {counts['1.']} times",
                 counts["One."] + counts["1."],
             )
-        yield from _environment_oddities(
-            [item for item in form.items if item.type == "environment"]
-        )
+        yield from _environment_oddities(by_type.get("environment", []))
         yield from finding(
             "no-ground-truth",
             "{n} items have no ground truth",
@@ -560,7 +563,7 @@ def _environment_oddities(items: Sequence[Item]) -> Iterable[Finding]:
         f"{{n}} of {len(items)} environment questions ask when or where the picture was taken",
         asking(items, time_or_place),
     )
-    for target, count in Counter(str(item.target) for item in items).most_common(1):
+    for target, count in Counter(map(str, map(attrgetter("target"), items))).most_common(1):
         if count > 0.2 * len(items):
             yield Finding(
                 "common-answer",

@@ -13,11 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter, itemgetter
 
 from hqm import Analysis, Benchmark, DataError, Item, Metric, Response, ScoredAnswer, Verdict
 from hqm.benchmark.analyses import by_respondent
 from hqm.files.records import read_json
 from hqm.scoring.metrics import CHAIR, chair_tally, mentioned
+from hqm.types import group_by
 
 ARMS = ("selected", "control")
 """The parts of what the recipe `valor` makes."""
@@ -50,11 +52,8 @@ class Inventory(Benchmark):
             present = item.target
         else:
             present = [item.target]
-        return chair_tally(
-            mentioned(response.text, self.vocabulary),
-            {str(name) for name in present},
-            response.text,
-        )
+        names = mentioned(response.text, self.vocabulary)
+        return chair_tally(names, set(map(str, present)), response.text)
 
     def analyses(self, answers: Sequence[ScoredAnswer]) -> Iterable[Analysis]:
         """The selected pictures beside the control arm, where the benchmark has both."""
@@ -71,11 +70,10 @@ def arms(answers: Sequence[ScoredAnswer]) -> Analysis:
     rows: list[tuple[str | float | int | None, ...]] = []
     scored = [answer for answer in answers if answer.value is not None and answer.item.part in ARMS]
     for respondent, respondent_answers in by_respondent(scored).items():
-        tallies: dict[str, list[Mapping[str, float]]] = {arm: [] for arm in ARMS}
-        for answer in respondent_answers:
-            tallies[answer.item.part].append(answer.tally)
-        selected, selected_variance = _faithfulness(tallies["selected"])
-        control, control_variance = _faithfulness(tallies["control"])
+        by_arm = group_by(respondent_answers, lambda answer: answer.item.part)
+        tallies = [list(map(attrgetter("tally"), by_arm.get(arm, ()))) for arm in ARMS]
+        selected, selected_variance = _faithfulness(tallies[0])
+        control, control_variance = _faithfulness(tallies[1])
         variance = selected_variance + control_variance
         if not all(map(math.isfinite, (selected, control, variance))):
             continue
@@ -89,8 +87,7 @@ def arms(answers: Sequence[ScoredAnswer]) -> Analysis:
                 difference,
                 difference - half_width,
                 difference + half_width,
-                _coverage(tallies["selected"]),
-                _coverage(tallies["control"]),
+                *map(_coverage, tallies),
             )
         )
     return Analysis(
@@ -132,8 +129,10 @@ def _coverage(tallies: Sequence[Mapping[str, float]]) -> float:
 def _share_and_variance(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """A ratio of sums, and its jackknife variance over pictures; NaN where it has none."""
     n = len(pairs)
-    top, bottom = sum(a for a, _ in pairs), sum(b for _, b in pairs)
-    if n < 2 or any(bottom - b <= 0 for _, b in pairs):
+    top = sum(map(itemgetter(0), pairs))
+    bottom = sum(map(itemgetter(1), pairs))
+    # left out, a picture with all that is counted leaves nothing to divide by
+    if n < 2 or max(map(itemgetter(1), pairs)) >= bottom:
         return math.nan, math.nan
     leave_one_out = [(top - a) / (bottom - b) for a, b in pairs]
     mean = sum(leave_one_out) / n

@@ -13,12 +13,14 @@ was not run, is unread.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
 from hqm import Benchmark, DataError, Form, Item, Recording, Response
+from hqm.benchmark.released_files import files_in
 from hqm.files.records import located_records, read_json, required_field
-from hqm.types import LETTERS
+from hqm.types import LETTERS, Task
 
 _FIELDS = frozenset(("pid", "prediction", "response"))
 """The fields of a result."""
@@ -32,27 +34,28 @@ class MathVista(Benchmark):
 
     def read(self) -> Form:
         """The questions, of the release's `testmini.json` or of one record a line."""
-        release_file = self.data / "testmini.json"
-        if release_file.is_file():
-            path = release_file
-        else:
+        path = self.data / "testmini.json"
+        if not path.is_file():
             path = self.data / self.card.data.items
-        return Form(
-            "original", tuple(self._item(*located_record) for located_record in _records(path))
-        )
+        return Form("original", tuple(starmap(self._item, _records(path))))
 
     def _item(self, location: str, record: Any) -> Item:
-        choices = tuple(str(choice) for choice in record.get("choices") or ())
+        choices = tuple(map(str, record.get("choices") or ()))
         answer = str(required_field(record, "answer", location))
         if choices and answer not in choices:
             raise DataError(f"the answer {answer!r:.60} is no option", location=location)
+        task: Task = "vqa"
+        target = answer
+        if choices:
+            task = "choice"
+            target = LETTERS[choices.index(answer)]
         image = str(required_field(record, "image", location))
         metadata = required_field(record, "metadata", location)
         return Item(
             str(required_field(record, "pid", location)),
             str(required_field(record, "question", location)),
-            "choice" if choices else "vqa",
-            LETTERS[choices.index(answer)] if choices else answer,
+            task,
+            target,
             image,
             str(metadata["task"]),
             str(metadata["source"]),
@@ -68,12 +71,12 @@ class MathVista(Benchmark):
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:
         """The release's files of results: one object of all questions, or one record a line."""
-        files = sorted(path.iterdir()) if path.is_dir() else [path]
-        recordings = [
-            Recording(file.name.split(".")[0].removeprefix("output_"), "original", 0, answers)
-            for file in files
-            if (answers := self._answers(file))
-        ]
+        recordings = []
+        for file in files_in(path):
+            answers = self._answers(file)
+            if answers:
+                name = file.name.split(".")[0].removeprefix("output_")
+                recordings.append(Recording(name, "original", 0, answers))
         return recordings or None
 
     def _answers(self, path: Path) -> dict[str, Response]:

@@ -21,11 +21,12 @@ rounded, while the release prints two decimals.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import product, starmap
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +48,20 @@ from hqm import (
     read_records,
 )
 from hqm.benchmark.judge_api import fill
-from hqm.benchmark.released_files import first_file, name_placeholders, released_file
-from hqm.files.records import located_records, read_json, read_text, required_field
+from hqm.benchmark.released_files import (
+    either_field,
+    first_file,
+    json_list,
+    name_placeholders,
+    released_file,
+    released_form,
+)
+from hqm.files.records import read_text, required_field
 from hqm.imports.match import check_questions
 from hqm.imports.recordings import ItemAnswers
 from hqm.imports.row import JudgeOutput, Replies, Row, released_answer
 from hqm.judges.procedure import template_in
+from hqm.types import group_by
 
 KINDS = (
     "attribute",
@@ -107,17 +116,17 @@ class MMHal(Benchmark):
                 location=str(self.data),
                 remedy=f"It is called {_FILES[0]}.",
             )
-        items = [self._item(record, location) for location, record in located_records(path)]
-        if len({item.id for item in items}) < len(items):
+        form = released_form(path, self._item)
+        if len(form.by_id) < len(form):
             raise DataError(
                 "two questions are about one picture",
                 location=str(path),
                 remedy="Take the file of the release.",
             )
-        return Form("original", tuple(items))
+        return form
 
     @staticmethod
-    def _item(record: dict[str, Any], location: str) -> Item:
+    def _item(location: str, record: dict[str, Any]) -> Item:
         kind = str(required_field(record, "question_type", location))
         if kind not in KINDS:
             raise DataError(
@@ -131,11 +140,7 @@ class MMHal(Benchmark):
             key,
             str(required_field(record, "question", location)),
             "vqa",
-            str(
-                record["gold_answer"]
-                if "gold_answer" in record
-                else required_field(record, "gt_answer", location)
-            ),
+            str(either_field(record, "gold_answer", "gt_answer", location)),
             source.rpartition("/")[2],
             _TYPES.get(kind, kind),
             cluster=key,
@@ -219,11 +224,10 @@ class MMHal(Benchmark):
             answers.put(key, released_answer(record, ("model_answer",), location), location)
             item = form.by_id[key]
             questions.append((location, str(record.get("question", "")), item))
+            kind = item.meta["kind"]
             # the release derives the kind from the place only
             if self.scoring == "official":
                 kind = KINDS[i % len(KINDS)]
-            else:
-                kind = item.meta["kind"]
             ordered.append(replace(item, meta={**item.meta, "kind": kind}))
         check_questions(questions, path)
         if self.scoring == "official" and len(records) != len(self.original):
@@ -239,12 +243,8 @@ class MMHal(Benchmark):
         """The saved responses of the judge, a JSON list in the order of the answers; or HQM's own
         format.
         """
-        saved = read_json(path) if path.suffix == ".json" else None
-        if (
-            not isinstance(saved, list)
-            or not saved
-            or (isinstance(saved[0], dict) and "reply" in saved[0])
-        ):
+        saved = json_list(path)
+        if not saved or (isinstance(saved[0], dict) and "reply" in saved[0]):
             return super().read_replies(path, form)
         if len(saved) > len(form):
             raise AnswerError(
@@ -257,13 +257,8 @@ class MMHal(Benchmark):
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:
         """The template with `model_answer` filled; the respondent is named after the file."""
-        if path.suffix != ".json" or not path.is_file():
-            return None
-        saved = read_json(path)
-        records = saved if isinstance(saved, list) else []
-        if not records or not all(
-            isinstance(r, dict) and {"image_id", "model_answer"} <= set(r) for r in records
-        ):
+        records = json_list(path) if path.is_file() else []
+        if not records or not all(map(_is_answered, records)):
             return None
         _, answers = self.read_answers(path, self.original)
         return [Recording(path.stem, "original", 0, answers, str(path))]
@@ -272,12 +267,8 @@ class MMHal(Benchmark):
         """The saved responses of the judge, in the order of the template, with the model's name
         where they have it.
         """
-        saved = read_json(path) if path.suffix == ".json" else None
-        if (
-            not isinstance(saved, list)
-            or not saved
-            or not all(_is_response(reply) for reply in saved)
-        ):
+        saved = json_list(path)
+        if not saved or not all(map(_is_response, saved)):
             return None
         # one file is one judge, also where a reply does not say who gave it
         models = Counter(
@@ -320,17 +311,14 @@ class MMHal(Benchmark):
                 " the order of the file",
                 len(items),
             )
-        kinds = Counter(str(item.meta["kind"]) for item in items)
+        by_kind = group_by(items, lambda item: str(item.meta["kind"]))
         yield Finding(
             "few-per-kind",
-            f"{len(kinds)} kinds with {min(kinds.values())} questions each: scores by kind are very"
-            " noisy",
+            f"{len(by_kind)} kinds with {min(map(len, by_kind.values()))} questions each: scores by"
+            " kind are very noisy",
             len(items),
         )
-        wordings: dict[str, list[Item]] = defaultdict(list)
-        for item in items:
-            wordings[item.prompt].append(item)
-        commonest_wording = max(wordings.values(), key=len)
+        commonest_wording = max(group_by(items, attrgetter("prompt")).values(), key=len)
         yield from finding(
             "one-wording",
             "{n} questions share one wording",
@@ -339,7 +327,7 @@ class MMHal(Benchmark):
         yield from finding(
             "false-presupposition",
             "{n} questions ask about something that is not in the picture",
-            [item for item in items if item.meta["kind"] == "adversarial"],
+            by_kind.get("adversarial", []),
         )
         hosts = {
             item.meta["source"].split("/")[2] for item in items if "://" in item.meta["source"]
@@ -352,6 +340,11 @@ class MMHal(Benchmark):
             "{n} questions of the kind 'other' have no hallucination type",
             [item for item in items if item.type is None],
         )
+
+
+def _is_answered(record: object) -> bool:
+    """Whether a member of a list is a question of the template with an answer."""
+    return isinstance(record, dict) and record.keys() >= {"image_id", "model_answer"}
 
 
 def _is_response(reply: object) -> bool:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm import Benchmark, DataError, Finding, Form, Item, Recording, Response, finding
+from hqm.benchmark.released_files import files_in, records_by
 from hqm.files.records import located_records, parse_value, required_field
 from hqm.types import LETTERS
 
@@ -49,21 +50,14 @@ def _form_of(match: re.Match[str]) -> str:
     return FORMS[wording, match[2]]
 
 
-def _records_by_id(path: Path) -> dict[str, Any]:
-    """Id -> record of a file."""
-    return {
-        str(required_field(record, "id", location)): record
-        for location, record in located_records(path)
-    }
-
-
 def _options(record: Any, name: str, location: str) -> tuple[str, ...]:
     """The options of a question, which the release writes as a Python list."""
     value = required_field(record, name, location)
-    value = parse_value(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        value = parse_value(value)
     if not isinstance(value, list):
         raise DataError(f"{name} is no list", location=location)
-    return tuple(str(option) for option in value)
+    return tuple(map(str, value))
 
 
 class MmmuPro(Benchmark):
@@ -75,22 +69,22 @@ class MmmuPro(Benchmark):
     @classmethod
     def make_files(cls, inputs: Mapping[str, Path]) -> Mapping[str, Any]:
         """The questions, out of a model's answers to both standard wordings, which repeat them."""
-        ten, four = (_records_by_id(inputs[f"answers/{name}"]) for name in _SOURCE_FILES[:2])
-        rows = [
-            {
-                "id": key,
-                "question": required_field(record, "question", key),
-                "options": list(_options(four[key], "options", key)),
-                "answer": required_field(four[key], "answer", key),
-                "shuffled_options": list(_options(record, "options", key)),
-                "shuffled_options_answer": required_field(record, "answer", key),
-                "topic_difficulty": record.get("topic_difficulty"),
-                "subfield": record.get("subject"),
-                "image_1": f"images/{key}_1.png",
-            }
-            for key, record in ten.items()
-            if key in four
-        ]
+        ten, four = (records_by(inputs[f"answers/{name}"], "id") for name in _SOURCE_FILES)
+        rows = []
+        for key, record in ten.items():
+            if key in four:
+                row = {
+                    "id": key,
+                    "question": required_field(record, "question", key),
+                    "options": list(_options(four[key], "options", key)),
+                    "answer": required_field(four[key], "answer", key),
+                    "shuffled_options": list(_options(record, "options", key)),
+                    "shuffled_options_answer": required_field(record, "answer", key),
+                    "topic_difficulty": record.get("topic_difficulty"),
+                    "subfield": record.get("subject"),
+                    "image_1": f"images/{key}_1.png",
+                }
+                rows.append(row)
         return {"items.jsonl": rows}
 
     def read(self) -> Form:
@@ -120,25 +114,23 @@ class MmmuPro(Benchmark):
 
     def parallel(self, form: Form) -> Form:
         """The same questions inside screenshots."""
-        return Form(
-            "parallel",
-            tuple(
-                replace(
-                    item,
-                    prompt=_SCREENSHOT,
-                    image=f"vision/{item.id}.png",
-                    rule="mmmu_pro.screenshot",
-                )
-                for item in form.items
-            ),
-        )
+        rule = "mmmu_pro.screenshot"
+        items = []
+        for item in form.items:
+            image = f"vision/{item.id}.png"
+            items.append(replace(item, prompt=_SCREENSHOT, image=image, rule=rule))
+        return Form("parallel", tuple(items))
 
     def more_forms(self, form: Form) -> tuple[Form, ...]:
         """The questions with four options, and all three asked for reasoning first."""
-        four = self._form("four", "options", "answer")
-        four = replace(four, items=tuple(item for item in four.items if item.id in form.by_id))
-        forms_by_name = {"cot": form, "parallel_cot": self.parallel(form), "four_cot": four}
-        return (four, *(replace(reworded, name=name) for name, reworded in forms_by_name.items()))
+        four = self._form("four", "options", "answer").restrict_to(form.by_id)
+        parallel_cot = replace(self.parallel(form), name="parallel_cot")
+        return (
+            four,
+            replace(form, name="cot"),
+            parallel_cot,
+            replace(four, name="four_cot"),
+        )
 
     def rewording(self, form: Form, draw: int, earlier: Sequence[Form]) -> Form:
         """No rule rewords the text of a screenshot: the screenshot is the other wording."""
@@ -150,12 +142,13 @@ class MmmuPro(Benchmark):
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:
         """The release's answers, one file for each model, wording and way of asking."""
-        files = sorted(path.iterdir()) if path.is_dir() else [path]
-        matched_files = [(match, file) for file in files if (match := _FILE.fullmatch(file.name))]
-        return [
-            Recording(match[1], _form_of(match), 0, self._answers(file), file.name)
-            for match, file in matched_files
-        ] or None
+        recordings = []
+        for file in files_in(path):
+            match = _FILE.fullmatch(file.name)
+            if match:
+                answers = self._answers(file)
+                recordings.append(Recording(match[1], _form_of(match), 0, answers, file.name))
+        return recordings or None
 
     def _answers(self, path: Path) -> dict[str, Response]:
         """Item id -> answer; where no answer came, the release has an empty object."""
@@ -177,11 +170,16 @@ class MmmuPro(Benchmark):
         yield from finding(
             "letter-options",
             "{n} questions have an option that is another option's letter",
-            [
-                item.id
-                for item in form.items
-                for i, option in enumerate(item.options)
-                if option.strip() in (*LETTERS[: len(item.options)],)
-                and option.strip() != LETTERS[i]
-            ],
+            _with_letters_of_others(form.items),
         )
+
+
+def _with_letters_of_others(items: Iterable[Item]) -> list[str]:
+    """The item of each option that is written as the letter of another option."""
+    ids = []
+    for item in items:
+        letters = tuple(LETTERS[: len(item.options)])
+        for letter, option in zip(letters, item.options, strict=True):
+            if option.strip() in letters and option.strip() != letter:
+                ids.append(item.id)
+    return ids

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,7 @@ from hqm import (
     read_records,
 )
 from hqm.benchmark.judge_api import fill
+from hqm.benchmark.released_files import files_in
 from hqm.files.parquet import pyarrow_library
 from hqm.files.records import located_records, required_field
 from hqm.imports.match import contradict
@@ -79,6 +80,11 @@ def read_reply(reply: str) -> str:
     if "unsure" in words:
         return "unsure"
     return "error"
+
+
+def _first_column(record: Container[str], names: Iterable[str]) -> str | None:
+    """The first of these names that a record has."""
+    return next(filter(record.__contains__, names), None)
 
 
 def _och(t: Mapping[str, Any]) -> Any:
@@ -182,7 +188,7 @@ class OpenChair(Benchmark):
             row = 0
             for shard in self._shards:
                 names = pq.read_schema(shard).names
-                column = next((name for name in _TRUTHS if name in names), None)
+                column = _first_column(names, _TRUTHS)
                 if column is None:
                     raise DataError(
                         "it has no column of true captions",
@@ -193,11 +199,9 @@ class OpenChair(Benchmark):
                     row += 1
                     yield f"{row:05}.png", str(text), f"{shard}: row {row}"
             return
-        for path in sorted(
-            p for p in self.data.iterdir() if p.suffix in (".csv", ".jsonl", ".json")
-        ):
-            records = read_records(path) if path.name != _EXAMPLE else []
-            column = next((name for name in _TRUTHS if records and name in records[0]), None)
+        for path in files_in(self.data, ".csv", ".jsonl", ".json"):
+            records = [] if path.name == _EXAMPLE else read_records(path)
+            column = _first_column(next(iter(records), {}), _TRUTHS)
             if column is not None:
                 for i, (location, record) in enumerate(located_records(path), 1):
                     yield (
@@ -248,8 +252,8 @@ class OpenChair(Benchmark):
         own format.
         """
         records = read_records(path)
-        column = next((name for name in _GENERATED if records and name in records[0]), None)
-        if column is None or any(name in records[0] for name in ("id", "item")):
+        column = _first_column(next(iter(records), {}), _GENERATED)
+        if column is None or records[0].keys() & {"id", "item"}:
             return super().read_answers(path, form)
         if len(records) != len(form):
             raise AnswerError(
@@ -290,23 +294,23 @@ class OpenChair(Benchmark):
                 remedy="Name them with --set words=NAME.",
             )
         nouns = [noun.lemma for noun in self.words.nouns(caption.lower()) if not noun.proper]
-        return [lemma for lemma in nouns if self.words.concreteness(lemma)]
+        return list(filter(self.words.concreteness, nouns))
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
         """Ask the judge one question about each distinct object."""
         if item.target is None:
             return Verdict.unscored("missing", "the picture's true caption is not there")
         mentioned = self.objects(response.text)
-        labels = {name: "ignored" if name in IGNORED else "" for name in mentioned}
+        labels = dict.fromkeys(mentioned, "ignored")
         for name in labels:
-            if not labels[name]:
+            if name not in IGNORED:
                 prompt = fill(self.prompt("object"), caption=item.target, object=name)
                 labels[name] = read_reply(await ask("judge", prompt))
         counted = mentioned if self.scoring == "official" else list(labels)
-        counts = Counter(labels[name] for name in counted)
+        counts = Counter(map(labels.__getitem__, counted))
         decided = counts["yes"] + counts["no"]
         # an answer with neither yes nor no adds 0 to `decided` too, and so is left out of the mean
-        share = counts["no"] / decided if decided else 0.0
+        share = counts["no"] / max(decided, 1)
         tally = {key: float(counts[key]) for key in ("yes", "no", "unsure", "error", "ignored")}
         tally |= {"objects": float(len(counted)), "share": share, "decided": float(decided > 0)}
         tally |= {
@@ -352,7 +356,7 @@ class OpenChair(Benchmark):
             yield from finding(
                 "example-duplicates",
                 "{n} captions of the release's example repeat an earlier one",
-                [text for text, count in Counter(texts).items() for _ in range(count - 1)],
+                list((Counter(texts) - Counter(set(texts))).elements()),
             )
             yield from finding(
                 "example-degenerate",

@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,6 @@ from hqm import (
     Verdict,
     finding,
     ratio,
-    read_records,
 )
 from hqm.benchmark.corrected_keys import read_key
 from hqm.benchmark.findings import asking, same_question
@@ -56,6 +56,7 @@ from hqm.imports.match import (
 )
 from hqm.imports.row import Row
 from hqm.scoring.metrics import YES_NO
+from hqm.types import group_by
 
 SOURCES = ("coco", "aokvqa", "gqa")
 SPLITS = ("random", "popular", "adversarial")
@@ -106,20 +107,24 @@ def _spelled(text: str) -> str:
     return re.sub("imange", "image", text, flags=re.IGNORECASE)
 
 
+def _plain(text: str) -> str:
+    """A question as two copies of it compare: without its spelling, letter case and spaces."""
+    return normalised(_spelled(text))
+
+
 def _llava_numbered(rows: Sequence[Row], form: Form) -> dict[str, Row]:
     """Item id -> row, where the ids number the questions of several files as LLaVA does, and every
     file is, picture by picture, one part of the benchmark; empty otherwise.
     """
     if not all(row.id.isdecimal() and row.question for row in rows):
         return {}
-    blocks: dict[int, list[Row]] = defaultdict(list)
-    for row in rows:
-        blocks[int(row.id) // _LLAVA_FILE].append(row)
+    blocks = group_by(rows, lambda row: int(row.id) // _LLAVA_FILE)
+    if len(blocks) < 2:
+        return {}
     joined: dict[str, Row] = {}
-    parts = dict.fromkeys(item.part for item in form.items)
-    for block in blocks.values() if len(blocks) > 1 else ():
-        joins = [_join_in_order(block, form.select_part(part).items) for part in parts]
-        fitting = [rows_by_item for rows_by_item in joins if rows_by_item]
+    for block in blocks.values():
+        joins = [_join_in_order(block, form.select_part(part).items) for part in form.parts]
+        fitting = list(filter(None, joins))
         if len(fitting) != 1 or not joined.keys().isdisjoint(fitting[0]):
             return {}
         joined |= fitting[0]
@@ -159,7 +164,8 @@ def _join_in_order(rows: Sequence[Row], items: Sequence[Item]) -> dict[str, Row]
         reversed(pictures[answered]), reversed(steps[answered]), strict=True
     ):
         start = reached[end][1]
-        joined |= {picture[questions[i]]: rows[i] for i in range(start, end)}
+        for i in range(start, end):
+            joined[picture[questions[i]]] = rows[i]
         end = start
     return joined
 
@@ -190,7 +196,7 @@ def _is_llava(path: Path) -> bool:
 
 def _first_line(question: str) -> str:
     """A question without the instruction that LLaVA writes on a second line."""
-    return normalised(_spelled(question.strip().partition("\n")[0]))
+    return _plain(question.strip().partition("\n")[0])
 
 
 def _answers(rows: Mapping[str, Row]) -> dict[str, Response]:
@@ -205,25 +211,21 @@ class Pope(Benchmark):
 
     def read(self) -> Form:
         """Every question file that is present; ids are `<part>/<question_id>`."""
-        files = {
-            "_".join(m.groups()): path
-            for path in sorted(self.data.rglob("*"))
-            if (m := _FILE.fullmatch(path.name))
-        }
+        files = {}
+        for path in sorted(self.data.rglob("*")):
+            match = _FILE.fullmatch(path.name)
+            if match:
+                files["_".join(match.groups())] = path
         if not files:
             raise DataError(
                 "no POPE question file is there",
                 location=str(self.data),
                 remedy="They are called coco_pope_random.json and so on.",
             )
-        return Form(
-            "original",
-            tuple(
-                itertools.chain.from_iterable(
-                    self._items(part, files[part]) for part in PARTS if part in files
-                )
-            ),
-        )
+        items: list[Item] = []
+        for part in sorted(files, key=PARTS.index):
+            items += self._items(part, files[part])
+        return Form("original", tuple(items))
 
     def _items(self, part: str, path: Path) -> Iterable[Item]:
         keys = set()
@@ -260,9 +262,8 @@ class Pope(Benchmark):
             return form, _answers(pictured_rows)
         numbered_rows = _llava_numbered(rows, form)
         if numbered_rows:
-            part_names = {form.by_id[key].part for key in numbered_rows}
-            answered_items = tuple(item for item in form.items if item.part in part_names)
-            return replace(form, items=answered_items), _answers(numbered_rows)
+            answered_parts = form.restrict_to(numbered_rows).parts
+            return form.select_part(*answered_parts), _answers(numbered_rows)
         form = self._answered_part(rows, form, path)
         rows_by_item = self._by_id(rows, form)
         if rows_by_item is not None:
@@ -276,9 +277,9 @@ class Pope(Benchmark):
     @staticmethod
     def _read_rows(path: Path, form: Form) -> list[Row]:
         """The rows of a file, with the questions of a file beside it, of the form's parts alone."""
-        records = enumerate(read_records(path), 1)
-        rows = [Row.of(record, f"{path}: record {i}") for i, record in records]
-        if rows and not any(row.image for row in rows) and all(row.id for row in rows):
+        rows = [Row.of(record, location) for location, record in located_records(path)]
+        has_pictures = any(map(attrgetter("image"), rows))
+        if rows and not has_pictures and all(map(attrgetter("id"), rows)):
             rows = with_questions_beside(rows, path) or rows
 
         # a column `category` may also name something that is no part
@@ -296,11 +297,10 @@ class Pope(Benchmark):
         if path.is_dir() or not _is_llava(path):
             return None
         rows = self._read_rows(path, self.original)
-        if any(row.image for row in rows):
-            joined = {}
-        else:
+        joined: Mapping[str, Row] = {}
+        if not any(map(attrgetter("image"), rows)):
             joined = _llava_numbered(rows, self.original)
-        respondents = {row.respondent for row in rows}
+        respondents = set(map(attrgetter("respondent"), rows))
         if not joined or len(respondents) != 1:
             return None
         name = respondents.pop() or path.name.split(".json")[0]
@@ -313,20 +313,16 @@ class Pope(Benchmark):
     def _by_picture(
         self, rows: list[Row], form: Form, path: Path
     ) -> tuple[Form, Mapping[str, Row]]:
-        parts = list(dict.fromkeys(item.part for item in form.items))
-        if len(parts) < 2 or all(row.parts for row in rows):
+        if len(form.parts) < 2 or all(map(attrgetter("parts"), rows)):
             return form, join_by_picture(rows, form.items, path, _spelled)
         fitting = []
-        for part in parts:
+        for part in form.parts:
+            part_form = form.select_part(part)
             with suppress(AnswerError):
-                fitting.append(
-                    (
-                        form.select_part(part),
-                        join_by_picture(rows, form.select_part(part).items, path, _spelled),
-                    )
-                )
+                joined = join_by_picture(rows, part_form.items, path, _spelled)
+                fitting.append((part_form, joined))
         if len(fitting) != 1:
-            raise AnswerError(_UNCLEAR, location=str(path), remedy=_part_remedy(parts))
+            raise AnswerError(_UNCLEAR, location=str(path), remedy=_part_remedy(form.parts))
         return fitting[0]
 
     @staticmethod
@@ -346,7 +342,7 @@ class Pope(Benchmark):
     def _by_row(
         self, rows: list[Row], form: Form, path: Path
     ) -> tuple[Form, Mapping[str, Response]]:
-        if any(row.id for row in rows):
+        if any(map(attrgetter("id"), rows)):
             strange = [f"{row.place.rpartition(': ')[2]} answers {row.id!r}" for row in rows]
             contradict(
                 strange,
@@ -391,14 +387,14 @@ class Pope(Benchmark):
     @staticmethod
     def _answered_part(rows: list[Row], form: Form, path: Path) -> Form:
         """The part whose questions the answers repeat, if no part was named."""
-        parts = list(dict.fromkeys(item.part for item in form.items))
-        if len(parts) < 2 or (rows and all(row.id in form.by_id for row in rows)):
+        parts = form.parts
+        if len(parts) < 2 or (rows and form.by_id.keys() >= set(map(attrgetter("id"), rows))):
             return form
-        questions = [normalised(_spelled(row.question)) for row in rows]
+        questions = list(map(_plain, map(attrgetter("question"), rows)))
         fitting = []
         for part in parts:
-            items = form.select_part(part).items[: len(questions)]
-            if questions == [normalised(_spelled(item.prompt)) for item in items]:
+            prompts = map(attrgetter("prompt"), form.select_part(part).items[: len(rows)])
+            if questions == list(map(_plain, prompts)):
                 fitting.append(part)
         if len(fitting) != 1:
             raise AnswerError(_UNCLEAR, location=str(path), remedy=_part_remedy(parts))
@@ -408,8 +404,7 @@ class Pope(Benchmark):
         """Known faults of the released files: misspelt copies, positives that subsets share, older
         sizes.
         """
-        part_names = dict.fromkeys(item.part for item in form.items)
-        items_by_part = {part: form.select_part(part).items for part in part_names}
+        items_by_part = group_by(form.items, attrgetter("part"))
         yield from finding(
             "spelling",
             "{n} questions say 'imange', as the release's own generator writes 'image' behind 'an'",
@@ -440,15 +435,16 @@ class Pope(Benchmark):
                 f" and {len(groups) - n_yes} no",
                 len(groups),
             )
-        matches = (re.match(r"Is there an? (.+) in the im", item.prompt) for item in form.items)
-        names = {match[1] for match in matches if match}
-        n_pictures = len({item.image for item in form.items})
+        names = set[str]()
+        for item in form.items:
+            names.update(re.findall(r"\AIs there an? (.+) in the im", item.prompt))
+        n_pictures = len(set(map(attrgetter("image"), form.items)))
         yield Finding(
             "objects",
             f"{len(names)} object names are asked about, {n_pictures} pictures",
             len(names),
         )
-        share = sum(item.target == "yes" for item in form.items) / len(form)
+        share = Counter(map(attrgetter("target"), form.items))["yes"] / len(form)
         yield Finding(
             "paper-mismatch",
             f"the share of questions answered yes is {share:.3f}; the HQM paper's Table 2 states"

@@ -12,6 +12,7 @@ import os
 import tempfile
 from collections.abc import Mapping, Set
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,7 @@ class Shapes(Benchmark):
         # the pictures are drawn into the user's cache unless another folder is named
         folder = settings.pop("images", None) or _drawn_folder(card, scenes / "scenes.jsonl")
         super().__init__(card, data, images=folder, **settings)
-        self.scoring_files = tuple(
-            scenes / name for name in ("scenes.jsonl", "oracle.py", "scene.py")
-        )
+        self.scoring_files = tuple(map(scenes.joinpath, ("scenes.jsonl", "oracle.py", "scene.py")))
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -56,11 +55,11 @@ class Shapes(Benchmark):
     def prepare_images(self, form: Form) -> None:
         """Draw the pictures that the items are about and that are not there yet."""
         folder = self.images
-        needed = {item.image for item in form.items}
+        images = set(map(attrgetter("image"), form.items))
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for name, scene in self.scenes.items():
-                if name in needed and not (folder / name).exists():
+                if name in images and not (folder / name).exists():
                     # drawn into another file and then moved, so that a killed run leaves no half
                     # picture
                     with tempfile.NamedTemporaryFile(
@@ -116,5 +115,4 @@ def _drawn_folder(card: Card, scenes: Path) -> Path:
 
 
 def _cache() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "hqm"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hqm"

@@ -34,7 +34,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import chain, product
 from operator import attrgetter
@@ -63,7 +62,7 @@ from hqm import (
 )
 from hqm.benchmark.analyses import by_respondent
 from hqm.benchmark.judge_api import fill
-from hqm.benchmark.released_files import first_file, released_file, texts_in
+from hqm.benchmark.released_files import files_in, first_file, released_file, texts_in
 from hqm.files.records import located_records, parse_value, read_json, read_text, required_field
 from hqm.imports.recordings import ItemAnswers
 from hqm.imports.row import Replies
@@ -215,13 +214,7 @@ class Valor(Benchmark):
 
     def parallel(self, form: Form) -> Form:
         """Each subset's instruction in other words."""
-        return Form(
-            "parallel",
-            tuple(
-                replace(item, prompt=PARALLEL[item.part], rule="valor.instruction")
-                for item in form.items
-            ),
-        )
+        return form.reworded("parallel", lambda item: PARALLEL[item.part], "valor.instruction")
 
     # --- judging ---
 
@@ -235,7 +228,9 @@ class Valor(Benchmark):
         text = max(texts_in(path), key=len)
         if "{}" in text:
             text = "{caption}".join(
-                segment.replace("{{", "{").replace("}}", "}") for segment in text.split("{}")
+                # the script formats this text, so that its other braces stand twice
+                segment.replace("{{", "{").replace("}}", "}")
+                for segment in text.split("{}")
             )
         text = text.replace("[CAPTION]", "{caption}")
         return re.sub(
@@ -267,8 +262,6 @@ class Valor(Benchmark):
             pieces = caption.split(".")
             if len(pieces) >= 4 and pieces[1] == pieces[3]:
                 caption = ".".join(pieces[:2])
-            else:
-                caption = caption
             if caption.startswith(("Sorry", "I'm sorry")):
                 if not official:
                     return Verdict.unscored("refused", "the caption is a refusal")
@@ -319,17 +312,8 @@ class Valor(Benchmark):
         items = self.original.select_part("object_existence").items
         objects = chain.from_iterable(map(attrgetter("target"), items))
         vocabulary = frozenset(map(str.lower, objects))
-        judged = (
-            answer
-            for answer in answers
-            if answer.item.part == "object_existence"
-            and answer.value is not None
-            and "generated" in answer.tally
-        )
-        rows = [
-            (respondent, *_judge_and_chair(captions, vocabulary))
-            for respondent, captions in by_respondent(judged).items()
-        ]
+        judged = by_respondent(filter(_has_counted_objects, answers))
+        rows = [(name, *_judge_and_chair(judged[name], vocabulary)) for name in judged]
         yield Analysis(
             name="judge_and_chair",
             title="The judge and CHAIR on the same captions",
@@ -393,10 +377,11 @@ class Valor(Benchmark):
         fits = list(filter(has_all, PARTS))
         if len(fits) > 1:
             text = f"{path.parent.name}/{path.stem}"
-            named_subsets = [subset for subset in fits if subset in text] or [
-                subset for hint, subset in _HINTS.items() if hint in text and subset in fits
-            ]
-            fits = named_subsets if named_subsets else fits
+            named_subsets = list(filter(text.__contains__, fits))
+            if not named_subsets:
+                hinted = (subset for hint, subset in _HINTS.items() if hint in text)
+                named_subsets = list(filter(fits.__contains__, hinted))
+            fits = named_subsets or fits
         if len(fits) != 1:
             if fits:
                 fault = f"its pictures are in {' and '.join(fits)}"
@@ -413,18 +398,12 @@ class Valor(Benchmark):
         """Files of the release's extraction and matching steps, one or a folder of them; or HQM's
         own format.
         """
-        if path.is_dir():
-            files = sorted(p for p in path.iterdir() if p.suffix in (".json", ".jsonl"))
-        else:
-            files = [path]
-        replies: dict[str, dict[str, list[str]]] = {}
-        for file in files:
+        replies: dict[str, dict[str, Sequence[str]]] = {}
+        for file in files_in(path, ".json", ".jsonl"):
             records = read_records(file)
             if not records or "image_id" not in records[0]:
-                for key, roles in super().read_replies(file, form).items():
-                    replies.setdefault(key, {}).update(
-                        {role: list(texts) for role, texts in roles.items()}
-                    )
+                for key, own_replies in super().read_replies(file, form).items():
+                    replies.setdefault(key, {}).update(own_replies)
                 continue
             subset = self._subset_of_steps(file, records, form)
             for record in records:
@@ -461,11 +440,8 @@ class Valor(Benchmark):
             "clothes": "attribute_people",
             "total_num_of_objects": "attribute_object",
         }
-        named_subsets = [
-            subset for key, subset in keys.items() if isinstance(answer, dict) and key in answer
-        ]
-        if named_subsets:
-            return named_subsets[0]
+        if isinstance(answer, dict) and (names := list(filter(answer.__contains__, keys))):
+            return keys[names[0]]
         return self._subset_of_pictures(path, [str(r.get("image_id")) for r in records], form)
 
     def check(self, form: Form) -> Iterable[Finding]:
@@ -490,9 +466,9 @@ class Valor(Benchmark):
             several_tuples,
         )
         yield from _ranking_oddities(items_by_subset["relation_comparative"])
-        shared = {item.image for item in items_by_subset["relation_positional"]}
-        shared &= {item.image for item in items_by_subset["relation_comparative"]}
-        n_pictures = len({item.image for item in form.items})
+        shared = set(map(attrgetter("image"), items_by_subset["relation_positional"]))
+        shared &= set(map(attrgetter("image"), items_by_subset["relation_comparative"]))
+        n_pictures = len(set(map(attrgetter("image"), form.items)))
         yield Finding(
             "shared-pictures",
             f"{n_pictures} pictures; {len(shared)} are in both relation subsets",
@@ -502,8 +478,9 @@ class Valor(Benchmark):
 
 def _object_oddities(items: Sequence[Item]) -> Iterable[Finding]:
     """The oddities of object_existence."""
-    listed = sum(len(item.target) for item in items)
-    unique = sum(len(set(item.target)) for item in items)
+    objects = list(map(attrgetter("target"), items))
+    listed = sum(map(len, objects))
+    unique = sum(map(len, map(set, objects)))
     yield Finding(
         "repeated-object",
         f"{listed} objects are listed, {unique} once repeats in a picture are dropped",
@@ -561,6 +538,12 @@ def _ranking_oddities(items: Sequence[Item]) -> Iterable[Finding]:
     yield from finding("spelling", "{n} ranked objects are misspelt ('filed')", misspelt)
 
 
+def _has_counted_objects(answer: ScoredAnswer) -> bool:
+    """Whether an answer is a caption of object_existence whose objects the judge counted."""
+    is_scored = answer.value is not None and "generated" in answer.tally
+    return is_scored and answer.item.part == "object_existence"
+
+
 def _judge_and_chair(
     captions: Sequence[ScoredAnswer], vocabulary: frozenset[str]
 ) -> tuple[float | int | None, ...]:
@@ -576,7 +559,7 @@ def _judge_and_chair(
         n_covered += len(names & annotated)
         for key in by_judge:
             by_judge[key] += caption.tally[key]
-        if names and caption.tally["generated"]:
+        if names and caption.tally["generated"] and caption.value is not None:
             pairs.append((caption.value, len(names & annotated) / len(names)))
     return (
         len(captions),
@@ -590,12 +573,12 @@ def _judge_and_chair(
     )
 
 
-def _pearson(pairs: Sequence[tuple[float | None, float]]) -> float | None:
+def _pearson(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Pearson's r; None where there are fewer than three pairs or one side does not vary."""
-    judged_pairs = [(x, y) for x, y in pairs if x is not None]
-    if len(judged_pairs) < 3 or any(len(set(side)) < 2 for side in zip(*judged_pairs, strict=True)):
+    judge, chair = zip(*pairs, strict=True) if pairs else ((), ())
+    if len(pairs) < 3 or len(set(judge)) < 2 or len(set(chair)) < 2:
         return None
-    return correlation(*zip(*judged_pairs, strict=True))
+    return correlation(judge, chair)
 
 
 def _verdict(

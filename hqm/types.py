@@ -5,11 +5,12 @@ verdicts, estimates.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, NamedTuple, Self, TypeAlias, get_args
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeAlias, TypeVar, get_args
 
 from pydantic import AfterValidator, Field
 
@@ -67,6 +68,22 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """The letters that name the options of a multiple-choice question, in order."""
 Row = tuple[str, State, str, int]
 """An answer as the store reads it: text, state, reason, number of the ask."""
+
+
+_Value = TypeVar("_Value")
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+def group_by(values: Iterable[_Value], key: Callable[[_Value], _Key]) -> dict[_Key, list[_Value]]:
+    """Key -> the values that have it, both in the order in which they first occur.
+
+    >>> group_by(["dog", "cat", "bird"], key=len)
+    {3: ['dog', 'cat'], 4: ['bird']}
+    """
+    groups: dict[_Key, list[_Value]] = defaultdict(list)
+    for value in values:
+        groups[key(value)].append(value)
+    return dict(groups)
 
 
 PICTURES, VIDEO = "pictures", "video"
@@ -234,9 +251,23 @@ class Form(RenamedAttributes):
         """The content hash of the form: equal hashes mean equal questions, targets and types."""
         return digest_all(digest(item.to_dict()) for item in self.items)
 
-    def select_part(self, part: str) -> Form:
-        """Return the items of one part."""
-        return replace(self, items=tuple(item for item in self.items if item.part == part))
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """The names of its parts, in their order; none where no item has one."""
+        return tuple(dict.fromkeys(item.part for item in self.items if item.part))
+
+    def select_part(self, *parts: str) -> Form:
+        """Return the items of one part, or of several."""
+        return replace(self, items=tuple(item for item in self.items if item.part in parts))
+
+    def restrict_to(self, ids: Container[str]) -> Form:
+        """Return the items with these ids, in the form's order."""
+        return replace(self, items=tuple(item for item in self.items if item.id in ids))
+
+    def reworded(self, name: str, wording: Callable[[Item], str], rule: str) -> Form:
+        """Return a form of the same items, each with the prompt that `wording` gives it."""
+        items = (replace(item, prompt=wording(item), rule=rule) for item in self.items)
+        return Form(name, tuple(items))
 
     def __len__(self) -> int:
         return len(self.items)

@@ -19,7 +19,7 @@ import numpy as np
 
 from hqm import DataError, Finding, Form, Item, Metric, Response, finding, ratio, read_records
 from hqm.benchmark.findings import asking
-from hqm.benchmark.released_files import json_files
+from hqm.benchmark.released_files import files_in
 from hqm.files.records import located_records, required_field
 from hqm.imports.row import JudgeOutput, Row
 
@@ -185,7 +185,7 @@ def is_result(path: Path) -> bool:
     """Whether a file, or every JSON file in a folder, is a list of the release's records with a
     model's answers.
     """
-    files = json_files(path)
+    files = files_in(path, ".json")
     return bool(files) and all(map(_is_result, files))
 
 

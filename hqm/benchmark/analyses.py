@@ -5,12 +5,13 @@ the scores and their statistics.
 from __future__ import annotations
 
 import itertools
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from typing import Any
 
-from hqm.types import Item, Judgement
+from hqm.types import Item, Judgement, group_by
 
 Entry = str | float | int | None
 """A cell of a table: a text, a number that is not rounded, or None for an empty cell."""
@@ -78,10 +79,7 @@ class Analysis:
 
 def by_respondent(answers: Iterable[ScoredAnswer]) -> dict[str, list[ScoredAnswer]]:
     """Return the answers of each respondent, in the order in which respondents first occur."""
-    groups: dict[str, list[ScoredAnswer]] = defaultdict(list)
-    for answer in answers:
-        groups[answer.respondent].append(answer)
-    return dict(groups)
+    return group_by(answers, attrgetter("respondent"))
 
 
 # --- which objects captions make up ---

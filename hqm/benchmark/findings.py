@@ -605,6 +605,11 @@ def same_question(
     return groups
 
 
+def repeated_questions(form: Form, copies: Mapping[str, str] = NO_COPIES) -> list[list[Item]]:
+    """The items of each question that is asked about one picture more than once."""
+    return [group for group in same_question(form, copies).values() if len(group) > 1]
+
+
 _ABOUT_A_PICTURE = re.compile(
     r"\b(?:image|picture|photo|figure|diagram|chart|graph|screenshot|scene|shown)s?\b",
     re.IGNORECASE,

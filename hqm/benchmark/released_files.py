@@ -3,16 +3,49 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import starmap
 from pathlib import Path
+from typing import Any
 
 from hqm.errors import AnswerError, DataError
-from hqm.files.records import located_records, read_text, required_field
+from hqm.files.records import located_records, read_json, read_text, required_field
 from hqm.imports.match import check_questions
 from hqm.imports.recordings import ItemAnswers
 from hqm.imports.row import released_answer
-from hqm.types import Form, Item, Response
+from hqm.types import ORIGINAL, Form, Item, Response, group_by
+
+
+def released_form(path: Path, make_item: Callable[[str, dict[str, Any]], Item]) -> Form:
+    """Return the original form: of each record of a file, with its place, the item made of it."""
+    return Form(ORIGINAL, tuple(starmap(make_item, located_records(path))))
+
+
+def records_by(path: Path, name: str) -> dict[str, dict[str, Any]]:
+    """Return the records of a file, each under the text of one of its fields."""
+    records = {}
+    for location, record in located_records(path):
+        records[str(required_field(record, name, location))] = record
+    return records
+
+
+def either_field(record: Mapping[str, object], name: str, other: str, location: str) -> Any:
+    """Return a field of a record or, where it has none of the name, the other one, which must be
+    there.
+    """
+    if name in record:
+        return record[name]
+    return required_field(record, other, location)
+
+
+def json_list(path: Path) -> list[Any]:
+    """Return the elements of a JSON file that holds a list; none of any other file."""
+    if path.suffix != ".json":
+        return []
+    value = read_json(path)
+    if isinstance(value, list):
+        return value
+    return []
 
 
 def answers_by_id(path: Path, form: Form, in_release: Callable[[str], bool]) -> dict[str, Response]:
@@ -44,11 +77,13 @@ def first_file(*paths: Path) -> Path | None:
     return next(filter(Path.is_file, paths), None)
 
 
-def json_files(path: Path) -> list[Path]:
-    """Return the JSON files of a folder in the order of their names, or the one file."""
-    if path.is_dir():
-        return sorted(path.glob("*.json"))
-    return [path]
+def files_in(path: Path, *suffixes: str) -> list[Path]:
+    """Return the files of a folder in the order of their names, those with one of these endings
+    where any are given; or the one file.
+    """
+    if not path.is_dir():
+        return [path]
+    return sorted(p for p in path.iterdir() if not suffixes or p.suffix in suffixes)
 
 
 class ItemQueue:
@@ -63,9 +98,7 @@ class ItemQueue:
     """
 
     def __init__(self, items: Iterable[Item], shared: Callable[[Item], Hashable]) -> None:
-        self._left: dict[Hashable, list[str]] = defaultdict(list)
-        for item in items:
-            self._left[shared(item)].append(item.id)
+        self._left = group_by(items, shared)
 
     def take(self, shared: Hashable, location: str) -> str:
         """Return the id of the next item that is named so.
@@ -75,13 +108,13 @@ class ItemQueue:
         AnswerError
             All of them are taken, or there is none.
         """
-        if not self._left[shared]:
+        if not self._left.get(shared):
             raise AnswerError(
                 f"there is no further question about {shared!r:.100}",
                 location=location,
                 remedy="Keep one answer for each question of the release.",
             )
-        return self._left[shared].pop(0)
+        return self._left[shared].pop(0).id
 
 
 def released_file(path: Path, benchmark: str, missing: str) -> Path:
