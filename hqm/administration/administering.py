@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 
-from hqm.administration.asks import Job, Key, RecordedTodo
+from hqm.administration.asks import Job, Key, RecordedTodo, stored_numbers
 from hqm.administration.costs import prices_of
 from hqm.administration.engines import Engine, Stop, make_engine, never_stop
 from hqm.errors import HQMError
@@ -56,10 +59,9 @@ def give_budget(
     """
     if not hasattr(respondent, "budget"):
         return False
-    found_numbers = (store.find_respondent(respondent.name, identity) for identity in identities)
-    numbers = {number for number in found_numbers if number is not None}
+    numbers = stored_numbers(store, respondent.name, identities)
     respondent.budget = budget
-    answered = any(has_answered(store, number) for number in numbers)
+    answered = any(map(partial(has_answered, store), numbers))
     respondent.has_answered = answered  # type: ignore[attr-defined]
     if hasattr(respondent, "batch_folder"):
         respondent.batch_folder = Path(store.path).parent / "batches"
@@ -75,12 +77,9 @@ class _Jobs:
         self.store = store
         self.jobs = jobs
         self.respondent = jobs[0].assignment.respondent
-        numbers = (
-            store.find_respondent(self.respondent.name, job.assignment.identity()) for job in jobs
-        )
-        self._has_answered = any(
-            number is not None and has_answered(store, number) for number in numbers
-        )
+        self.identities = [job.assignment.identity() for job in jobs]
+        numbers = stored_numbers(store, self.respondent.name, self.identities)
+        self._has_answered = any(map(partial(has_answered, store), numbers))
         self._refused = 0
         self._numbers: dict[int, int] = {}
 
@@ -104,9 +103,11 @@ class _Jobs:
     ) -> list[Response]:
         """Store answers, and return them as they were stored."""
         stored = self.store.append(number, run, answers)
-        errors = [response for response in stored if response.state == "error"]
-        self._has_answered = self._has_answered or len(errors) < len(stored)
-        self._refused += sum("final" in response.detail for response in errors)
+        for response in stored:
+            if response.state != "error":
+                self._has_answered = True
+            elif "final" in response.detail:
+                self._refused += 1
         return stored
 
 
@@ -128,9 +129,8 @@ class _RecordedJobs(_Jobs):
             number = self.record(job)
             run = job.administration.run
             digests = self._stored_digests.setdefault(run, set())
-            answers = [
-                pair for pair in job.todo.recorded_answers() if pair[0].digest not in digests
-            ]
+            recorded = job.todo.recorded_answers()
+            answers = [pair for pair in recorded if pair[0].digest not in digests]
             for start in range(0, len(answers), _BATCH_SIZE):
                 batch = answers[start : start + _BATCH_SIZE]
                 stored = self.append(number, run, batch)
@@ -140,7 +140,8 @@ class _RecordedJobs(_Jobs):
     @property
     def left(self) -> int:
         """The number of answers that are not stored yet."""
-        keys = set().union(*(job.todo for job in self.jobs))
+        # two jobs may lack the same question, which is asked once
+        keys = set(chain.from_iterable(map(attrgetter("todo"), self.jobs)))
         stored = self._stored_digests
         return sum(digest not in stored.get(run, ()) for digest, run in keys)
 
@@ -329,8 +330,7 @@ class _LiveJobs(_Jobs):
 
     def admitted(self) -> list[Request]:
         """Return the requests that the bounds allow. A server checks its own."""
-        identities = [job.assignment.identity() for job in self.jobs]
-        if give_budget(self.respondent, self.budget, self.store, identities):
+        if give_budget(self.respondent, self.budget, self.store, self.identities):
             return self.requests
         if self.respondent.live and self.budget.bounded:
             admitted, holds = self.budget.admit(self.requests, prices_of(self.respondent))

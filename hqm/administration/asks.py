@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -97,6 +97,14 @@ class StoredRespondent:
     number: int
     live: bool
     identity: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+
+def stored_numbers(
+    store: Store, name: str, identities: Iterable[Mapping[str, object]]
+) -> list[int]:
+    """The numbers in a store of those of a respondent's identities that it has, each once."""
+    numbers = (store.find_respondent(name, identity) for identity in identities)
+    return [number for number in dict.fromkeys(numbers) if number is not None]
 
 
 class Asks:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
 
-from hqm.administration.asks import Job
+from hqm.administration.asks import Job, stored_numbers
 from hqm.files.images import picture_size
 from hqm.respondents.base import RecordedRespondent, Request, Respondent, RespondentName, prices_in
 from hqm.respondents.hf_loading import weights_of
@@ -38,6 +38,8 @@ LLaVA-NeXT.
 """
 _PROMPT_TOKENS = 64
 """Tokens at most that a model's own form of a prompt adds to the question."""
+_MAX_MEASURED = 500
+"""Stored answers of a respondent from which the tokens and seconds of further ones are told."""
 _SHORT = ("yes_no", "choice")
 """Tasks that a word or a letter answers."""
 _SENTENCE = 16
@@ -122,15 +124,15 @@ def forecast(
     is_recorded = isinstance(respondent, RecordedRespondent)
     questions: list[tuple[Ask, Request]] = []
     min_written = 0
+    max_written = 0
     for job in [] if is_recorded else jobs:
         is_short = job.assignment.benchmark.card.task in _SHORT
         for question, request in (*job.todo.values(), *job.broken.values()):
             questions.append((question, request))
             min_written += 1 if is_short else min(_SENTENCE, request.sampling.max_tokens)
-    max_written = sum(request.sampling.max_tokens for _, request in questions)
-    details = _measured_details(store, jobs)
-    min_read, read, max_read = _tokens_read(respondent, questions, details)
-    times = [detail["seconds"] for detail in details if "seconds" in detail]
+            max_written += request.sampling.max_tokens
+    times, token_counts = _measure(store, jobs)
+    min_read, read, max_read = _tokens_read(respondent, questions, token_counts)
     if times:
         seconds = len(questions) * sum(times) / len(times) / engines
         doubt = 1.0
@@ -168,15 +170,19 @@ def _cost(read: float, written: float, prices: Prices | None) -> float | None:
 def _tokens_read(
     respondent: Respondent,
     questions: Sequence[tuple[Ask, Request]],
-    details: Sequence[Mapping[str, Any]],
+    counts: Sequence[int],
 ) -> tuple[int, int, int]:
-    """The tokens of the questions and their pictures: at least, expected, and at most."""
+    """The tokens of the questions and their pictures: at least, expected, and at most.
+
+    They follow from the counts of earlier answers, where there are any.
+    """
     count = len(questions)
-    counts = [detail["tokens_in"] for detail in details if detail.get("tokens_in")]
     if counts:
         return count * min(counts), round(count * sum(counts) / len(counts)), count * max(counts)
-    characters = sum(len(request.prompt) for _, request in questions)
-    n_bytes = sum(len(request.prompt.encode()) for _, request in questions)
+    prompts = [request.prompt for _, request in questions]
+    characters = sum(map(len, prompts))
+    # a script of which a tokenizer knows few words takes up to a token for two bytes
+    n_bytes = sum(map(len, map(str.encode, prompts)))
     pictures = (0.0, 0.0, 0.0)
     if respondent.live:
         pictures = _picture_token_range(respondent, questions)
@@ -356,17 +362,17 @@ def _picture_token_range(
     return minimum, expected, maximum
 
 
-def _measured_details(store: Store, jobs: Sequence[Job]) -> list[Mapping[str, Any]]:
-    """Return what was measured of some answers of this respondent in the store."""
-    numbers = (
-        store.find_respondent(job.assignment.respondent.name, job.assignment.identity())
-        for job in jobs
-    )
-    details: list[Mapping[str, Any]] = []
-    for number in dict.fromkeys(numbers):
-        if number is None:
-            continue
+def _measure(store: Store, jobs: Sequence[Job]) -> tuple[list[float], list[int]]:
+    """The seconds, and the tokens read, of some answers of this respondent in the store."""
+    times: list[float] = []
+    token_counts: list[int] = []
+    identities = [job.assignment.identity() for job in jobs]
+    for number in stored_numbers(store, jobs[0].assignment.respondent.name, identities):
         # the first run of a respondent shows what its answers take
         for run in store.runs(number)[:1]:
-            details += list(store.details(number, run).values())[:500]
-    return details
+            for detail in islice(store.details(number, run).values(), _MAX_MEASURED):
+                if "seconds" in detail:
+                    times.append(detail["seconds"])
+                if detail.get("tokens_in"):
+                    token_counts.append(detail["tokens_in"])
+    return times, token_counts

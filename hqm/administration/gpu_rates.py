@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import itemgetter
 
 from hqm.administration.asks import Job
 from hqm.respondents.hf_loading import weights_of
@@ -61,7 +63,7 @@ def gpu_minutes(jobs: Sequence[Job]) -> list[GpuMinutes]:
     for job in jobs:
         respondent = job.assignment.respondent
         kind = kind_of(respondent.name.partition("/")[0])
-        requests = [request for _, request in (*job.todo.values(), *job.broken.values())]
+        requests = list(map(itemgetter(1), chain(job.todo.values(), job.broken.values())))
         if kind is None or not kind.local or not requests:
             continue
         is_local = True
@@ -71,11 +73,11 @@ def gpu_minutes(jobs: Sequence[Job]) -> list[GpuMinutes]:
         if not is_short:
             work = sum(request.sampling.max_tokens for request in requests) / _CAPTION_TOKENS
         rates = {rate.card: rate for rate in MEASURED_RATES if rate.is_short == is_short}
+        minutes = work * size / _MEASURED_PARAMETERS / 60
         for card in list(totals):
             if card not in rates:
                 del totals[card]
                 continue
-            minutes = work * size / _MEASURED_PARAMETERS / 60
             totals[card][0] += minutes / rates[card].shared
             totals[card][1] += minutes / rates[card].single
     if not is_local:

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, replace
+from itertools import count
 
 from hqm.benchmark.judge_api import fill
 from hqm.errors import UsageError
@@ -42,23 +43,23 @@ def stored_replies(
     identity = {**respondent.identity(), **asdict(sampling)}
     number = store.respondent(respondent.name, identity)
     respondent_key = who_answers(respondent.name, identity)
-    replies = {
-        key: response
-        for key, response in store.replies(number, 0).items()
-        if response.state != "error"
-    }
-    missing = {question.digest: question for question in asks if question.digest not in replies}
-    requests = [
-        Request(
-            question.prompt, None, sampling, request_seed(sampling.seed, respondent_key, 0, key)
-        )
-        for key, question in missing.items()
-    ]
+    replies = store.replies(number, 0)
+    missing: dict[str, Ask] = {}
+    for question in asks:
+        if question.digest not in replies or replies[question.digest].state == "error":
+            missing[question.digest] = question
+    requests: list[Request] = []
+    for key, question in missing.items():
+        seed = request_seed(sampling.seed, respondent_key, 0, key)
+        requests.append(Request(question.prompt, None, sampling, seed))
+    # requests are values, and two may be equal: an answer is matched to its request by identity
     owner = dict(zip(map(id, requests), missing.values(), strict=True))
     try:
         for batch in respondent.answer(requests) if requests else ():
-            store.append(number, 0, [(owner[id(request)], response) for request, response in batch])
-            replies |= {owner[id(request)].digest: response for request, response in batch}
+            answers = [(owner[id(request)], response) for request, response in batch]
+            store.append(number, 0, answers)
+            for question, response in answers:
+                replies[question.digest] = response
     finally:
         respondent.close()
     return replies
@@ -128,10 +129,9 @@ def rephrase_left_out(original: Form, parallel: Form, respondent: Respondent, st
             items.append(
                 replace(item, prompt=response.text.strip(), rule=f"rewriter.{respondent.name}")
             )
-    position = {item.id: i for i, item in enumerate(original.items)}
-    return Form(
-        parallel.name, tuple(sorted(items, key=lambda item: position[item.id])), tuple(omissions)
-    )
+    position = dict(zip(original.by_id, count()))
+    items.sort(key=lambda item: position[item.id])
+    return Form(parallel.name, tuple(items), tuple(omissions))
 
 
 def _request(item: Item) -> Ask:

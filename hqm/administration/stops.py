@@ -44,9 +44,13 @@ class PictureOrder:
         """The items of the pictures from `first` up to, not including, `last`; picture by
         picture.
         """
-        position = {cluster: i for i, cluster in enumerate(self.clusters[first:last])}
-        items = [item for item in form.items if cluster_of(item) in position]
-        return tuple(sorted(items, key=lambda item: position[cluster_of(item)]))
+        items_by_cluster: dict[str, list[Item]] = {}
+        for item in form.items:
+            items_by_cluster.setdefault(cluster_of(item), []).append(item)
+        items: list[Item] = []
+        for cluster in self.clusters[first:last]:
+            items += items_by_cluster.get(cluster, ())
+        return tuple(items)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,12 +100,10 @@ class Stopped:
 def picture_order(store: Store, benchmark: Benchmark, seed: int = 0) -> PictureOrder:
     """The recorded order of a benchmark's pictures; drawn and recorded if there is none."""
     form = benchmark.original
-    recorded = next(
-        (order for order in _orders(store, benchmark.name) if order.data == form.digest), None
-    )
-    if recorded is not None:
-        return recorded
-    names = sorted({cluster_of(item) for item in form.items})
+    for recorded in _orders(store, benchmark.name):
+        if recorded.data == form.digest:
+            return recorded
+    names = sorted(set(map(cluster_of, form.items)))
     base = int(digest([_ORDER, form.digest, seed]).partition(":")[2], 16)
     permutation = np.random.default_rng(base).permutation(len(names))
     order = PictureOrder(benchmark.name, form.digest, seed, tuple(names[i] for i in permutation))
@@ -112,10 +114,11 @@ def picture_order(store: Store, benchmark: Benchmark, seed: int = 0) -> PictureO
 def _order_for(store: Store, benchmark: Benchmark) -> PictureOrder | None:
     """The order of a benchmark's pictures, or of one that has all of them (a part, another key)."""
     orders = list(_orders(store, benchmark.name))
-    exact = [order for order in orders if order.data == benchmark.original.digest]
-    clusters = {cluster_of(item) for item in benchmark.original.items}
-    covering = [order for order in reversed(orders) if clusters <= set(order.clusters)]
-    return next(iter((*exact, *covering)), None)
+    for order in orders:
+        if order.data == benchmark.original.digest:
+            return order
+    clusters = set(map(cluster_of, benchmark.original.items))
+    return next((order for order in reversed(orders) if clusters.issubset(order.clusters)), None)
 
 
 def _orders(store: Store, benchmark: str) -> Iterator[PictureOrder]:
@@ -166,24 +169,32 @@ def stopped_in(
     identities = {
         number: identity_digest(name, identity) for number, name, identity in store.respondents()
     }
-    stop_of = {
-        respondent.number: stops.get(identities[respondent.number]) for respondent in respondents
-    }
-    n_answered = {
-        respondent.number: _count_answered_pictures(asks, benchmark, respondent, order)
-        for respondent in respondents
-    }
-    total = len(order.clusters)
-    cut = {n: stop for n, stop in stop_of.items() if stop is not None and n_answered[n] < total}
-    if not cut:
+    n_answered: dict[int, int] = {}
+    last_stops: dict[int, Stop] = {}
+    rules: dict[str, None] = {}
+    pictures = len(order.clusters)
+    for respondent in respondents:
+        number = respondent.number
+        answered = _count_answered_pictures(asks, benchmark, respondent, order)
+        n_answered[number] = answered
+        stop = stops.get(identities[number])
+        # a respondent that a signal or a failure ended has no stop, and does not limit the common
+        # pictures
+        if stop is None:
+            continue
+        last_stops[number] = stop
+        # one that has answered the rest since, without a rule, counts as complete
+        if answered < len(order.clusters):
+            rules[stop.rule] = None
+            pictures = min(pictures, stop.pictures, answered)
+    if not rules:
         return None
-    # a respondent that a signal or a failure ended has no stop, and does not limit the common
-    # pictures
-    pictures = min(min(stop.pictures, n_answered[n]) for n, stop in cut.items())
-    rules = "~".join(dict.fromkeys(stop.rule for stop in cut.values()))
-    last_stops = {n: stop for n, stop in stop_of.items() if stop is not None}
     return Stopped(
-        order=order, rule=rules, pictures=pictures, stops=last_stops, n_answered=n_answered
+        order=order,
+        rule="~".join(rules),
+        pictures=pictures,
+        stops=last_stops,
+        n_answered=n_answered,
     )
 
 
@@ -196,13 +207,14 @@ def _count_answered_pictures(
     """
     rows = asks.store.answer_rows(respondent.number, 0)
     numbers = asks.numbers(benchmark, benchmark.original, respondent.live)
-    pairs = list(zip(benchmark.original.items, numbers, strict=True))
-    if not respondent.live:
-        answered = {cluster_of(item) for item, number in pairs if number in rows}
-        return max(
-            (i + 1 for i, cluster in enumerate(order.clusters) if cluster in answered), default=0
-        )
-    lacking = {cluster_of(item) for item, number in pairs if number not in rows}
-    return next(
-        (i for i, cluster in enumerate(order.clusters) if cluster in lacking), len(order.clusters)
-    )
+    answered: set[str] = set()
+    lacking: set[str] = set()
+    for item, number in zip(benchmark.original.items, numbers, strict=True):
+        (answered if number in rows else lacking).add(cluster_of(item))
+    count = 0
+    for index, cluster in enumerate(order.clusters):
+        if respondent.live and cluster in lacking:
+            return index
+        if respondent.live or cluster in answered:
+            count = index + 1
+    return count

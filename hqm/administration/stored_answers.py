@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from hqm.administration.asks import Asks, Assignment, StoredRespondent
@@ -37,7 +39,7 @@ def was_administered(
     form: Form,
     respondent: StoredRespondent,
     run: int,
-    answered: Collection[int] | None = None,
+    answered: Set[int] | None = None,
 ) -> bool:
     """Whether a form of a benchmark was administered to a respondent in a run.
 
@@ -57,18 +59,16 @@ def was_administered(
     if answered is None:
         answered = _answered(store, respondent, run)
     numbers = asks.numbers(benchmark, form, respondent.live)
-    if not any(number in answered for number in numbers):
+    if answered.isdisjoint(numbers):
         return False
     sight = asks.sight
     records = store.administrations(respondent.number, benchmark.name)
     if (form.name, form.digest, run, sight) in records:
         return True
-    if store.has_all_administrations or asks.resolution:
-        names = {
-            (name, recorded_run, record_sight) for name, _, recorded_run, record_sight in records
-        }
-        if (form.name, run, sight) not in names:
-            return False
+    # without the digest: a form of this name whose questions were changed since counts too
+    is_recorded = (form.name, run, sight) in map(itemgetter(0, 2, 3), records)
+    if not is_recorded and (store.has_all_administrations or asks.resolution):
+        return False
     if form.name == ORIGINAL and run == 0 and not asks.resolution:
         return True
     return _is_complete(asks, benchmark, form, respondent, numbers, answered)
@@ -80,27 +80,24 @@ def _is_complete(
     form: Form,
     respondent: StoredRespondent,
     numbers: list[int],
-    answered: Collection[int],
+    answered: Set[int],
 ) -> bool:
     """Whether enough questions that only this form asks are answered."""
-    original = dict(
-        zip(
-            benchmark.original.by_id,
-            asks.numbers(benchmark, benchmark.original, respondent.live),
-            strict=True,
-        )
-    )
+    original_numbers = asks.numbers(benchmark, benchmark.original, respondent.live)
+    number_of = dict(zip(benchmark.original.by_id, original_numbers, strict=True))
     answered_first = _answered(asks.store, respondent, 0)
-    reference = {item for item, number in original.items() if number in answered_first}
-    shared = set() if form.name == ORIGINAL else set(original.values())
-    by_item = dict(zip(form.by_id, numbers, strict=True))
-    relevant = [number for item, number in by_item.items() if item in reference]
+    relevant = []
+    for item_id, number in zip(form.by_id, numbers, strict=True):
+        if number_of.get(item_id) in answered_first:
+            relevant.append(number)
     relevant = relevant or numbers
+    shared = set() if form.name == ORIGINAL else set(original_numbers)
+    # a list: two items with equal questions have one number, and count as two
     unshared = [number for number in relevant if number not in shared]
     if unshared:
-        n_answered = sum(number in answered for number in unshared)
+        n_answered = sum(map(answered.__contains__, unshared))
         return n_answered >= _MIN_COMPLETE_SHARE * len(unshared)
-    return all(number in answered for number in relevant)
+    return answered >= set(relevant)
 
 
 def _answered(store: Store, respondent: StoredRespondent, run: int) -> set[int]:
@@ -108,7 +105,7 @@ def _answered(store: Store, respondent: StoredRespondent, run: int) -> set[int]:
     rows = store.select(
         "SELECT ask FROM answers WHERE respondent = ? AND run = ?", respondent.number, run
     )
-    return {number for (number,) in rows}
+    return set(map(itemgetter(0), rows))
 
 
 _MAX_UNSEEN = 0.05
@@ -203,10 +200,8 @@ class Answers:
         by_number = self.store.details(respondent.number, run)
         if not by_number:
             return [{}] * len(form.items)
-        return [
-            by_number.get(number, {})
-            for number in self.asks.numbers(benchmark, form, respondent.live)
-        ]
+        numbers = self.asks.numbers(benchmark, form, respondent.live)
+        return [by_number.get(number, {}) for number in numbers]
 
     def matrix(
         self, benchmark: Benchmark, cell: Cell, form: Form, respondents: Sequence[StoredRespondent]
@@ -309,7 +304,7 @@ def respondents_of(store: Store, assignments: Iterable[Assignment]) -> list[Stor
 def respondents_in(asks: Asks, benchmark: Benchmark) -> list[StoredRespondent]:
     """Every respondent in the store that was put a benchmark's original form."""
     respondents: list[StoredRespondent] = []
-    n_namesakes: dict[str, int] = {}
+    n_namesakes: Counter[str] = Counter()
     store = asks.store
     for number, name, identity in store.respondents():
         respondent = StoredRespondent(name, number, identity.get("kind") != "recorded", identity)
@@ -318,12 +313,10 @@ def respondents_in(asks: Asks, benchmark: Benchmark) -> list[StoredRespondent]:
             for run in store.runs(number)
         ):
             continue
-        n_namesakes[name] = n_namesakes.get(name, 0) + 1
-        if n_namesakes[name] == 1:
-            label = name
-        else:
-            label = f"{name}#{n_namesakes[name]}"
-        respondents.append(replace(respondent, name=label))
+        n_namesakes[name] += 1
+        if n_namesakes[name] > 1:
+            respondent = replace(respondent, name=f"{name}#{n_namesakes[name]}")
+        respondents.append(respondent)
     return respondents
 
 
@@ -333,30 +326,23 @@ def cells_in(
     """The administrations that were put to any of these respondents, the original form first,
     smaller pictures last.
     """
-    cells: dict[tuple[int, int], Cell] = {}
+    cells: list[Cell] = []
     store = asks.store
-    for order, form in enumerate(forms):
+    for form in forms:
+        runs: set[int] = set()
         for respondent in respondents:
             for run in store.runs(respondent.number):
-                if (order, run) not in cells and was_administered(
-                    asks, benchmark, form, respondent, run
-                ):
-                    cells[order, run] = Cell(form.name, run, sight=asks.sight)
-
-    def is_planned(resolution: str) -> bool:
-        return any(
-            was_administered(
-                asks.with_resolution(resolution), benchmark, benchmark.original, respondent, 0
-            )
-            for respondent in respondents
-        )
-
-    scaled = [
-        Cell(ORIGINAL, 0, resolution=resolution)
-        for resolution in ([] if asks.blind else resolutions_in(store, benchmark.name))
-        if is_planned(resolution)
-    ]
-    return [*(cells[key] for key in sorted(cells)), *scaled]
+                if run not in runs and was_administered(asks, benchmark, form, respondent, run):
+                    runs.add(run)
+        cells += [Cell(form.name, run, sight=asks.sight) for run in sorted(runs)]
+    if asks.blind:
+        return cells
+    original = benchmark.original
+    for resolution in resolutions_in(store, benchmark.name):
+        scaled = asks.with_resolution(resolution)
+        if any(was_administered(scaled, benchmark, original, other, 0) for other in respondents):
+            cells.append(Cell(ORIGINAL, 0, resolution=resolution))
+    return cells
 
 
 def resolutions_in(store: Store, benchmark: str) -> list[str]:
@@ -372,14 +358,11 @@ def resolutions_in(store: Store, benchmark: str) -> list[str]:
 
 def benchmarks_in(store: Store) -> list[str]:
     """The benchmarks whose administrations the store has on record, the first one first."""
-    if "administrations" not in {row[0] for row in store.select("SELECT name FROM sqlite_master")}:
+    # a store of HQM 0.1.0 has no such table until it is opened for writing
+    if not store.select("SELECT 1 FROM sqlite_master WHERE name = 'administrations'"):
         return []
-    return [
-        row[0]
-        for row in store.select(
-            "SELECT benchmark FROM administrations GROUP BY benchmark ORDER BY MIN(id)"
-        )
-    ]
+    query = "SELECT benchmark FROM administrations GROUP BY benchmark ORDER BY MIN(id)"
+    return list(map(itemgetter(0), store.select(query)))
 
 
 def count_altered_administrations(store: Store, benchmark: str) -> int:
@@ -395,9 +378,15 @@ def count_altered_administrations(store: Store, benchmark: str) -> int:
 def rewordings_administered(store: Store, benchmark: Benchmark) -> tuple[str, ...]:
     """The rewordings that the store can hold answers to, so that they have to be built."""
     query = "SELECT DISTINCT form FROM administrations WHERE benchmark = ?"
-    names = [str(row[0]) for row in store.select(query, benchmark.name)]
-    form_names = (*names, *REWORDINGS) if not store.has_all_administrations else names
-    return tuple(sorted({name for name in form_names if draw_of(name) is not None}))
+    names: set[str] = set(map(itemgetter(0), store.select(query, benchmark.name)))
+    if not store.has_all_administrations:
+        names.update(REWORDINGS)
+    return tuple(name for name in sorted(names) if draw_of(name) is not None)
+
+
+def forms_by_name(forms: Iterable[Form]) -> dict[str, Form]:
+    """Name -> form; the last one of namesakes."""
+    return {form.name: form for form in forms}
 
 
 def forms_of(
@@ -410,14 +399,12 @@ def forms_of(
     questions.
     """
     forms = {ORIGINAL: benchmark.original}
-    reviewed = {form.name for form in extra}
-    further_forms = {form.name: form for form in benchmark.further_forms}
+    ready_forms = forms_by_name([*benchmark.further_forms, *extra])
     for name in sorted(rewordings, key=lambda name: draw_of(name) or 0):
         draw = draw_of(name)
-        if draw is not None and name not in reviewed and name not in further_forms:
+        if draw is not None and name not in ready_forms:
             forms[name] = benchmark.reworded(draw)
-    forms.update(further_forms)
-    forms.update({form.name: form for form in extra})
+    forms.update(ready_forms)
     if len(forms[ORIGINAL].items) == 0:
         raise DesignError(f"{benchmark.name} has no original form")
     return tuple(forms.values())
@@ -431,7 +418,7 @@ def form_named(benchmark: Benchmark, name: str) -> Form:
     UsageError
         There is none.
     """
-    forms = {form.name: form for form in forms_of(benchmark, rewordings={name} - {ORIGINAL})}
+    forms = forms_by_name(forms_of(benchmark, rewordings={name} - {ORIGINAL}))
     if name not in forms:
         names = dict.fromkeys([ORIGINAL, *REWORDINGS, *forms])
         raise UsageError(
@@ -447,7 +434,5 @@ def forms_held(store: Store, benchmark: Benchmark, extra: Sequence[Form] = ()) -
     """By name, every form that the store can hold answers to, and forms from files, which replace
     their namesakes.
     """
-    return {
-        form.name: form
-        for form in forms_of(benchmark, extra, rewordings=rewordings_administered(store, benchmark))
-    }
+    rewordings = rewordings_administered(store, benchmark)
+    return forms_by_name(forms_of(benchmark, extra, rewordings=rewordings))

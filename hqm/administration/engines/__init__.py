@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Protocol
 
 from hqm.administration.engines.local import (
     Batch,
@@ -75,11 +75,31 @@ def make_engine(
     return partial(answer, workers=workers, address=address, cpus=cpus, gpus=gpus)
 
 
-def _load_engine(name: str) -> Any:
+class _EngineModule(Protocol):
+    """What the module of an engine has, as the docstring of `GROUP` says."""
+
+    def answer(
+        self,
+        work: Work,
+        stop: Stop = ...,
+        *,
+        workers: int,
+        address: str,
+        cpus: float,
+        gpus: float | None,
+    ) -> Iterator[Batch]: ...
+
+    def layouts(
+        self, models: Sequence[Model], *, workers: int, address: str
+    ) -> Sequence[Layout]: ...
+
+
+def _load_engine(name: str) -> _EngineModule:
     """Load an engine that an installed package brings."""
     engines = dict.fromkeys((*ENGINES, *names_in(GROUP)))
     check_known(name, tuple(engines), f"there is no engine {name!r}", "The engines are {}.")
-    return load_extension(GROUP, name, "an engine")
+    engine: _EngineModule = load_extension(GROUP, name, "an engine")
+    return engine
 
 
 def layouts_of(
@@ -95,16 +115,16 @@ def layouts_of(
     movable = [respondent for respondent in respondents if is_movable(respondent)]
     if name != "local" and movable:
         models = [Model.from_respondent(respondent, cpus, gpus) for respondent in movable]
-        layouts = _load_engine(name).layouts(models, workers=workers, address=address)
-        return {layout.model.name: layout for layout in layouts}
-    devices = local_gpus(movable)
-    count = worker_count(workers, movable, devices) if devices else 1
-    return {
-        r.name: Layout(
-            Model.from_respondent(r), count, float(getattr(r, "device", "").startswith("cuda"))
-        )
-        for r in movable
-    }
+        engine = _load_engine(name)
+        layouts = list(engine.layouts(models, workers=workers, address=address))
+    else:
+        devices = local_gpus(movable)
+        count = worker_count(workers, movable, devices) if devices else 1
+        layouts = []
+        for respondent in movable:
+            gpus = float(getattr(respondent, "device", "").startswith("cuda"))
+            layouts.append(Layout(Model.from_respondent(respondent), count, gpus))
+    return {layout.model.name: layout for layout in layouts}
 
 
 __all__ = [

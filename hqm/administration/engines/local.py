@@ -19,13 +19,19 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing.connection import wait
-from typing import Any
+from itertools import repeat, starmap
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Literal
 
 from hqm.errors import HQMError, RespondentError
 from hqm.respondents.base import Request, Respondent, listening, tell
 from hqm.respondents.hf_loading import gpu_environment, use_threads, visible_gpus
 from hqm.types import Response
+
+if TYPE_CHECKING:  # Windows has no fork server
+    from multiprocessing.context import ForkServerContext, SpawnContext
 
 SHARD = 4096
 """Requests a worker takes at a time; the questions about one picture stay together."""
@@ -46,6 +52,15 @@ Batch = tuple[int, list[tuple[Request, Response]] | HQMError]
 """The index of a respondent, with its answers, or with the error that ends it."""
 Work = Sequence[tuple[Respondent, Sequence[Request]]]
 """Respondents, each with its requests."""
+Task = tuple[Respondent, list[Request]]
+"""What a worker is sent; None ends it."""
+Message = (
+    tuple[Literal["wait"], tuple[str, bool]]
+    | tuple[Literal["batch"], list[tuple[int, Response]]]
+    | tuple[Literal["done"], HQMError | None]
+)
+"""What a worker sends: an activity that it begins or ends, the positions of requests in its shard
+with their responses, or the end of the shard, with the error where there is one."""
 Stop = Callable[[], bool]
 """Whether somebody asked to stop: batches in progress are finished, and no other is begun."""
 
@@ -94,14 +109,11 @@ def local_gpus(respondents: Sequence[Respondent]) -> tuple[str, ...]:
     """Return the GPUs to use: all, if a respondent leaves its device open; none if there is only
     one.
     """
-    if not any(
-        getattr(r, "device_wanted", "") == "auto" and getattr(r, "device", "") == "cuda"
-        for r in respondents
-    ):
-        return ()
-    gpus = visible_gpus()
-    if len(gpus) > 1:
-        return gpus
+    for respondent in respondents:
+        is_open = getattr(respondent, "device_wanted", "") == "auto"
+        if is_open and getattr(respondent, "device", "") == "cuda":
+            gpus = visible_gpus()
+            return gpus if len(gpus) > 1 else ()
     return ()
 
 
@@ -121,7 +133,7 @@ def import_ahead() -> None:
         _PRELOADING.set()
 
 
-def _context() -> Any:
+def _context() -> SpawnContext | ForkServerContext:
     """How worker processes start: forked from a server that has imported torch, on Linux; elsewhere
     that is not safe.
     """
@@ -138,13 +150,14 @@ def answer_all(work: Work, stop: Stop = never_stop, *, workers: int = 0) -> Iter
         i for i, (respondent, _) in enumerate(work) if not getattr(respondent, "movable", False)
     ]
     movable_indices = [i for i in range(len(work)) if i not in local_indices and work[i][1]]
-    gpus = local_gpus([work[i][0] for i in movable_indices])
-    count = worker_count(workers, [work[i][0] for i in movable_indices], gpus)
+    movable = [work[i][0] for i in movable_indices]
+    gpus = local_gpus(movable)
+    count = worker_count(workers, movable, gpus)
     n_requests = sum(len(work[i][1]) for i in movable_indices)
     size = shard_size(n_requests, count, even=bool(gpus) or workers > 1)
     shards_by_index: list[tuple[int, list[Request]]] = []
     for i in movable_indices:
-        shards_by_index += [(i, shard) for shard in shards_of(work[i][1], size)]
+        shards_by_index += zip(repeat(i), shards_of(work[i][1], size))
     shards = taper(shards_by_index, count)
     count = min(count, len(shards))
     # importing torch takes longer than a few hundred answers: one worker that was forked from the
@@ -153,7 +166,7 @@ def answer_all(work: Work, stop: Stop = never_stop, *, workers: int = 0) -> Iter
         workers == 0
         and _PRELOADING.is_set()
         and "torch" not in sys.modules
-        and all(is_tiny(work[i][0]) for i in movable_indices)
+        and all(map(is_tiny, movable))
     )
     if count < 2 and not is_preloaded:
         local_indices = list(range(len(work)))
@@ -245,7 +258,7 @@ def taper(
     pieces: list[tuple[int, list[Request]]] = []
     for index, (i, shard) in enumerate(shards):
         if index >= first_cut and len(shard) > 4 * _MIN_REQUESTS:
-            pieces += [(i, piece) for piece in shards_of(shard, len(shard) // 4)]
+            pieces += zip(repeat(i), shards_of(shard, len(shard) // 4))
         else:
             pieces.append((i, shard))
     return pieces
@@ -265,8 +278,8 @@ class _Shard:
 class _Worker:
     """A worker process as the driver sees it: its pipe, its shard, and the unanswered requests."""
 
-    process: Any
-    pipe: Any
+    process: BaseProcess
+    pipe: Connection[Task | None, Message]
     shard: _Shard | None = None
     left: set[int] = field(default_factory=set)
     waits: list[str] = field(default_factory=list)
@@ -276,7 +289,7 @@ class _Worker:
     silence_notice: str = ""
     """The notice about its silence that was printed."""
 
-    def send(self, task: object) -> None:
+    def send(self, task: Task | None) -> None:
         """Send a task, or None to end the worker."""
         with suppress(OSError):  # a dead worker is noticed when its pipe is read
             self.pipe.send(task)
@@ -323,7 +336,7 @@ class _Driver:
         self._work = work
         self._stop = stop
         self._stopping = False
-        self._waiting = deque(_Shard(index, list(requests)) for index, requests in shards)
+        self._waiting = deque(starmap(_Shard, shards))
         self._workers = _start_workers(count, gpus)
 
     def batches(self) -> Iterator[Batch]:
@@ -338,10 +351,11 @@ class _Driver:
                     worker.report_silence()
                 if not any(worker.shard is not None for worker in self._workers):
                     return
-                for pipe in wait([worker.pipe for worker in self._workers], timeout=0.5):
-                    worker = next(worker for worker in self._workers if worker.pipe is pipe)
-                    yield from self._receive(worker)
-            for index in sorted({shard.index for shard in self._waiting}):
+                ready = wait([worker.pipe for worker in self._workers], timeout=0.5)
+                for worker in list(self._workers):
+                    if worker.pipe in ready:
+                        yield from self._receive(worker)
+            for index in sorted(set(map(attrgetter("index"), self._waiting))):
                 yield index, _death_error(None)
         finally:
             for worker in self._workers:
@@ -366,28 +380,26 @@ class _Driver:
     def _receive(self, worker: _Worker) -> Iterator[Batch]:
         """Handle one message of a worker, or its death."""
         worker.note_message()
-        kind: str
-        payload: Any
         try:
-            kind, payload = worker.pipe.recv()
+            message = worker.pipe.recv()
         except (EOFError, OSError, pickle.UnpicklingError):
             yield from self._replace_dead(worker)
             return
         shard = worker.shard
-        if kind == "wait":
-            activity, begins = payload
+        if message[0] == "wait":
+            activity, begins = message[1]
             (worker.waits.append if begins else worker.waits.remove)(activity)
             tell(activity, begins)
         elif shard is None:
             return
-        elif kind == "batch":
-            worker.left -= {position for position, _ in payload}
-            answers = [(shard.requests[position], response) for position, response in payload]
+        elif message[0] == "batch":
+            worker.left.difference_update(map(itemgetter(0), message[1]))
+            answers = [(shard.requests[position], response) for position, response in message[1]]
             yield shard.index, answers
         else:
             worker.shard = None
-            if payload is not None:
-                yield shard.index, payload
+            if message[1] is not None:
+                yield shard.index, message[1]
 
     def _replace_dead(self, worker: _Worker) -> Iterator[Batch]:
         """Put back the requests that a dead worker has not answered, unless it ended on request."""
@@ -453,7 +465,9 @@ def _end_with_driver() -> None:
         os._exit(1)
 
 
-def _run_worker(pipe: Any, threads: int, environment: Mapping[str, str]) -> None:
+def _run_worker(
+    pipe: Connection[Message, Task | None], threads: int, environment: Mapping[str, str]
+) -> None:
     """A worker: answer shards until it is told to stop."""
     # a forked worker has the environment that the fork server started with
     os.environ.update(environment)
@@ -465,7 +479,7 @@ def _run_worker(pipe: Any, threads: int, environment: Mapping[str, str]) -> None
         _answer_shards(pipe)
 
 
-def _answer_shards(pipe: Any) -> None:
+def _answer_shards(pipe: Connection[Message, Task | None]) -> None:
     current: Respondent | None = None
     while (task := pipe.recv()) is not None:
         respondent, shard = task

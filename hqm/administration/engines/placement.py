@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
+from hqm.respondents.base import Respondent
 from hqm.respondents.hf_loading import weights_of
 
 GIB = 1 << 30
@@ -27,7 +27,9 @@ class Model:
     """Whether the weights are assumed, because their files are not here."""
 
     @classmethod
-    def from_respondent(cls, respondent: Any, cpus: float = 1, gpus: float | None = None) -> Model:
+    def from_respondent(
+        cls, respondent: Respondent, cpus: float = 1, gpus: float | None = None
+    ) -> Model:
         """The model of a movable respondent, whose name may hold its GPUs (vLLM)."""
         path = getattr(respondent, "path", "") or getattr(respondent, "model_path", "")
         size = weights_of(str(path), respondent.name)

@@ -18,7 +18,6 @@ import importlib  # noqa: E402
 import os  # noqa: E402
 from contextlib import suppress  # noqa: E402
 from types import FrameType  # noqa: E402
-from typing import Any  # noqa: E402
 
 _DRIVER = os.getppid()
 _MODULES = (
@@ -44,10 +43,9 @@ gc.disable()  # collecting garbage while importing is a quarter of the time, and
 _BEFORE = signal.signal(signal.SIGALRM, _end_with_driver)
 signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)
 with suppress(Exception):  # a worker meets the same error again, and reports it
-    _distributed: Any = importlib.import_module("torch.distributed")
     # a worker is alone: transformers leaves out what spreads a model over several, as where torch
     # is built without
-    _distributed.is_available = lambda: False
+    vars(importlib.import_module("torch.distributed"))["is_available"] = lambda: False
 for _name in _MODULES:
     with suppress(Exception):
         importlib.import_module(_name)
