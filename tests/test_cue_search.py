@@ -73,8 +73,9 @@ def test_a_search_at_words_finds_what_its_pattern_finds(name: str) -> None:
         offsets = commitments._CUES.offsets(text)[name]
         ends = [match.end() for match in search.find(text, offsets)]
         expected = [match.end() for match in reference.finditer(text)]
-        if search.unspaced is not None:
-            expected = sorted({*expected, *(m.end() for m in search.unspaced.finditer(text))})
+        if search.unspaced:
+            further = [m.end() for _, pattern in search.unspaced for m in pattern.finditer(text)]
+            expected = sorted({*expected, *further})
             ends = sorted(set(ends))
         assert ends == expected, text
         n_matches += len(ends)

@@ -73,6 +73,11 @@ _UNSPACED_CUES = (
     r"(?:الإجابة|الجواب)(?:\s+(?:الصحيحة|الصحيح|النهائية|هي|هو))*\s*:?",
     r"(?:सही\s+)?(?:उत्तर|जवाब)(?:\s+है)?\s*:?|(?:پاسخ|جواب)(?:\s+(?:صحیح|درست|نهایی))*\s*:?",
 )
+# every cue in one of these scripts has such a letter
+_UNSPACED_LETTERS = (
+    "\u0400-\u04ff\u0600-\u06ff\u0900-\u097f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3"
+)
+_UNSPACED_LETTER = re.compile(f"[{_UNSPACED_LETTERS}]")
 _CUE = CueSearch(
     re.compile(
         r"(?:"
@@ -100,15 +105,13 @@ _CUE = CueSearch(
     first_words=frozenset(
         "final correct best right most closest short my overall only true answer answers option"
         " choice solution letter conclusion result ans verdict judgement judgment response"
-        " prediction"
-        " selection i we let one if that leaves leaving between change changing answering choosing"
-        " selecting"
-        " going antwort lösung ergebnis bonne réponse respuesta opción resposta opção risposta"
-        " opzione"
-        " correcta correta corretta richtig korrekt antwoord prawidłowa odpowiedź cevap đáp câu"
-        " jawaban jawabannya".split()
-    ),
-    unspaced=re.compile("|".join(_UNSPACED_CUES), re.IGNORECASE),
+        " prediction selection i we let one if leaves leaving between change changing answering"
+        " choosing selecting going antwort lösung ergebnis bonne réponse respuesta opción resposta"
+        " opção risposta opzione correcta correta corretta richtig korrekt antwoord prawidłowa"
+        " odpowiedź cevap đáp câu jawaban jawabannya".split()
+    )
+    | {"that leaves"},
+    unspaced=((_UNSPACED_LETTER, re.compile("|".join(_UNSPACED_CUES), re.IGNORECASE)),),
 )
 # a cue behind one of these announces nothing: "if the answer is", "the wrong option is"
 _IF = re.compile(
@@ -148,12 +151,16 @@ _CORRECTION = CueSearch(
     first_words=frozenset(
         (
             *_HESITATIONS,
-            *"wait actually correction sorry oops scratch on make i my let no not t hold".split(),
+            *"wait actually correction sorry oops no not t".split(),
+            *("scratch that", "on second", "make that", "i mean", "i meant", "my mistake", "let me"),
+            *("hold on", "on closer", "on a closer"),
             *"wacht warte attends espera aspetta стоп подождите".split(),
         )
     ),
     find_starts=_correction_starts,
-    unspaced=re.compile(r"(?:等等|不对|更正)(?:[\s,:;!—–]|[-.](?!\d))*"),
+    unspaced=(
+        (re.compile("[等不更]"), re.compile(r"(?:等等|不对|更正)(?:[\s,:;!—–]|[-.](?!\d))*")),
+    ),
 )
 # the clause of a contrast that leaves out its predicate: "Hanoi did not win; Oslo did"
 _ELLIPTIC_CONTRAST = re.compile(
@@ -174,7 +181,9 @@ _FIRST_THOUGHT = CueSearch(
         re.IGNORECASE,
     ),
     first_words=frozenset(
-        "at initially my i even though although look looks resembles might".split()
+        ("at first", "initially", "my first", "i first", "i thought", "i assumed", "i misread")
+        + ("even though", "even although", "though", "although", "look like", "looks like")
+        + ("resembles", "might seem")
     ),
 )
 # what stands before a retraction does not count, whatever called it the answer
@@ -216,17 +225,30 @@ _CONCLUSION = CueSearch(
         re.IGNORECASE,
     ),
     first_words=frozenset(
-        "and so therefore thus hence consequently accordingly in to overall finally altogether as"
-        " which this that daher also deshalb donc ainsi por portanto quindi dunque таким"
-        " следовательно итак".split()
+        (
+            *"and so therefore thus hence consequently accordingly overall finally".split(),
+            *"altogether daher also deshalb donc ainsi por portanto quindi dunque таким".split(),
+            *("следовательно", "итак", "as a", "to conclude"),
+            *("in conclusion", "in summary", "in short", "in total", "in all"),
+            *("which means", "which implies", "which makes"),
+            *("this means", "this implies", "this makes"),
+            *("that means", "that implies", "that makes"),
+        )
     ),
     find_starts=_conclusion_starts,
-    unspaced=re.compile(
-        r"(?:^|(?<=[。！？\n，,]))\s*(?:因此|所以|综上|总之|したがって|따라서)[\s,，:：]*"
-        r"|[∴⇒]\s*|(?:→|=>)\s*(?=[^→>\n]*$)",
-        re.MULTILINE,
+    unspaced=(
+        (
+            _UNSPACED_LETTER,
+            re.compile(
+                r"(?:^|(?<=[。！？\n，,]))\s*(?:因此|所以|综上|总之|したがって|따라서)[\s,，:：]*",
+                re.MULTILINE,
+            ),
+        ),
+        (
+            re.compile("=>|[∴⇒→]"),
+            re.compile(r"[∴⇒]\s*|(?:→|=>)\s*(?=[^→>\n]*$)", re.MULTILINE),
+        ),
     ),
-    signs=("=>",),
 )
 _CUES = CueIndex(
     cue=_CUE,
@@ -237,8 +259,8 @@ _CUES = CueIndex(
 )
 # no sentence ends behind an initial, an abbreviation or the letter of an option
 _END = re.compile(
-    r"[.!?](?<!\bvs\.)(?<!\bca\.)(?<!\be\.g\.)(?<!\s[A-Z]\.)(?<!^[A-Z]\.)"
-    r"(?P<gap>[\"')\]]*\s+)(?=[^a-z\s])|[。！？](?P<wide>)|(?P<lines>\n+)"
+    r"[.!?。！？\n](?:(?<=[.!?])(?<!\bvs\.)(?<!\bca\.)(?<!\be\.g\.)(?<!\s[A-Z]\.)(?<!^[A-Z]\.)"
+    r"[\"')\]]*\s+(?=[^a-z\s])|(?<=[。！？])|(?<=\n)\n*)"
 )
 """The end of a sentence: its mark, and what follows up to the next one."""
 UNABLE_ABROAD = (
@@ -293,6 +315,10 @@ _UNABLE = WordSearch(
         " indeterminate unanswerable unclear illegible unreadable please without hard kann"
         " impossible pas unklar".split()
     ),
+    foreign=(
+        re.compile(f"[äÄßẞãÃ{_UNSPACED_LETTERS}]|[tTnN](?:(?<=[iI][sS][tT])|(?<=[aA][nN][nN])) "),
+        re.compile("|".join(UNABLE_ABROAD), re.IGNORECASE),
+    ),
 )
 
 
@@ -330,9 +356,8 @@ def sentences(text: str) -> list[str]:
     pieces = []
     start = 0
     for match in _END.finditer(text):
-        group = match.lastgroup or "gap"
-        pieces.append(text[start : match.start(group)])
-        start = match.end(group)
+        pieces.append(text[start : match.start() + 1])
+        start = match.end()
     pieces.append(text[start:])
     return list(filter(None, map(without_marks, pieces)))
 
@@ -424,7 +449,7 @@ def parse_answer(text: str) -> ParsedAnswer:
         if passage.text and passage.start > retraction_end
     ]
     prose = _FENCE.sub("\n", spoken) if "```" in spoken else spoken
-    emphasised = re.findall(f"{BOLD}([^{BOLD_END}]*){BOLD_END}", prose)
+    emphasised = _BOLD_TEXT.findall(prose)
     prose_offsets = offsets if prose == spoken else _CUES.offsets(prose)
     conclusions = _CONCLUSION.find(prose, prose_offsets["conclusion"])
     concluding = [_rest_of_line(prose, match.end()) for match in conclusions]
@@ -440,6 +465,10 @@ def parse_answer(text: str) -> ParsedAnswer:
     )
 
 
+_BOLD_TEXT = re.compile(f"{BOLD}([^{BOLD_END}]*){BOLD_END}")
+_BOX_TEXT = re.compile(f"{BOX}([^{BOX_END}]*){BOX_END}?")
+
+
 def _first_question(text: str) -> str:
     """The text up to another question, which some models go on to ask and answer."""
     another = _ANOTHER_QUESTION.search(text)
@@ -450,7 +479,7 @@ def _first_question(text: str) -> str:
 
 def _explicit_passages(spoken: str, offsets: Mapping[str, Sequence[int]]) -> Iterator[Passage]:
     """The passages that are boxed, called the answer, or correct what was said before."""
-    for match in re.finditer(f"{BOX}([^{BOX_END}]*){BOX_END}?", spoken):
+    for match in _BOX_TEXT.finditer(spoken):
         yield Passage(without_marks(match[1]), match.start())
     for match in _CUE.find(spoken, offsets["cue"]):
         # "if the answer is B" answers nothing; "I choose B" does, whatever stands before it
@@ -483,14 +512,18 @@ def _without_listing(text: str) -> str:
 
 _COLON_LINE = re.compile(r"[:：]\s*\n+\s*")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+_LEADING_SIGNS = re.compile(r"(?:[\s:：=\"'>→]|[-—–]+(?!\d))*")
 
 
 def _rest_of_line(text: str, start: int) -> str:
     """The rest of the line, and the next line where nothing is left of it or it ends in a colon."""
-    text = _COLON_LINE.sub(": ", text[start : _line_end(text, start)])
-    for line in text.split("\n"):
+    rest = text[start : _line_end(text, start)]
+    if "\n" in rest:
+        rest = _COLON_LINE.sub(": ", rest)
+    for line in rest.split("\n"):
         if _LETTER_OR_DIGIT.search(line):
-            return re.sub(r"^(?:[\s:：=\"'>→]|[-—–]+(?!\d))*", "", without_marks(line))
+            line = without_marks(line)
+            return line[_LEADING_SIGNS.match(line).end() :]  # type: ignore[union-attr]
     return ""
 
 
@@ -595,6 +628,11 @@ _QUESTION_WORDS = frozenset(
 # --- what is denied, and texts as they are compared ---
 
 # a denial reaches over articles and verbs up to what it denies
+_UP_TO_DENIED = (
+    r"(?:\s+(?:be|a|an|the|option|choice|really|just|only|actually|answer|say|show|contain|include"
+    r"|read|mention|see|have|\w+ing|made|of|depict|look like|on|in|at|by|from"
+    r"|es|est|ist|é|è|la|le|el|il|die|der|das|letra|opción|opção))*[\s\"'(\[]*$"
+)
 _DENIAL = WordSearch(
     re.compile(
         r"(?:\b(?:not|no|never|(?:more|less|fewer|greater|larger|higher|smaller|lower) than"
@@ -605,21 +643,18 @@ _DENIAL = WordSearch(
         r"|similar to|(?:inspired|influenced) by"
         r"|nicht|kein|keine|pas|non|não|ni|nem|нет|не)\b"
         r"|n't(?:\s+(?!only\b)[a-z]+)?(?:\s+(?:his|her|its|their))?"
-        r"|不是|并非|而不是)"
-        r"(?:\s+(?:be|a|an|the|option|choice|really|just|only|actually|answer|say|show|contain"
-        r"|include"
-        r"|read|mention|see|have|\w+ing|made|of|depict|look like|on|in|at|by|from"
-        r"|es|est|ist|é|è|la|le|el|il|die|der|das|letra|opción|opção))*[\s\"'(\[]*$",
+        rf"|不是|并非|而不是){_UP_TO_DENIED}",
         re.IGNORECASE,
     ),
     first_words=frozenset(
         "not no never more less fewer greater larger higher smaller lower rather instead neither"
-        " nor"
-        " except unlike excluding besides cannot reminiscent neighbor neighbour friend pupil"
-        " student"
-        " follower rival imitation imitator in similar inspired influenced anything anyone"
-        " anybody nicht kein keine pas non"
-        " ni nem".split()
+        " nor except unlike excluding besides cannot reminiscent neighbor neighbour friend pupil"
+        " student follower rival imitation imitator in similar inspired influenced anything anyone"
+        " anybody nicht kein keine pas non ni nem".split()
+    ),
+    foreign=(
+        re.compile("[ãÃнН不并]"),
+        re.compile(rf"(?:\b(?:não|нет|не)\b|不是|并非|而不是){_UP_TO_DENIED}", re.IGNORECASE),
     ),
 )
 _DENIAL_AFTER = re.compile(

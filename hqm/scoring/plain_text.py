@@ -37,37 +37,43 @@ _TAG = re.compile(r"</?s>|<\|[\w ]{1,40}\|>|</?[a-z_]{1,20}>|\[/?INST\]", re.IGN
 
 BOX, BOX_END, BOLD, BOLD_END = "\ue000", "\ue001", "\ue002", "\ue003"
 MARKS = re.compile(f"[{BOX}-{BOLD_END}]")
-# in this order: subscripts before fractions, which may hold them
+# what a text must have for a rule to find anything, the rule, and what it makes of it; in this
+# order: subscripts before fractions, which may hold them
 _LATEX = tuple(
-    (re.compile(pattern), new)
-    for pattern, new in (
-        (r"_\{([^{}]*)\}", r"\1"),
-        (r"(?<=[A-Za-z])_(?=\d)", ""),
-        (r"\\[dtc]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}", r"\1/\2"),
-        (r"\\[dt]?frac\s*(\d)\s*(\d)", r"\1/\2"),
-        (r"\\(?:text|mathrm|mathbf|textbf|textit|mathit|operatorname|mbox|boldsymbol)\s*"
+    (sign, re.compile(pattern), new)
+    for sign, pattern, new in (
+        ("_{", r"_\{([^{}]*)\}", r"\1"),
+        ("_", r"_(?<=[A-Za-z]_)(?=\d)", ""),
+        ("frac", r"\\[dtc]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}", r"\1/\2"),
+        ("frac", r"\\[dt]?frac\s*(\d)\s*(\d)", r"\1/\2"),
+        ("\\", r"\\(?:text|mathrm|mathbf|textbf|textit|mathit|operatorname|mbox|boldsymbol)\s*"
          r"\{([^{}]*)\}", r"\1"),
-        (r"\^\s*\{?\\circ\}?|\\degree", "°"),
-        (r"\\(?:times|cdot)\b", "×"),
-        (r"\\pi\b", "π"),
-        (r"\\sqrt\s*\{([^{}]*)\}", r"√\1"),
-        (r"\\approx\b|\\simeq\b", "≈"),
-        (r"\\geq?(?![a-z])", "≥"),
-        (r"\\leq?(?![a-z])", "≤"),
-        (r"\\(?:right|Right|long|Longright)arrow\b|\\to\b|\\implies\b", "→"),
-        (r"\\(?:left|right|quad|qquad|displaystyle|,|;|!|:|\s)", " "),
-        (r"\{,\}", ","),
-        (r"\^\s*\{([^{}]*)\}", r"^\1"),
-        (r"\\([%$#&_{}])", r"\1"),
-        (r"\\[()\[\]]", " "),
+        ("\\", r"\^\s*\{?\\circ\}?|\\degree", "°"),
+        ("\\", r"\\(?:times|cdot)\b", "×"),
+        ("\\pi", r"\\pi\b", "π"),
+        ("\\sqrt", r"\\sqrt\s*\{([^{}]*)\}", r"√\1"),
+        ("\\", r"\\approx\b|\\simeq\b", "≈"),
+        ("\\g", r"\\geq?(?![a-z])", "≥"),
+        ("\\l", r"\\leq?(?![a-z])", "≤"),
+        ("\\", r"\\(?:right|Right|long|Longright)arrow\b|\\to\b|\\implies\b", "→"),
+        ("\\", r"\\(?:left|right|quad|qquad|displaystyle|,|;|!|:|\s)", " "),
+        ("{,}", r"\{,\}", ","),
+        ("^", r"\^\s*\{([^{}]*)\}", r"^\1"),
+        ("\\", r"\\([%$#&_{}])", r"\1"),
+        ("\\", r"\\[()\[\]]", " "),
     )
 )  # fmt: skip
 # the exponents of powers of ten
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_SUBSCRIPT = re.compile("[₀-₉]+")
+_POWER_OF_TEN = re.compile(r"10([⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)")
+_POWER = re.compile("[²³]")
 _FRACTIONS: Mapping[str, str] = MappingProxyType(
     {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅕": "1/5", "⅛": "1/8"}
 )
+_DIGIT_SIGN = re.compile(f"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻₀₁₂₃₄₅₆₇₈₉{''.join(_FRACTIONS)}]")
+"""What `with_plain_digits` writes out."""
 # a heading announces the line below it
 _HEADING = re.compile(
     r"^[\s#*_]*((?:(?:final|correct|my|short) )?(?:answer|conclusion))[\s*_]*$", re.I | re.M
@@ -80,12 +86,16 @@ _CONTRACTED_ARE = re.compile(r"'re\b(?:(?<=\bthey're)|(?<=\bwe're)|(?<=\byou're)
 _TAG_SIGN = re.compile(r"[<◁[]")
 # what a text must have for the patterns below to find anything
 _LATEX_SIGN = re.compile(r"[\\_{^]")
-_BULLET_SIGN = re.compile("[*•▪]")
-_MARKDOWN_SIGN = re.compile("[#>*_`]")
+_BULLET_SIGN = re.compile(r"[*•▪](?<!\S[*•▪])\s")
+_MARKDOWN_SIGN = re.compile("[*_`]")
 _BULLET_LINE = re.compile(r"(?m)^\s*[*•▪]\s+")
-_MARKDOWN = re.compile(r"(?m)^\s*(?:#{1,6}|>)\s+|(?<!\w)[*_`]+|[*_`]+(?!\w)")
-_DOLLARS = re.compile(r"\$(?!\s?[\d.])|(?<=[\d}\)])\$")
-_SPACES = re.compile(r"  +|\t[ \t]*")
+# these begin with what is seldom in a text, for the search then goes from one such sign to the next
+_LINE_MARK = re.compile(r"(?m)^\s*(?:#{1,6}|>)\s+")
+_MARKDOWN = re.compile(r"[*_`](?:(?<!\w[*_`])[*_`]*|[*_`]*(?!\w))")
+_DOLLARS = re.compile(r"\$(?:(?!\s?[\d.])|(?<=[\d})]\$))")
+_SPACES = re.compile("  +")
+_TABS = re.compile(r"\t[ \t]*")
+_WIDE_LETTERS = re.compile("[\uff01-\uff5e]")
 _EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 
 
@@ -98,7 +108,7 @@ def plain(text: str) -> str:
         return text
     if not text.isascii():  # （Ｂ） is (B)
         text = unicodedata.normalize("NFC", text).replace("’", "'").replace("‘", "'")
-        text = re.sub("[\uff01-\uff5e]", lambda m: unicodedata.normalize("NFKC", m[0]), text)
+        text = _WIDE_LETTERS.sub(lambda m: unicodedata.normalize("NFKC", m[0]), text)
     if '":' in text and "{" in text:
         text = _with_json_answer(text)
     if "'" in text:
@@ -107,8 +117,9 @@ def plain(text: str) -> str:
         text = _without_tags(text)
     text = _boxed(text)
     if _LATEX_SIGN.search(text):
-        for pattern, new in _LATEX:
-            text = pattern.sub(new, text)
+        for sign, pattern, new in _LATEX:
+            if sign in text:
+                text = pattern.sub(new, text)
     return _without_markdown(with_plain_digits(text)).strip()
 
 
@@ -117,7 +128,10 @@ def _without_tags(text: str) -> str:
     as a box.
     """
     if "<" in text or "◁" in text:
-        text = _THINKING_START.sub("", _THINKING_END.sub("", _THINKING.sub(" ", text)))
+        text = _THINKING.sub(" ", text)
+        if "</" in text or "◁/" in text:
+            text = _THINKING_END.sub("", text)
+        text = _THINKING_START.sub("", text)
         text = _TAGGED.sub(lambda m: f"\n{BOX}{m[2] or m[3] or ''}{BOX_END}\n", text)
     return _TAG.sub(" ", text)
 
@@ -126,13 +140,19 @@ def _without_markdown(text: str) -> str:
     """The text without headings, bullets, dollar signs and repeated spaces; bold is marked."""
     if "**" in text or "__" in text:
         text = _EMPHASIS.sub(f"{BOLD}\\2{BOLD_END}", text)
-    text = _HEADING.sub(r"\1:", _BULLET_LINE.sub("- ", text) if _BULLET_SIGN.search(text) else text)
+    if _BULLET_SIGN.search(text):
+        text = _BULLET_LINE.sub("- ", text)
+    text = _HEADING.sub(r"\1:", text)
+    if "#" in text or ">" in text:
+        text = _LINE_MARK.sub("", text)
     if _MARKDOWN_SIGN.search(text):
         text = _MARKDOWN.sub("", text)
     if "$" in text:
         text = _DOLLARS.sub("", text)
-    if "  " in text or "\t" in text:
+    if "  " in text:
         text = _SPACES.sub(" ", text)
+    if "\t" in text:
+        text = _TABS.sub(" ", text)
     return text
 
 
@@ -164,20 +184,23 @@ def with_plain_digits(text: str) -> str:
     """A text with superscripts, subscripts and signs for fractions written out: 10⁻⁵ is 10^-5, ½ is
     1/2.
     """
-    if text.isascii():
+    if text.isascii() or _DIGIT_SIGN.search(text) is None:
         return text
-    text = re.sub(r"10([⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)", lambda m: f"10^{m[1].translate(_SUPERSCRIPTS)}", text)
+    text = _POWER_OF_TEN.sub(lambda m: f"10^{m[1].translate(_SUPERSCRIPTS)}", text)
     for sign, fraction in _FRACTIONS.items():
         text = text.replace(sign, f" {fraction}")
-    text = text.translate(_SUBSCRIPTS)
-    return re.sub(r"[²³]", "^2", text)
+    text = _SUBSCRIPT.sub(lambda m: m[0].translate(_SUBSCRIPTS), text)
+    return _POWER.sub("^2", text)
+
+
+_BOX_COMMAND = re.compile(r"\\f?boxed\s*\{|\\fbox\s*\{")
 
 
 def _boxed(text: str) -> str:
     """The text with the boxes of LaTeX marked; braces may stand in a box."""
     if "box" not in text:
         return text
-    while (match := re.search(r"\\f?boxed\s*\{|\\fbox\s*\{", text)) is not None:
+    while (match := _BOX_COMMAND.search(text)) is not None:
         depth = 1
         end = match.end()
         while end < len(text) and depth:
