@@ -7,10 +7,12 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain, repeat
+from operator import ne
 from pathlib import PurePath
-from typing import Any
 
 from hqm.errors import AnswerError, UsageError
 from hqm.files.records import name_fields
@@ -18,7 +20,6 @@ from hqm.imports import row as fields
 from hqm.imports.intake import (
     FIELDS,
     Intake,
-    cell_texts,
     check_scales,
     describe_reading,
     find_repeated,
@@ -28,7 +29,15 @@ from hqm.imports.intake import (
     take_rows,
     with_plain_numbers,
 )
-from hqm.imports.layouts import heading_words, lay_out
+from hqm.imports.layouts import (
+    Record,
+    cell_texts,
+    cells_of,
+    first_row,
+    heading_words,
+    headings_of,
+    lay_out,
+)
 from hqm.imports.row import RUN_LABEL, SCORES, Log, Row, answers_in, number, score_of
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -40,7 +49,7 @@ TABLE = "a table of answers"
 _MIN_ITEMS = 5
 _MAX_BARE_FIELDS = 3
 """So many fields has a row that is no more than an answer."""
-_KNOWN_COLUMNS = frozenset(name for names in COLUMNS.values() for name in names) | {
+_KNOWN_COLUMNS = frozenset(chain.from_iterable(COLUMNS.values())) | {
     "answer_id",
     "metadata",
     "state",
@@ -52,22 +61,24 @@ _KNOWN_COLUMNS = frozenset(name for names in COLUMNS.values() for name in names)
 }
 
 
-def holds_answers(records: list[dict[str, Any]]) -> bool:
+def holds_answers(records: Sequence[Mapping[str, object]]) -> bool:
     """Whether these rows answer questions; a file of questions has `text` and `image`, and nothing
     that is an answer.
     """
     if not records:
         return False
     first = records[0]
-    has_respondent = any(name in first for name in fields.RESPONDENTS)
-    asks = any(name in first for name in (*fields.QUESTIONS, "image"))
-    # beside a question, and with nobody who gave it, an answer is the right one
-    answers = [name for name in answers_in(first) if has_respondent or not asks or name != "answer"]
-    if set(answers) <= {"text", "caption"} and not has_respondent and len(first) > _MAX_BARE_FIELDS:
-        # of a data set's own texts nobody is named, and a picture's caption stands beside its id
-        answers = [name for name in answers if "image_id" in first]
-    is_scored = any(heading_words(str(name)) in fields.SCORES for name in first)
-    return is_scored or bool(answers)
+    if not headings_of(first).isdisjoint(fields.SCORES):
+        return True
+    answers = set(answers_in(first))
+    if first.keys().isdisjoint(fields.RESPONDENTS):
+        if not first.keys().isdisjoint((*fields.QUESTIONS, "image")):
+            # beside a question, and with nobody who gave it, an answer is the right one
+            answers.discard("answer")
+        if answers <= {"text", "caption"} and len(first) > _MAX_BARE_FIELDS:
+            # nobody is named of a data set's own texts; a picture's caption stands beside its id
+            return bool(answers) and "image_id" in first
+    return bool(answers)
 
 
 _KEY_FILE = re.compile(
@@ -84,8 +95,7 @@ def only_asks(records: Sequence[Mapping[str, object]], path: str = "") -> bool:
 
     Beside a question, the field `answer` has the right answer.
     """
-    first = records[0] if records else {}
-    names = {heading_words(str(name)) for name in first}
+    names = headings_of(first_row(records))
     if names.isdisjoint(fields.IDS) or not names.isdisjoint(
         (*fields.RESPONDENTS, *fields.OF_A_MODEL, *fields.SCORES)
     ):
@@ -98,7 +108,7 @@ def only_asks(records: Sequence[Mapping[str, object]], path: str = "") -> bool:
     return asks and names.intersection(fields.ANSWERS) == {"answer"}
 
 
-def read_questions(path: str, records: list[dict[str, Any]]) -> Log:
+def read_questions(path: str, records: list[Record]) -> Log:
     """The rows of a file of questions and their right answers."""
     intake = take_rows(path, records, names=("item",))
     rows = []
@@ -110,14 +120,12 @@ def read_questions(path: str, records: list[dict[str, Any]]) -> Log:
     return Log(path=path, tool=TABLE, rows=tuple(rows), notes=intake.notes, asks=True)
 
 
-def is_foreign(records: list[dict[str, Any]]) -> bool:
+def is_foreign(records: Sequence[Mapping[str, object]]) -> bool:
     """Whether these rows are LLaVA's, captions by picture, or scores alone: rows that HQM's own
     format does not have.
     """
-    first = records[0] if records else {}
-    captions = "image_id" in first and not any(
-        name in first for name in ("item", "id", "question_id")
-    )
+    first = first_row(records)
+    captions = "image_id" in first and first.keys().isdisjoint(("item", "id", "question_id"))
     scores = "item" in first and "score" in first and not answers_in(first)
     return _is_llava(first) or captions or scores
 
@@ -172,9 +180,7 @@ def columns_by_field(texts: Sequence[str], fields: Mapping[str, str | None]) -> 
     return columns
 
 
-def read_table(
-    path: str, records: list[dict[str, Any]], columns: Mapping[str, str] | None = None
-) -> Log:
+def read_table(path: str, records: list[Record], columns: Mapping[str, str] | None = None) -> Log:
     """The rows of a table of answers or scores, whatever its columns are called.
 
     Every column of numbers that is no other field is a score of that name. A table without any
@@ -208,11 +214,10 @@ def read_table(
     rows = []
     for i, record in enumerate(records):
         rows.append(_row(record, scores, chosen_columns, f"{path}: record {i + 1}", i))
-    names_respondents = any(row.respondent for row in rows)
-    _check_names(rows)
-    if not names_respondents:
+    respondents = _check_names(rows)
+    if not respondents:
         rows = [replace(row, respondent=stem) for row in rows]
-    _check_items(rows, path)
+    _check_items(rows, len(respondents), path)
     notes = list(intake.notes)
     for name in scores:
         scored = [(row.respondent, row.scores[name]) for row in rows if name in row.scores]
@@ -231,7 +236,7 @@ def read_table(
         rows=tuple(rows),
         notes=tuple(notes),
         lower=frozenset(name for name in scores if _LOWER.search(heading_words(name))),
-        names_respondents=names_respondents,
+        names_respondents=bool(respondents),
     )
 
 
@@ -270,14 +275,14 @@ def _check_keys(
 ) -> None:
     """Refuse several columns that may each be the right answer, and differ."""
     if "target" in chosen_columns:
-        names = []
-    elif records:
-        names = list(records[0])
-    else:
-        names = []
-    candidates = [name for name in names if heading_words(str(name)) in fields.KEYS]
-    texts = [tuple(cell_texts(records, name)) for name in candidates]
-    if len(set(texts)) > 1:
+        return
+    candidates = []
+    columns = set()
+    for name in first_row(records):
+        if heading_words(str(name)) in fields.KEYS:
+            candidates.append(name)
+            columns.add(tuple(cell_texts(records, name)))
+    if len(columns) > 1:
         raise AnswerError(
             f"the columns {name_fields(candidates)} may each be the right answer",
             location=path,
@@ -285,7 +290,7 @@ def _check_keys(
         )
 
 
-def _check_items(rows: Sequence[Row], path: str) -> None:
+def _check_items(rows: Sequence[Row], n_respondents: int, path: str) -> None:
     """Refuse the rows of several respondents that say nothing of their items, as those of a table
     of results do.
 
@@ -294,9 +299,8 @@ def _check_items(rows: Sequence[Row], path: str) -> None:
     AnswerError
         Counted by their place in the file, no two respondents would have an item in common.
     """
-    if any(row.ids or row.question or row.image for row in rows):
-        return
-    if len({row.respondent for row in rows}) > 1:
+    says_item = any(row.ids or row.question or row.image for row in rows)
+    if n_respondents > 1 and not says_item:
         raise AnswerError(
             "its rows name respondents, and no items",
             location=path,
@@ -305,25 +309,24 @@ def _check_items(rows: Sequence[Row], path: str) -> None:
         )
 
 
-def _check_names(rows: Sequence[Row]) -> None:
+def _check_names(rows: Sequence[Row]) -> set[str]:
     """Refuse rows that say no respondent or no item where others do: that of the file's name, or of
-    the row's number, would be another.
+    the row's number, would be another; and return the respondents.
 
     Raises
     ------
     AnswerError
         A row has an empty cell where others have a name.
     """
-    for subject, names in (
-        ("respondent", [row.respondent for row in rows]),
-        ("item", [row.id for row in rows]),
-    ):
+    respondents = [row.respondent for row in rows]
+    for subject, names in (("respondent", respondents), ("item", [row.id for row in rows])):
         if any(names) and not all(names):
             raise AnswerError(
                 f"it names no {subject}, and other rows do",
                 location=rows[names.index("")].place,
                 remedy="Fill the empty cell, or remove the row.",
             )
+    return set(filter(None, respondents))
 
 
 def _describe(intake: Intake, run_column: str, scores: Sequence[str]) -> str:
@@ -348,10 +351,9 @@ def _run_column(intake: Intake, chosen_columns: Mapping[str, str]) -> str:
     """
     if "run" in chosen_columns:
         return chosen_columns["run"]
-    first = intake.records[0] if intake.records else {}
-    candidates = [name for name in fields.RUNS if name in first]
-    cells = [cell_texts(intake.records, name) for name in candidates]
-    n_values = [len(set(texts)) for texts in cells]
+    candidates = fields.names_in(first_row(intake.records), fields.RUNS)
+    cells = list(map(partial(cell_texts, intake.records), candidates))
+    n_values = list(map(len, map(set, cells)))
     varying = [name for name, n in zip(candidates, n_values, strict=True) if n > 1]
     # columns that say the same of every row are one reading
     if len(varying) > 1 and len(set(zip(*cells, strict=True))) > max(n_values):
@@ -363,9 +365,7 @@ def _run_column(intake: Intake, chosen_columns: Mapping[str, str]) -> str:
     return next(iter(varying or candidates), "")
 
 
-def _numbered_runs(
-    intake: Intake, chosen_columns: Mapping[str, str]
-) -> tuple[list[dict[str, Any]], str]:
+def _numbered_runs(intake: Intake, chosen_columns: Mapping[str, str]) -> tuple[list[Record], str]:
     """Return the records with their runs counted from 0, and the column that says them; empty
     where none does.
     """
@@ -374,14 +374,12 @@ def _numbered_runs(
     if column in ("", "run"):
         return records, column
     cells = cell_texts(records, column)
-    unit_cells = [intake.cells(field, records) for field in ("model", "item", "form")]
-    units = list(zip(*unit_cells, strict=True))
+    units = intake.units(("model", "item", "form"), records)
     if "run" not in chosen_columns:
         _check_runs(intake.path, units, cells, column)
     if find_repeated(units) is None:
         # every answer was drawn once, with a seed of its own
-        pairs = zip(records, cells, strict=True)
-        return [{**record, "run": 0, RUN_LABEL: cell} for record, cell in pairs], column
+        return _with_runs(records, repeat(0, len(records)), cells), column
     labels = sorted(set(cells), key=_natural_order)
     if len(labels) > MAX_RUNS:
         raise AnswerError(
@@ -389,9 +387,16 @@ def _numbered_runs(
             location=intake.path,
             remedy="Remove it, or say which column is the run: --columns run=NAME.",
         )
-    numbers = {label: i for i, label in enumerate(labels)}
-    pairs = zip(records, cells, strict=True)
-    return [{**record, "run": numbers[cell], RUN_LABEL: cell} for record, cell in pairs], column
+    numbers = dict(zip(labels, range(len(labels)), strict=True))
+    return _with_runs(records, map(numbers.__getitem__, cells), cells), column
+
+
+def _with_runs(
+    records: Iterable[Record], runs: Iterable[int], labels: Iterable[str]
+) -> list[Record]:
+    """Return the records with the number of their run, and what their row calls it."""
+    rows = zip(records, runs, labels, strict=True)
+    return [{**record, "run": run, RUN_LABEL: label} for record, run, label in rows]
 
 
 def _check_runs(
@@ -427,25 +432,24 @@ def _check_runs(
 
 
 def _with_turns(
-    records: list[dict[str, Any]], intake: Intake, chosen_columns: Mapping[str, str]
-) -> tuple[list[dict[str, Any]], list[str]]:
+    records: list[Record], intake: Intake, chosen_columns: Mapping[str, str]
+) -> tuple[list[Record], list[str]]:
     """Return the records with the turn in the item's id, and a note, where one id has several
     turns; all turns of an id are one cluster.
     """
-    first = records[0] if records else {}
-    turn = next((name for name in fields.TURNS if name in first), "")
-    item = chosen_columns.get("item") or next((name for name in fields.IDS if name in first), "")
+    first = first_row(records)
+    turn = next(iter(fields.names_in(first, fields.TURNS)), "")
+    item = chosen_columns.get("item") or next(iter(fields.names_in(first, fields.IDS)), "")
     if not turn or not item or turn in chosen_columns.values():
         return records, []
-    unit_cells = [intake.cells(field, records) for field in ("model", "form", "judge")]
-    runs = [record.get("run") for record in records]
-    items = cell_texts(records, item)
-    if find_repeated(zip(*unit_cells, items, runs, strict=True)) is None:
+    units = intake.units(("model", "form", "judge"), records)
+    answers = zip(units, cell_texts(records, item), cells_of(records, "run"), strict=True)
+    if find_repeated(answers) is None:
         return records, []
-    clusters = [name for name in fields.CLUSTERS if name in first]
-    with_turns = []
+    has_clusters = not first.keys().isdisjoint(fields.CLUSTERS)
+    with_turns: list[Record] = []
     for record in records:
-        cluster = {} if clusters else {"cluster": str(record.get(item))}
+        cluster: Record = {} if has_clusters else {"cluster": str(record.get(item))}
         name = f"{record.get(item)}/turn{record.get(turn)}"
         with_turns.append({**record, **cluster, item: name})
     return with_turns, [f"an id has several turns ({turn}): each turn is an item of its own"]
@@ -485,7 +489,7 @@ def _find_columns(
 
 
 def fields_lacking(
-    records: list[dict[str, Any]], columns: Mapping[str, str] | None = None
+    records: Sequence[Record], columns: Mapping[str, str] | None = None
 ) -> list[str]:
     """Which of model, item and score no column of a table has; a wide table lacks none.
 
@@ -495,24 +499,30 @@ def fields_lacking(
     chosen_columns = dict(columns or {})
     if not chosen_columns and _of_wide(records):
         return []
-    first = records[0] if records else {}
+    first = first_row(records)
+    lacking = []
+    if first.keys().isdisjoint(fields.RESPONDENTS):
+        lacking.append("model")
+    if first.keys().isdisjoint((*fields.IDS, *fields.QUESTIONS, *fields.IMAGES)):
+        lacking.append("item")
+    if not answers_in(first) and not _numeric_columns(records, chosen_columns):
+        lacking.append("score")
+    return [field for field in lacking if field not in chosen_columns]
+
+
+def _numeric_columns(records: Sequence[Record], chosen_columns: Mapping[str, str]) -> list[str]:
+    """The columns of numbers that hold no other field of a row, the column `score` first."""
     other_columns = _KNOWN_COLUMNS.union(chosen_columns.values()) - {"score"}
-    score_columns = [name for name in first if name not in other_columns]
-    has_score = bool(answers_in(first)) or any(_is_numeric(records, name) for name in score_columns)
-    is_present = {
-        "model": not first.keys().isdisjoint(fields.RESPONDENTS),
-        "item": not first.keys().isdisjoint((*fields.IDS, *fields.QUESTIONS, *fields.IMAGES)),
-        "score": has_score,
-    }
-    return [
-        field
-        for field, has_column in is_present.items()
-        if not has_column and field not in chosen_columns
+    names = [
+        name
+        for name in first_row(records)
+        if name not in other_columns and _is_numeric(records, name)
     ]
+    return sorted(names, key=partial(ne, "score"))
 
 
 def _score_columns(
-    records: Sequence[Mapping[str, object]], chosen_columns: Mapping[str, str], path: str
+    records: Sequence[Record], chosen_columns: Mapping[str, str], path: str
 ) -> tuple[list[str], list[str]]:
     """The columns of scores, and those of numbers that are none by their names.
 
@@ -524,15 +534,10 @@ def _score_columns(
     if "score" in chosen_columns:
         return [chosen_columns["score"]], []
     first = records[0]
-    has_fields = any(name in first for name in (*fields.RESPONDENTS, *answers_in(first)))
-    if not chosen_columns and not has_fields and "score" not in first:
+    telling_fields = (*fields.RESPONDENTS, *answers_in(first), "score")
+    if not chosen_columns and first.keys().isdisjoint(telling_fields):
         return [], []
-    other_columns = _KNOWN_COLUMNS.union(chosen_columns.values())
-    further_columns = [name for name in first if name not in other_columns]
-    numeric = [
-        name for name in ["score", *further_columns] if name in first and _is_numeric(records, name)
-    ]
-    numeric = _without_answers(records, numeric)
+    numeric = _without_answers(records, _numeric_columns(records, chosen_columns))
     # beside answers, a number may be anything of the question or of the answer
     has_answers = bool(answers_in(first)) or "answer" in chosen_columns
     if has_answers and "target" in chosen_columns:
@@ -548,7 +553,7 @@ def _named_scores(
 ) -> list[str]:
     """The columns of numbers that may be scores, those that are called so first."""
     scores = [name for name in columns if _is_score_name(name, has_answers)]
-    if any(_SCORE.search(heading_words(name)) for name in scores):
+    if any(map(_SCORE.search, map(heading_words, scores))):
         scores = [name for name in scores if not _is_of_items(records, name, item)]
     scores.sort(key=lambda name: heading_words(name) not in SCORES)
     return scores
@@ -562,7 +567,7 @@ def _check_numbers(records: Sequence[Mapping[str, object]], path: str) -> None:
     AnswerError
         Fewer than half of the cells are other than numbers.
     """
-    cells = [record.get("score") for record in records]
+    cells = cells_of(records, "score")
     is_no_number = [cell not in (None, "") and not is_number(cell) for cell in cells]
     if 0 < 2 * sum(is_no_number) < len(cells):
         index = is_no_number.index(True)
@@ -579,12 +584,11 @@ def _is_of_items(records: Sequence[Mapping[str, object]], column: str, item_colu
     """
     if _SCORE.search(heading_words(column)):
         return False
-    cells: dict[str, list[str]] = {}
+    cells: dict[str, set[str]] = {}
     names = (item_column,) if item_column else fields.IDS
     for record in records:
-        cells.setdefault("".join(fields.ids_in(record, names)), []).append(str(record.get(column)))
-    is_constant = all(len(set(texts)) == 1 for texts in cells.values())
-    return is_constant and len(cells) < len(records)
+        cells.setdefault("".join(fields.ids_in(record, names)), set()).add(str(record.get(column)))
+    return len(cells) < len(records) and set(map(len, cells.values())) == {1}
 
 
 def _is_score_name(name: str, has_answers: bool) -> bool:
@@ -619,7 +623,7 @@ def _words_of(records: Sequence[Mapping[str, object]], column: str) -> set[str]:
 
 def _without_answers(records: Sequence[Mapping[str, object]], names: Sequence[str]) -> list[str]:
     """The columns that may be scores: those called so, and those of other words than the keys'."""
-    key_columns = [name for name in fields.KEYS if name in records[0]]
+    key_columns = fields.names_in(records[0], fields.KEYS)
     keys = _words_of(records, key_columns[0]) if key_columns else set()
     return [
         name
@@ -635,11 +639,11 @@ def _are_answers(words: set[str], keys: set[str]) -> bool:
 
 def _is_numeric(records: Sequence[Mapping[str, object]], column: str) -> bool:
     """Whether every cell of a column that is not empty is a number or truth, and one is."""
-    filled = [cell for record in records if (cell := record.get(column)) not in (None, "")]
-    return bool(filled) and all(is_number(cell) for cell in filled)
+    filled = [cell for cell in cells_of(records, column) if cell not in (None, "")]
+    return bool(filled) and all(map(is_number, filled))
 
 
-def _of_wide(records: Sequence[Mapping[str, object]]) -> list[dict[str, Any]]:
+def _of_wide(records: Sequence[Mapping[str, object]]) -> list[Record]:
     """The rows of a table with a row a respondent and a column an item; empty where it is none.
 
     The heading of the first column says which way it lies: the name of an item's field makes the
@@ -650,13 +654,13 @@ def _of_wide(records: Sequence[Mapping[str, object]]) -> list[dict[str, Any]]:
     first, *item_columns = records[0]
     if not _KNOWN_COLUMNS.isdisjoint(item_columns):
         return []
-    names = ["" if record.get(first) is None else str(record[first]) for record in records]
+    names = cell_texts(records, first)
     if len(set(names)) < len(names) or not all(names):
         return []
-    if not all(_is_numeric(records, column) for column in item_columns):
+    if not all(map(partial(_is_numeric, records), item_columns)):
         return []
     has_item_rows = first.strip().lower() in fields.IDS
-    rows = []
+    rows: list[Record] = []
     for record, name in zip(records, names, strict=True):
         for column in item_columns:
             cell = record.get(column)

@@ -12,15 +12,27 @@ import math
 import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
+from operator import ne
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from hqm.errors import AnswerError, DataError
 from hqm.files.datasets import names_picture
 from hqm.files.dialect import COMMA_NUMBER, uses_decimal_comma
 from hqm.files.records import MAX_NAMED_FIELDS, read_records
 from hqm.imports import row as fields
-from hqm.imports.layouts import ROW, heading_words, lay_out
+from hqm.imports.layouts import (
+    ROW,
+    Record,
+    cell_texts,
+    cells_of,
+    heading_words,
+    lay_out,
+    rename_columns,
+    renamed,
+    with_column,
+)
 from hqm.imports.row import number
 from hqm.text import look_of, plain_name
 from hqm.types import LETTERS
@@ -71,7 +83,7 @@ class Intake:
     """The rows of a file as every command takes them."""
 
     path: str
-    records: list[dict[str, Any]]
+    records: list[Record]
     """The rows, their columns named as `FIELDS` names them where they were written otherwise."""
     columns: Mapping[str, str]
     """Field -> the column that holds it, as the file writes it."""
@@ -84,17 +96,28 @@ class Intake:
         """Return the texts of a field in these records; all empty where no column holds it."""
         return cell_texts(records, self.plain_columns.get(field, ""))
 
+    def units(
+        self, fields: Iterable[str], records: Sequence[Mapping[str, object]]
+    ) -> list[tuple[str, ...]]:
+        """Return the texts of several fields together, record by record."""
+        return list(zip(*[self.cells(field, records) for field in fields], strict=True))
+
     def with_names(self, names: Mapping[str, str]) -> Intake:
         """Return the rows with these names of the columns that hold these fields."""
         columns = {}
         for field, name in names.items():
             columns[self.plain_columns.get(field, name)] = name
-        return replace(self, records=[_renamed(record, columns) for record in self.records])
+        return replace(self, records=rename_columns(self.records, columns))
 
-    def located(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def located(self) -> Iterator[tuple[str, Record]]:
         """Each row with its place for messages: `answers.json: record 3`."""
         for position, record in enumerate(self.records, 1):
             yield f"{self.path}: record {position}", record
+
+    @property
+    def located_notes(self) -> list[str]:
+        """The notes, each behind the path of the file."""
+        return [f"{self.path}: {note}" for note in self.notes]
 
     @property
     def reading(self) -> str:
@@ -117,7 +140,7 @@ def describe_reading(columns: Mapping[str, str]) -> str:
 
 def take_rows(
     path: Path | str,
-    records: list[dict[str, Any]] | None = None,
+    records: list[Record] | None = None,
     *,
     encoding: str = "utf-8",
     names: Sequence[str] = ("model", "judge", "rater"),
@@ -153,16 +176,16 @@ def take_rows(
     if not rows:
         return Intake(str(path), rows, {}, {})
     columns = dict(columns or {})
-    present = dict.fromkeys(name for record in _distinct_shapes(rows) for name in record)
+    present = _present_names(rows)
     rows, written_names = _plain_headings(rows, present, columns.values(), headings)
-    present = dict.fromkeys(written_names.get(name, name) for name in present)
+    present = renamed(present, written_names)
     if _names_pictures(rows, present, columns.values()):
         picture = {_PATH: fields.IMAGES[0]}
-        rows = [_renamed(row, picture) for row in rows]
-        present = dict.fromkeys(picture.get(name, name) for name in present)
+        rows = rename_columns(rows, picture)
+        present = renamed(present, picture)
         written_names = {**written_names, **picture}
     _check_heading(rows, list(present), str(path))
-    original_names = {plain: written for written, plain in written_names.items()}
+    original_names = dict(zip(written_names.values(), written_names, strict=True))
     planned = _plan_columns(present, columns)
     rows, notes = _without_summaries(rows, planned, names)
     rows = _with_whole_ids(rows, planned.get("item", ""), notes)
@@ -177,17 +200,15 @@ def take_rows(
     return Intake(str(path), rows, named_columns, planned, tuple(notes))
 
 
-def _with_whole_ids(
-    records: list[dict[str, Any]], column: str, notes: list[str]
-) -> list[dict[str, Any]]:
+def _with_whole_ids(records: list[Record], column: str, notes: list[str]) -> list[Record]:
     """Return the records with ids such as 100.0 as 100, and note it; pandas writes them so where a
     cell of the column was empty once.
     """
-    ids = (str(record.get(column)) for record in records)
+    ids = list(map(str, cells_of(records, column)))
     if not records or not all(map(_WHOLE_ID.fullmatch, ids)):
         return records
     notes.append(f"ids such as {records[0][column]} are taken as whole numbers")
-    return [{**record, column: str(record[column])[:-2]} for record in records]
+    return with_column(records, column, [name.removesuffix(".0") for name in ids])
 
 
 _WHOLE_ID = re.compile(r"\d+\.0", re.ASCII)
@@ -197,11 +218,10 @@ def _plan_columns(present: Collection[str], columns: Mapping[str, str]) -> dict[
     """Return field -> column: those that the user says, and those whose names say it."""
     planned = dict(columns)
     for field, aliases in FIELDS.items():
-        if field not in planned:
-            column = next((name for name in aliases if name in present), None)
-            if column is not None:
-                planned[field] = column
-    of_model = [name for name in fields.ANSWERS if name in present and name in fields.OF_A_MODEL]
+        candidates = fields.names_in(present, aliases)
+        if candidates:
+            planned.setdefault(field, candidates[0])
+    of_model = fields.names_in(fields.OF_A_MODEL, fields.names_in(present, fields.ANSWERS))
     if of_model and planned["answer"] == "answer" and "answer" not in columns:
         # beside what a model wrote, the field `answer` has the right answer
         planned["answer"] = of_model[0]
@@ -209,14 +229,16 @@ def _plan_columns(present: Collection[str], columns: Mapping[str, str]) -> dict[
     return planned
 
 
-def _distinct_shapes(records: Sequence[Mapping[str, object]]) -> Iterable[tuple[str, ...]]:
-    """Return the names of the records' fields, each combination once."""
-    return dict.fromkeys(map(tuple, records))
+def _present_names(records: Sequence[Mapping[str, object]]) -> Record:
+    """Return a record of empty cells with every name that a field of the records has."""
+    # of many records, few differ in their names
+    shapes = dict.fromkeys(map(tuple, records))
+    return dict.fromkeys(chain.from_iterable(shapes))
 
 
-def _without_row_numbers(records: list[dict[str, Any]], path: str) -> list[dict[str, Any]]:
+def _without_row_numbers(records: list[Record], path: str) -> list[Record]:
     """Return the records of a Parquet file without their numbers, which its reader counted."""
-    numbers = [record.get(ROW) for record in records]
+    numbers = cells_of(records, ROW)
     if not path.lower().endswith(".parquet") or numbers != list(map(str, range(len(records)))):
         return records
     records = list(map(dict, records))
@@ -247,11 +269,11 @@ def plain_heading(name: str, headings: Collection[str] = HEADINGS) -> str:
 
 
 def _plain_headings(
-    records: list[dict[str, Any]],
+    records: list[Record],
     present: Iterable[str],
     chosen: Iterable[str],
     headings: Collection[str],
-) -> tuple[list[dict[str, Any]], dict[str, str]]:
+) -> tuple[list[Record], dict[str, str]]:
     """Return the records with plain headings (known fields in lower case, other columns without
     invisible characters), and plain heading -> heading as written, where they differ.
     """
@@ -266,12 +288,7 @@ def _plain_headings(
             written_names[name] = plain
     if not written_names:
         return records, {}
-    return [_renamed(record, written_names) for record in records], written_names
-
-
-def _renamed(record: Mapping[str, object], names: Mapping[str, str]) -> dict[str, Any]:
-    """The record with other names of its fields."""
-    return {names.get(name, name): cell for name, cell in record.items()}
+    return rename_columns(records, written_names), written_names
 
 
 def _names_pictures(
@@ -285,12 +302,11 @@ def _names_pictures(
     return all(map(names_picture, cell_texts(records, _PATH)))
 
 
-def rename_headings(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def rename_headings(records: list[Record]) -> list[Record]:
     """Return records with the names of fields in lower case, such as `question_id` for
     `Question ID`.
     """
-    present = dict.fromkeys(name for record in _distinct_shapes(records) for name in record)
-    return _plain_headings(records, present, (), HEADINGS)[0]
+    return _plain_headings(records, _present_names(records), (), HEADINGS)[0]
 
 
 def _check_heading(
@@ -312,19 +328,9 @@ def _check_heading(
 # --- identity ---
 
 
-def cell_texts(records: Iterable[Mapping[str, object]], column: str) -> list[str]:
-    """Return every cell of a column as a text; empty where a row has none.
-
-    >>> cell_texts([{"a": 1}, {"a": "b"}, {}], "a")
-    ['1', 'b', '']
-    """
-    cells = (record.get(column) for record in records)
-    return ["" if cell is None else str(cell) for cell in cells]
-
-
 def _cells(records: Iterable[Mapping[str, object]], column: str) -> set[str]:
     """Return the texts that stand in a column."""
-    return {cell for record in records if type(cell := record.get(column)) is str}
+    return {cell for cell in cells_of(records, column) if type(cell) is str}
 
 
 def _check_looks(
@@ -344,12 +350,18 @@ def _check_looks(
         is_spacing = plain_name(first) == plain_name(second)
         if field == "item" and not is_spacing:
             model = columns.get("model", "")
-            pairs = [(record.get(column), str(record.get(model))) for record in records]
-            first_models = {name for item, name in pairs if item == first}
-            second_models = {name for item, name in pairs if item == second}
+            first_models = _cells_beside(records, model, column, first)
+            second_models = _cells_beside(records, model, column, second)
             if first_models == second_models and len(first_models) > 1:
                 continue
         refuse_alike(_MEANINGS[field], first, second, location)
+
+
+def _cells_beside(
+    records: Iterable[Mapping[str, object]], column: str, key_column: str, key: str
+) -> set[str]:
+    """Return the texts of a column in the records that have this key in another one."""
+    return {str(record.get(column)) for record in records if record.get(key_column) == key}
 
 
 def find_alike(names: Iterable[str]) -> list[tuple[str, str]]:
@@ -398,8 +410,8 @@ def find_repeated(units: Iterable[Hashable]) -> tuple[int, int] | None:
 
 
 def _without_summaries(
-    records: list[dict[str, Any]], columns: Mapping[str, str], names: Sequence[str]
-) -> tuple[list[dict[str, Any]], list[str]]:
+    records: list[Record], columns: Mapping[str, str], names: Sequence[str]
+) -> tuple[list[Record], list[str]]:
     """Return the records without those of respondents, or of items, that are means or sums of the
     others, and a note on each.
     """
@@ -479,11 +491,11 @@ def check_scales(name: str, scores: Sequence[tuple[str, float]], location: str) 
     DataError
         The column has two scales.
     """
-    check_scale(name, [score for _, score in scores], location)
     by_respondent: dict[str, list[float]] = {}
     for respondent, score in scores:
         by_respondent.setdefault(respondent, []).append(score)
-    values = {score for _, score in scores}
+    values = set(chain.from_iterable(by_respondent.values()))
+    check_scale(name, values, location)
     if values <= {-1.0, 0.0, 1.0}:
         _check_signs(name, by_respondent, location)
         if values == {-1.0, 0.0, 1.0}:
@@ -513,7 +525,7 @@ def _check_signs(name: str, by_respondent: Mapping[str, Sequence[float]], locati
     signed = sorted(label for label, (n_minus, _) in counts.items() if n_minus)
     if not signed:
         return
-    n_minus, n_zero = map(sum, zip(*(counts[label] for label in signed), strict=True))
+    n_minus, n_zero = map(sum, zip(*map(counts.__getitem__, signed), strict=True))
     for label in sorted(counts.keys() - signed):
         unsigned_zeros = counts[label][1]
         chance = (n_zero / (n_minus + n_zero)) ** unsigned_zeros
@@ -523,13 +535,18 @@ def _check_signs(name: str, by_respondent: Mapping[str, Sequence[float]], locati
         marks = by_respondent[label]
         if min(counts[label]) < _MIN_RUN:
             continue
-        minus = [i for i, mark in enumerate(marks) if mark == -1.0]
-        zero = [i for i, mark in enumerate(marks) if mark == 0.0]
+        minus = _positions(marks, -1.0)
+        zero = _positions(marks, 0.0)
         start = max(min(minus), min(zero))
         is_split = start > min(max(minus), max(zero))
         # of a file in the order of its scores, the scores of 1 are on one side
         if is_split and 1.0 in marks[:start] and 1.0 in marks[start:]:
             _refuse_signs(name, "in some rows", f"in others of {label!r:.60}", location)
+
+
+def _positions(values: Sequence[object], value: object) -> list[int]:
+    """Return where a value stands in a sequence, every time."""
+    return [i for i, candidate in enumerate(values) if candidate == value]
 
 
 def _refuse_signs(name: str, minus: str, zero: str, location: str) -> NoReturn:
@@ -541,14 +558,13 @@ def _refuse_signs(name: str, minus: str, zero: str, location: str) -> NoReturn:
 
 
 def with_plain_numbers(
-    records: list[dict[str, Any]], columns: Iterable[str], location: str
-) -> list[dict[str, Any]]:
+    records: list[Record], columns: Iterable[str], location: str
+) -> list[Record]:
     """Return the records with the numbers of some columns as `plain_numbers` writes them."""
     for name in columns:
         cells = plain_numbers(records, name, location)
         if cells is not None:
-            pairs = zip(records, cells, strict=True)
-            records = [{**record, name: cell} for record, cell in pairs]
+            records = with_column(records, name, cells)
     return records
 
 
@@ -563,7 +579,7 @@ def check_scale(name: str, scores: Iterable[float], location: str) -> None:
     DataError
         The column has two scales.
     """
-    values = {abs(score) for score in scores} - {0.0}
+    values = set(map(abs, scores)) - {0.0}
     if not values or max(values) <= 1 or max(values) > 100:
         return
     large = {value for value in values if value > 1}
@@ -572,7 +588,7 @@ def check_scale(name: str, scores: Iterable[float], location: str) -> None:
         return
     if values <= {1.0, 100.0}:
         refuse_scales(name, 1.0, 100.0, location)
-    fractions = {value for value in small if value < 1}
+    fractions = small - {1.0}
     # the same scores times 100: two heaps, (0, 1] and (10, 100], and fewer scores between them
     n_between = sum(value <= 10 for value in large)
     n_high = len(large) - n_between
@@ -621,8 +637,8 @@ def refuse_scales(name: str, small: float, large: float, location: str) -> NoRet
 
 
 def plain_numbers(
-    records: Sequence[dict[str, Any]], column: str, location: str
-) -> list[Any] | None:
+    records: Sequence[Mapping[str, object]], column: str, location: str
+) -> list[object] | None:
     """Return the cells of a column with decimal commas as points and per cent as shares; None where
     nothing is to be changed.
 
@@ -632,19 +648,19 @@ def plain_numbers(
         A comma may be the decimal mark or one of thousands; some cells have a decimal comma and
         some a point; or some are in per cent.
     """
-    cells = [record.get(column) for record in records]
+    cells = cells_of(records, column)
     texts = [cell.strip() for cell in cells if isinstance(cell, str) and cell.strip()]
     has_commas = any(map(COMMA_NUMBER.fullmatch, texts))
-    per_cents = [text for text in texts if _PER_CENT.fullmatch(text)]
+    per_cents = list(filter(_PER_CENT.fullmatch, texts))
     if not has_commas and not per_cents:
         return None
     if not all(map(is_number, texts)):
         return None  # a column of words
     place = f"{location}: column {column!r}"
     decimal_mark = "."
-    if has_commas and not uses_decimal_comma((text, place) for text in texts):
+    if has_commas and not uses_decimal_comma(zip(texts, repeat(place))):
         decimal_mark = ""
-    n_plain = sum(not _PER_CENT.fullmatch(text) for text in texts)
+    n_plain = len(texts) - len(per_cents)
     n_plain += sum(not isinstance(cell, str) and bool(number(cell)) for cell in cells)
     if per_cents and n_plain:
         raise DataError(
@@ -663,7 +679,7 @@ def is_number(cell: object) -> bool:
     return bool(COMMA_NUMBER.fullmatch(text) or _PER_CENT.fullmatch(text))
 
 
-def _plain_number(cell: object, decimal_mark: str) -> Any:
+def _plain_number(cell: object, decimal_mark: str) -> object:
     if not isinstance(cell, str):
         return cell
     text = cell.strip()
@@ -689,11 +705,10 @@ def check_letters(options: Sequence[str], location: str) -> None:
     DataError
         Every option begins with a letter, and one with another than its place has.
     """
-    matches = [_LETTERED.match(option) for option in options]
-    letters = [match[1] for match in matches if match]
+    letters = [match[1] for match in map(_LETTERED.match, options) if match]
     if len(letters) < max(2, len(options)) or letters == list(LETTERS[: len(letters)]):
         return
-    odd = next(i for i, letter in enumerate(letters) if letter != LETTERS[i])
+    odd = list(map(ne, letters, LETTERS)).index(True)
     raise DataError(
         f"the option {LETTERS[odd]} is called {options[odd]!r:.80}",
         location=location,
@@ -712,9 +727,10 @@ def check_right_option(options: Sequence[str], letter: str, location: str) -> No
     texts = list(map(plain_name, options))
     right = texts[LETTERS.index(letter)]
     if texts.count(right) > 1:
-        first, second = [LETTERS[i] for i, text in enumerate(texts) if text == right][:2]
+        first, second = _positions(texts, right)[:2]
         raise DataError(
-            f"the options {first} and {second} are the same, {right!r:.80}, and {letter} is right",
+            f"the options {LETTERS[first]} and {LETTERS[second]} are the same, {right!r:.80}, and"
+            f" {letter} is right",
             location=location,
             remedy="Correct one of the two, or remove the row.",
         )

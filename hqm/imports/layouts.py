@@ -10,22 +10,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, count, product
 from pathlib import PurePath
-from typing import Any
+from typing import TypeGuard
 
 from hqm.errors import AnswerError
 from hqm.files.records import name_fields
 from hqm.imports import row as fields
 from hqm.text import plain_name
 
-Record = dict[str, Any]
-
+Record = dict[str, object]
+"""A row of a file, its cells by the names of their columns."""
 MIN_ITEMS = 5
 """An object of so few texts, or of one more, may as well be one record with unknown fields."""
-KEY, NAME, VALUE, PATH = "key", "name", "value", "path"
+KEY = "key"
+NAME = "name"
+VALUE = "value"
+PATH = "path"
 """What the names and the values of an object of objects are called in `--columns`; the path of a
 row is its names and its number below them, such as `video 3/order/1`.
 """
@@ -127,14 +131,14 @@ def _with_location(rows: list[Record], names: Collection[str], location: str) ->
     path = PurePath(location.replace("\\", "/"))
     stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
     cells = {FILE: stem, **dict(zip(FOLDERS, reversed(path.parent.parts), strict=False))}
-    laid = []
+    laid: list[Record] = []
     for number, row in enumerate(rows, 1):
         cells[ROW] = str(number)
         added_cells = {}
         for name in names:
             parts = name.split("+")
             if name not in row and cells.keys() >= set(parts):
-                added_cells[name] = "/".join(cells[heading] for heading in parts)
+                added_cells[name] = "/".join(map(cells.__getitem__, parts))
         laid.append({**added_cells, **row})
     return laid
 
@@ -149,22 +153,21 @@ def _with_inner_cells(
         if "." not in name or not rows or name in rows[0]:
             continue
         cells = [inner_cell(row, name) for row in rows]
-        if len(records) == 1 and all(cell is None for cell in cells):
+        if len(records) == 1 and cells.count(None) == len(cells):
             cells = [inner_cell(records[0], name)] * len(rows)
-        if any(cell is not None for cell in cells):
-            pairs = zip(rows, cells, strict=True)
-            rows = [{**row, name: cell} for row, cell in pairs]
+        if cells.count(None) < len(cells):
+            rows = with_column(rows, name, cells)
     return rows
 
 
-def inner_cell(value: object, path: str) -> Any:
+def inner_cell(value: object, path: str) -> object:
     """What lies at a path in objects and lists; None where nothing does.
 
     >>> inner_cell({"log": [{"v1.5": 3}]}, "log.0.v1.5")
     3
     """
     if isinstance(value, list):
-        value = {str(i): member for i, member in enumerate(value)}
+        value = dict(zip(map(str, count()), value, strict=False))
     if not isinstance(value, Mapping):
         return None
     if path in value:
@@ -208,6 +211,14 @@ def _is_row(record: Record) -> bool:
     return not scalars.isdisjoint(_ROW_FIELDS)
 
 
+def _is_object(value: object) -> TypeGuard[Record]:
+    return isinstance(value, dict)
+
+
+def _is_nested(value: object) -> bool:
+    return isinstance(value, (dict, list))
+
+
 def _holds_rows(value: object, column_names: Collection[str] = ()) -> bool:
     """Whether a value is a list of objects, or an object of objects, that say what a row says, or
     what the user chose.
@@ -215,7 +226,7 @@ def _holds_rows(value: object, column_names: Collection[str] = ()) -> bool:
     members = list(value.values()) if isinstance(value, dict) else value
     if not isinstance(members, list) or not members:
         return False
-    if not all(isinstance(member, dict) for member in members):
+    if not all(map(_is_object, members)):
         return False
     return not headings_of(members[0]).isdisjoint(_TELLING) or any(
         inner_cell(members[0], name) is not None for name in column_names
@@ -245,32 +256,41 @@ def _of_document(record: Record, location: str, columns: Mapping[str, str]) -> L
 
 def _of_split_frame(record: Record, location: str) -> Layout | None:
     """The rows of `{"columns": [...], "data": [[...], ...]}`, as pandas writes with `split`."""
-    names, rows = record.get("columns"), record.get("data")
+    names = record.get("columns")
+    rows = record.get("data")
     if not isinstance(names, list) or not isinstance(rows, list) or not rows:
         return None
     if not all(isinstance(cells, list) for cells in rows):
         return None
-    if any(len(cells) != len(names) for cells in rows):
+    if set(map(len, rows)) != {len(names)}:
         _refuse_lengths({"columns": names, "data": max(rows, key=len)}, location)
-    laid = [dict(zip(map(str, names), cells, strict=True)) for cells in rows]
-    return Layout(laid, "a list of columns, and a list of rows")
+    return Layout(_rows_of(map(str, names), rows), "a list of columns, and a list of rows")
+
+
+def _rows_of(names: Iterable[str], rows: Iterable[Iterable[object]]) -> list[Record]:
+    """The rows of lists of cells, below these names."""
+    columns = tuple(names)
+    return [dict(zip(columns, cells, strict=True)) for cells in rows]
 
 
 def _of_lists(record: Record, location: str) -> Layout | None:
     """The rows of an object of columns, each a list."""
-    lists: dict[str, list[Any]] = {}
+    lists: dict[str, list[object]] = {}
+    columns: dict[str, list[object]] = {}
     for name, cells in record.items():
         if isinstance(cells, list) and cells and not isinstance(cells[0], dict):
-            lists[_field_name(str(name))] = cells
-    columns = {name: cells for name, cells in lists.items() if heading_words(name) in _FIELD_NAMES}
+            column = _field_name(str(name))
+            lists[column] = cells
+            if heading_words(column) in _FIELD_NAMES:
+                columns[column] = cells
     if not columns or len(lists) < 2:
         return None
-    n_rows = len(next(iter(columns.values())))
-    if any(len(cells) != n_rows for cells in columns.values()):
+    n_rows, *other_lengths = dict.fromkeys(map(len, columns.values()))
+    if other_lengths:
         _refuse_lengths(columns, location)
     # a list of another length says something of the file, such as the ids of examples
     full = {name: cells for name, cells in lists.items() if len(cells) == n_rows}
-    laid = [dict(zip(full, cells, strict=True)) for cells in zip(*full.values(), strict=True)]
+    laid = _rows_of(full, zip(*full.values(), strict=True))
     return Layout(_with_settings(laid, record), "an object of columns, each a list")
 
 
@@ -288,22 +308,21 @@ def _of_keyed_columns(record: Record, location: str) -> Layout | None:
     full = {name: cells for name, cells in objects.items() if not first.keys().isdisjoint(cells)}
     if len(full) < 2:
         return None
-    item_ids: dict[str, None] = {}
-    for cells in full.values():
-        item_ids |= dict.fromkeys(cells)
     has_ids = not headings_of(full).isdisjoint(fields.IDS)
-    laid = []
-    for item in item_ids:
-        row = {name: cells.get(item) for name, cells in full.items()}
-        laid.append(row if has_ids else {"item": item, **row})
+    laid: list[Record] = []
+    for item in dict.fromkeys(chain.from_iterable(full.values())):
+        row: Record = {} if has_ids else {"item": item}
+        for name, cells in full.items():
+            row[name] = cells.get(item)
+        laid.append(row)
     note = f"the columns {name_fields(full)}, each an object from item to cell"
     return Layout(_with_settings(laid, record), note)
 
 
-def _is_keyed_column(value: object) -> bool:
+def _is_keyed_column(value: object) -> TypeGuard[Record]:
     if not isinstance(value, dict) or not value:
         return False
-    if any(isinstance(cell, dict) for cell in value.values()):
+    if any(map(_is_object, value.values())):
         return False
     return headings_of(value).isdisjoint(_FIELD_NAMES)
 
@@ -328,7 +347,7 @@ def _refuse_lengths(columns: Mapping[str, Sequence[object]], location: str) -> N
 
 def _of_wrapper(record: Record, location: str, column_names: Collection[str]) -> Layout | None:
     """The rows below one heading such as `results`, or below the names of splits."""
-    lists = {}
+    lists: dict[str, object] = {}
     for name, value in record.items():
         is_container = heading_words(str(name)) in _CONTAINERS | _SPLITS
         is_rows = isinstance(value, list) and _holds_rows(value) and name not in _PARTS_OF_ROWS
@@ -337,11 +356,10 @@ def _of_wrapper(record: Record, location: str, column_names: Collection[str]) ->
             lists[str(name)] = value
     if not lists:
         return None
-    if all(heading_words(name) in _SPLITS for name in lists):
+    if headings_of(lists) <= _SPLITS:
         laid = []
         for name, value in lists.items():
-            rows = _rows_below(name, value, location)
-            laid += [{"split": name, **row} for row in rows]
+            laid += _with_shared({"split": name}, _rows_below(name, value, location))
         note = f"the rows below {name_fields(lists)}"
         return Layout(_with_settings(laid, record), note)
     if len(lists) > 1:
@@ -358,13 +376,18 @@ def _of_wrapper(record: Record, location: str, column_names: Collection[str]) ->
     return None
 
 
-def _rows_below(name: str, value: Any, location: str) -> list[Record]:
+def _rows_below(name: str, value: object, location: str) -> list[Record]:
     if isinstance(value, list):
-        return [dict(row) for row in value]
-    layout = _of_document(value, f"{location}: {name}", {})
+        return list(map(dict, value))
+    layout = _of_document(value, f"{location}: {name}", {}) if _is_object(value) else None
     if layout is None:
         return []
     return layout.records
+
+
+def _with_shared(cells: Mapping[str, object], rows: Iterable[Record]) -> list[Record]:
+    """The rows with cells that they share, behind their own of the same name."""
+    return [{**cells, **row} for row in rows]
 
 
 def _with_settings(rows: list[Record], record: Record) -> list[Record]:
@@ -380,13 +403,13 @@ def _with_settings(rows: list[Record], record: Record) -> list[Record]:
             settings.setdefault("respondent", nested["model"])
     if rows and not headings_of(rows[0]).isdisjoint(fields.RESPONDENTS):
         settings.pop("respondent", None)
-    return [{**settings, **row} for row in rows]
+    return _with_shared(settings, rows)
 
 
 def _of_keyed_rows(record: Record, location: str) -> Layout | None:
     """The rows of an object from item to row."""
-    rows = list(record.values())
-    if not all(isinstance(row, dict) and row for row in rows):
+    rows = list(filter(_is_object, filter(None, record.values())))
+    if len(rows) < len(record):
         return None
     if not headings_of(record).isdisjoint(_FIELD_NAMES | _SPLITS):
         return None
@@ -394,8 +417,8 @@ def _of_keyed_rows(record: Record, location: str) -> Layout | None:
     if any(headings_of(row).isdisjoint(_SAYING) for row in rows):
         return None
     names = list(map(str, record))
-    id_name = next((name for name in fields.IDS if name in rows[0]), "")
-    own_ids = [str(row.get(id_name)) for row in rows] if id_name else names
+    id_name = next(iter(fields.names_in(rows[0], fields.IDS)), "")
+    own_ids = list(map(str, cells_of(rows, id_name))) if id_name else names
     if own_ids != names and not _are_counts(own_ids):
         if not _are_counts(names):
             raise AnswerError(
@@ -404,28 +427,25 @@ def _of_keyed_rows(record: Record, location: str) -> Layout | None:
                 location=location,
                 remedy=f"Write a list of the rows, or leave out {id_name}.",
             )
-        return Layout([dict(row) for row in rows], "an object from number to row")
-    laid = []
-    for name, row in zip(names, rows, strict=True):
-        laid.append({**row, "item": name})
-    return Layout(laid, "an object from item to row")
+        return Layout(list(map(dict, rows)), "an object from number to row")
+    return Layout(with_column(rows, "item", names), "an object from item to row")
 
 
 def _are_counts(names: Sequence[str]) -> bool:
     """Whether names only count the rows, from 0 or from 1."""
-    n_rows = len(names)
-    return names in ([str(i) for i in range(n_rows)], [str(i + 1) for i in range(n_rows)])
+    numbers = list(map(str, range(len(names) + 1)))
+    return names in (numbers[:-1], numbers[1:])
 
 
 def _of_texts(record: Record, location: str) -> Layout | None:
     """The rows of an object from item to answer."""
     texts = [value for value in record.values() if value is not None]
-    if len(record) <= MIN_ITEMS or not all(isinstance(text, (str, int, float)) for text in texts):
+    if len(record) <= MIN_ITEMS or any(map(_is_nested, texts)):
         return None
     if not headings_of(record).isdisjoint(_FIELD_NAMES) or all(map(_is_result, texts)):
         return None
-    laid = [{"item": str(name), "answer": value} for name, value in record.items()]
-    return Layout(laid, "an object from item to answer")
+    rows = zip(map(str, record), record.values(), strict=True)
+    return Layout(_rows_of(("item", "answer"), rows), "an object from item to answer")
 
 
 def _of_objects(record: Record, location: str, columns: Mapping[str, str]) -> Layout | None:
@@ -439,7 +459,7 @@ def _of_objects(record: Record, location: str, columns: Mapping[str, str]) -> La
         rows = _rows_of_object(value, column_names)
         if not rows and value not in ({}, []):
             return None
-        laid += [{KEY: str(key), **row} for row in rows]
+        laid += _with_shared({KEY: str(key)}, rows)
     if len(record) < 2 or not laid:
         return None
     if not column_names.isdisjoint((KEY, PATH)):
@@ -469,19 +489,19 @@ def _rows_of_object(value: object, column_names: Collection[str]) -> list[Record
     rows = _rows_of_leaf(value, column_names)
     if rows or not isinstance(value, dict):
         return rows
-    if not any(isinstance(cell, (dict, list)) for cell in value.values()):
-        return [{NAME: str(name), VALUE: cell} for name, cell in value.items()]
+    if not any(map(_is_nested, value.values())):
+        return _rows_of((NAME, VALUE), zip(map(str, value), value.values(), strict=True))
     for name, cell in value.items():
         cell_rows = _rows_of_leaf(cell, column_names)
         if not cell_rows:
             return []
-        rows += [{NAME: str(name), **row} for row in cell_rows]
+        rows += _with_shared({NAME: str(name)}, cell_rows)
     return rows
 
 
-def _rows_of_leaf(value: Any, column_names: Collection[str]) -> list[Record]:
+def _rows_of_leaf(value: object, column_names: Collection[str]) -> list[Record]:
     """A row, or a list of rows; else none."""
-    if _holds_rows([value], column_names):
+    if _is_object(value) and _holds_rows([value], column_names):
         return [value]
     if isinstance(value, list) and _holds_rows(value, column_names):
         return list(value)
@@ -493,14 +513,14 @@ def _with_counts(laid: list[Record], columns: Mapping[str, str]) -> list[Record]
     item.
     """
     has_runs = {columns.get("model"), columns.get("item")} == {KEY, NAME}
-    counts: Counter[tuple[Any, Any]] = Counter()
-    records = []
+    counts: Counter[tuple[object, object]] = Counter()
+    records: list[Record] = []
     for row in laid:
         key = row[KEY]
         name = row.get(NAME)
         counts[key, name] += 1
         number = counts[key, name]
-        levels = [level for level in (key, name, str(number)) if level is not None]
+        levels = [str(level) for level in (key, name, number) if level is not None]
         row = {**row, PATH: "/".join(levels)}
         records.append({"run": number - 1, **row} if has_runs else row)
     return records
@@ -540,13 +560,12 @@ _NO_ANSWERS = frozenset(
 
 def _of_sheet(records: list[Record], location: str, columns: Mapping[str, str]) -> Layout:
     """The rows of a sheet, a row for each model that its columns name."""
-    first = records[0] if records else {}
     index_name = _index_column(records)
     if index_name is not None:
-        records = [dict(record) for record in records]
+        records = list(map(dict, records))
         for record in records:
             record.pop(index_name, None)
-        first = records[0]
+    first = first_row(records)
     if not {"model", "answer"}.isdisjoint(columns):
         return Layout(records)
     plain_names = headings_of(first)
@@ -569,33 +588,39 @@ def _of_sheet(records: list[Record], location: str, columns: Mapping[str, str]) 
 
 def _of_model_cells(records: Sequence[Record], models: Sequence[str]) -> Layout:
     """A row for each cell of a model."""
-    laid = []
+    laid: list[Record] = []
     for record in records:
-        shared = {name: cell for name, cell in record.items() if name not in models}
-        laid += [{"respondent": model, **shared, **record[model]} for model in models]
+        shared = _without_columns(record, models)
+        for model in models:
+            cells = record[model]
+            if _is_object(cells):
+                laid.append({"respondent": model, **shared, **cells})
     return Layout(laid, f"those of {name_fields(models)}, whom the columns name")
+
+
+def _without_columns(record: Record, names: Container[str]) -> Record:
+    return {name: cell for name, cell in record.items() if name not in names}
 
 
 def _model_cells(records: Sequence[Record]) -> list[str]:
     """The columns, two or more, whose cells are each an object that says what a model answered or
     how it scored; none where the rows name their respondent.
     """
-    first = records[0] if records else {}
+    first = first_row(records)
     if not headings_of(first).isdisjoint(_RESPONSES | set(fields.RESPONDENTS)):
         return []
-    names = [
-        name
-        for name, cell in first.items()
-        if isinstance(cell, dict) and not headings_of(cell).isdisjoint(_RESPONSES)
-    ]
+    shapes = {}
+    for name, cell in first.items():
+        if _is_object(cell) and not headings_of(cell).isdisjoint(_RESPONSES):
+            shapes[name] = cell.keys()
+    names = list(shapes)
     if len(names) < 2 or not headings_of(names).isdisjoint(_FIELD_NAMES):
         return []
-    if all(name.isdecimal() for name in names):
+    if all(map(str.isdecimal, names)):
         return []  # places in a list, and no models
-    shape = first[names[0]].keys()
-    for record in records:
-        cells = [record.get(name) for name in names]
-        if not all(isinstance(cell, dict) and cell.keys() == shape for cell in cells):
+    for record, name in product(records, names):
+        cell = record.get(name)
+        if not _is_object(cell) or cell.keys() != shapes[names[0]]:
             return []
     return names
 
@@ -623,7 +648,7 @@ def _of_responses(records: list[Record]) -> Layout:
             present[column] = names[plain]
     # one rater of all rows is no facet
     rater = next((column for column, name in present.items() if name == "judge"), None)
-    if rater is not None and len({str(record.get(rater)) for record in records}) == 1:
+    if rater is not None and len(set(map(str, cells_of(records, rater)))) == 1:
         del present[rater]
     laid = []
     for record in records:
@@ -631,7 +656,7 @@ def _of_responses(records: list[Record]) -> Layout:
         # R writes a missing value as NA
         if row["score"] not in (None, "", "NA"):
             laid.append(row)
-    taken = ", ".join(f"{name}={column}" for column, name in present.items())
+    taken = ", ".join(map("=".join, zip(present.values(), present, strict=True)))
     n_missing = len(records) - len(laid)
     if n_missing:
         missing = f"; rows without a response, left out: {n_missing:,}"
@@ -642,29 +667,30 @@ def _of_responses(records: list[Record]) -> Layout:
 
 def _by_model(
     records: list[Record],
-    answering: Mapping[str, Mapping[str, str]],
+    answering: Mapping[str, dict[str, str]],
     unnamed: Mapping[str, str],
     location: str,
 ) -> Layout:
     """A row for each record and model, its columns named as those of one respondent."""
-    models = [model for model in answering if model]
+    models = list(filter(None, answering))
     if len(models) > 1 and "score" in unnamed:
         raise AnswerError(
             f"the column {unnamed['score']!r} does not say which of {len(models)} models it is of",
             location=location,
             remedy="Write the model's name before it, or leave it out.",
         )
-    used = set().union(*(roles.values() for roles in answering.values()))
+    used = set(chain.from_iterable(map(dict.values, answering.values())))
     laid = []
     for record in records:
-        shared = {name: cell for name, cell in record.items() if name not in used}
+        shared = _without_columns(record, used)
         for name in list(shared):
             if heading_words(name) == "answer":
                 # beside what models wrote, the column `answer` has the right answer
                 shared["target"] = shared.pop(name)
         for model, roles in answering.items():
             row = {"respondent": model, **shared} if model else dict(shared)
-            row |= {role: record.get(column) for role, column in roles.items()}
+            for role, column in roles.items():
+                row[role] = record.get(column)
             laid.append(row)
     if not models:
         return Layout(laid)
@@ -694,10 +720,50 @@ def _model_of(column: str) -> tuple[str, str]:
 
 def _index_column(records: Sequence[Record]) -> str | None:
     """The column without a name in which pandas counts the rows; None where there is none."""
-    first: Iterable[str] = records[0] if records else ()
-    for name in first:
+    for name in first_row(records):
         if name == "" or re.fullmatch(r"Unnamed: \d+", str(name)):
-            cells = [str(row.get(name)) for row in records]
-            if cells == [str(i) for i in range(len(cells))]:
+            numbers = map(str, range(len(records)))
+            if list(map(str, cells_of(records, name))) == list(numbers):
                 return name
     return None
+
+
+# --- columns of records ---
+
+
+def first_row(records: Iterable[Mapping[str, object]]) -> Mapping[str, object]:
+    """Return the first of several records; an empty one where there is none."""
+    return next(iter(records), {})
+
+
+def cells_of(records: Iterable[Mapping[str, object]], column: str) -> list[object]:
+    """Return every cell of a column; None where a row has none."""
+    return [record.get(column) for record in records]
+
+
+def cell_texts(records: Iterable[Mapping[str, object]], column: str) -> list[str]:
+    """Return every cell of a column as a text; empty where a row has none.
+
+    >>> cell_texts([{"a": 1}, {"a": "b"}, {}], "a")
+    ['1', 'b', '']
+    """
+    return ["" if cell is None else str(cell) for cell in cells_of(records, column)]
+
+
+def with_column(
+    records: Iterable[Mapping[str, object]], name: str, cells: Iterable[object]
+) -> list[Record]:
+    """Return records with these cells in one column, in its place where they have it."""
+    return [{**record, name: cell} for record, cell in zip(records, cells, strict=True)]
+
+
+def renamed(record: Mapping[str, object], names: Mapping[str, str]) -> Record:
+    """Return a record with other names of its fields."""
+    return {names.get(name, name): cell for name, cell in record.items()}
+
+
+def rename_columns(
+    records: Sequence[Mapping[str, object]], names: Mapping[str, str]
+) -> list[Record]:
+    """Return records with other names of their fields."""
+    return [renamed(record, names) for record in records]

@@ -6,20 +6,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import starmap
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from hqm.errors import AnswerError
 from hqm.files.records import whole_number
 from hqm.imports.intake import (
     Intake,
-    cell_texts,
     check_benchmark,
     find_alike,
     refuse_alike,
     refuse_twice,
     take_rows,
 )
+from hqm.imports.layouts import cell_texts, cells_of, with_column
 from hqm.imports.match import check_rows, has_other_key
 from hqm.imports.row import (
     ANSWERS,
@@ -35,12 +37,11 @@ from hqm.imports.row import (
     first_field,
     first_text,
     form_of,
-    percentage,
     require_choice,
 )
 from hqm.signature import canonical_json
 from hqm.text import SHORT, check_name, storable
-from hqm.types import ORIGINAL, STATES, Form, Item, Response, State
+from hqm.types import ORIGINAL, STATES, Form, Item, Response, State, is_scale
 
 _IDS = ("item", "id", "question_id")
 _ASKS = OF_A_MODEL.union(QUESTIONS, KEYS, IMAGES)
@@ -98,7 +99,7 @@ def _response(record: Mapping[str, object], location: str) -> Response:
     """The answer of a record in HQM's format."""
     # beside what a model wrote, the field `answer` has the right answer
     names = ANSWERS if OF_A_MODEL.isdisjoint(record) else ANSWERS[1:]
-    is_error = error_in(record) and not any(name in record for name in names)
+    is_error = error_in(record) and record.keys().isdisjoint(names)
     if is_error:
         text = ""
     else:
@@ -118,8 +119,6 @@ def _response(record: Mapping[str, object], location: str) -> Response:
             ) from None
     if reason is None and state == answer.state:
         reason = answer.reason
-    else:
-        reason = reason
     return Response(text, cast(State, state), "" if reason is None else str(reason), detail)
 
 
@@ -207,8 +206,8 @@ def read_answers(
         if not _ASKS.isdisjoint(record):
             questions.append((_row(record, location), form.by_id[key]))
     check_rows(questions, path, spelling)
-    answers.notes = tuple(f"{path}: {note}" for note in intake.notes)
-    answers.other_keys = sum(has_other_key(row, item) for row, item in questions)
+    answers.notes = tuple(intake.located_notes)
+    answers.other_keys = sum(starmap(has_other_key, questions))
     return answers
 
 
@@ -227,6 +226,30 @@ def _row(record: Mapping[str, object], location: str) -> Row:
         image=first_text(record, IMAGES),
         key=first_text(record, keys),
     )
+
+
+def percentage(value: object, location: str = "") -> str:
+    """To what percentage of their width and height pictures were scaled, as a cell writes it; empty
+    for 100 and for nothing.
+
+    >>> percentage(50), percentage("25 %"), percentage(100), percentage(None)
+    ('50', '25', '', '')
+
+    Raises
+    ------
+    AnswerError
+        It is no whole number from 1 to 100.
+    """
+    text = "" if value is None else str(value).strip().removesuffix("%").strip()
+    if text in ("", "100"):
+        return ""
+    if isinstance(value, bool) or not is_scale(text):
+        raise AnswerError(
+            f"the resolution {value!r:.40} is no percentage of the pictures' width and height",
+            location=location,
+            remedy="Write a whole number from 1 to 100.",
+        )
+    return text
 
 
 def _check_sight(record: Mapping[str, object], location: str) -> None:
@@ -262,22 +285,19 @@ def read_recordings(
     notes: list[str] = []
     for file in files:
         intake = take_rows(file)
-        notes += [f"{file}: {note}" for note in intake.notes]
-        if "benchmark" in intake.plain_columns.values():
-            row_benchmarks = cell_texts(intake.records, "benchmark")
-            check_benchmark(benchmark, row_benchmarks, str(file))
+        notes += intake.located_notes
+        _check_benchmark(intake, benchmark)
         rows = intake.records
         name_column = intake.plain_columns.get("model", "respondent")
         if name_column != "respondent":
-            rows = [{**row, "respondent": row.get(name_column)} for row in rows]
-        records = enumerate(rows, 1)
+            rows = with_column(rows, "respondent", cells_of(rows, name_column))
         reader.asked.clear()
-        for i, record in reader.not_plain(records, file.stem):
+        for i, record in reader.not_plain(enumerate(rows, 1), file.stem):
             reader.take(record, file.stem, f"{file}: record {i}")
         check_rows([(row, item) for row, item, _ in reader.asked], file, spelling)
         for row, item, answers in reader.asked:
             answers.other_keys += has_other_key(row, item)
-    for first, second in find_alike({name for name, *_ in reader.recorded}):
+    for first, second in find_alike(set(map(itemgetter(0), reader.recorded))):
         refuse_alike("respondents", first, second, str(path))
     return [
         Recording(name, form, run, answers, str(path), scale, answers.other_keys, tuple(notes))
@@ -285,7 +305,7 @@ def read_recordings(
     ]
 
 
-def _with_ids(form: Form) -> dict[str, Item]:
+def _with_ids(form: Form) -> dict[object, Item]:
     return {key: item for key, item in form.by_id.items() if key.strip()}
 
 
@@ -301,24 +321,27 @@ class _Reader:
         """
         # most files name their few administrations in every record, and give the same few answers
         # again and again
-        self._of_names: dict[tuple[str, str, int], tuple[dict[str, Item], dict[str, Response]]] = {}
-        self._same: dict[tuple[str, str], Response] = {}
-        self._items = {name: _with_ids(form) for name, form in forms.items()}
+        self._of_names: dict[
+            tuple[object, object, object], tuple[dict[object, Item], ItemAnswers]
+        ] = {}
+        self._same: dict[tuple[object, object], Response] = {}
+        self._items = dict(zip(forms, map(_with_ids, forms.values()), strict=True))
 
     def not_plain(
-        self, records: Iterable[tuple[int, Mapping[str, Any]]], stem: str
-    ) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        self, records: Iterable[tuple[int, Mapping[str, object]]], stem: str
+    ) -> Iterator[tuple[int, Mapping[str, object]]]:
         """Take in the records whose administration and answer were met before, and give the others
         back with their numbers.
         """
-        of_names, seen_answers = self._of_names, self._same
+        of_names = self._of_names
+        seen_answers = self._same
         for i, record in records:
             get = record.get
             respondent = get("respondent", stem)
             form = get("form", ORIGINAL)
             run = get("run", 0)
-            key: Any = record["item"] if "item" in record else get("id")
-            text: Any = record["answer"] if "answer" in record else get("response")
+            key = record["item"] if "item" in record else get("id")
+            text = record["answer"] if "answer" in record else get("response")
             try:
                 items, answers = of_names[respondent, form, run]
                 item = items[key]

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import chain, takewhile
 from types import MappingProxyType
-from typing import Any, cast
+from typing import TypedDict, TypeGuard, cast
 
 from hqm.errors import AnswerError, DataError
 from hqm.files.records import (
@@ -20,7 +20,7 @@ from hqm.files.records import (
     whole_number,
 )
 from hqm.text import check_length, check_name, without_credentials
-from hqm.types import HALLUCINATION_TYPES, LETTERS, STATES, Form, Response, State, is_scale
+from hqm.types import HALLUCINATION_TYPES, LETTERS, STATES, Form, Response, State
 
 _TRUTHS = {
     "true": 1.0,
@@ -54,6 +54,13 @@ Replies = Mapping[str, Sequence[str]]
 """Role -> replies, in the order in which they are asked for."""
 
 
+class StoredOutput(TypedDict, total=False):
+    """A judge's output as the store keeps it, in JSON: one of the two."""
+
+    replies: Mapping[str, Sequence[str]]
+    mark: str
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeOutput:
     """What a judge said of one answer: raw replies role by role, or a mark that was read out of
@@ -64,14 +71,14 @@ class JudgeOutput:
     mark: str | None = None
     """A verdict or a score as the file has it; empty where the file leaves it empty."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> StoredOutput:
         """The value as the store keeps it."""
         if self.mark is not None:
             return {"mark": self.mark}
         return {"replies": {role: list(texts) for role, texts in self.replies.items()}}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> JudgeOutput:
+    def from_dict(cls, data: StoredOutput) -> JudgeOutput:
         replies = {role: tuple(texts) for role, texts in data.get("replies", {}).items()}
         return cls(replies, data.get("mark"))
 
@@ -172,7 +179,7 @@ class Row:
         names = answers_in(record)
         if names[:1] == ["answer"] and set(names) & OF_A_MODEL:
             # beside what a model wrote, the field `answer` has the right answer
-            names = [name for name in names if name in OF_A_MODEL]
+            names = names_in(OF_A_MODEL, names)
             record = {"target": record["answer"], **record}
         error = error_in(record)
         if not names and not error and not (score_alone and "score" in record):
@@ -247,7 +254,7 @@ class Log:
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     """What a reader should know of it: a run that crashed, rows without an answer."""
-    settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    settings: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
     totals: Mapping[str, float] = field(default_factory=dict)
     """Score -> the total that the tool printed, where the log has it."""
     lower: frozenset[str] = frozenset()
@@ -256,6 +263,16 @@ class Log:
     """Whether the rows are questions with their right answers, which nobody has answered."""
     names_respondents: bool = True
     """Whether the rows say who answered; else the file's name does."""
+
+    @property
+    def respondents(self) -> list[str]:
+        """The respondents of its rows, each once."""
+        return list(dict.fromkeys(row.respondent for row in self.rows))
+
+    @property
+    def located_notes(self) -> list[str]:
+        """The notes, each behind the path of the file."""
+        return [f"{self.path}: {note}" for note in self.notes]
 
 
 # --- what the fields of a record are called ---
@@ -322,21 +339,32 @@ TASKS = ("benchmark", "dataset", "task", "evaluation_name")
 JUDGES = ("judge", "judge_model", "judge_name")
 
 
+def names_in(fields: Container[str], names: Iterable[str]) -> list[str]:
+    """Return those of these names that a record, or a set of names, has, in their order."""
+    return [name for name in names if name in fields]
+
+
 def answers_in(record: Mapping[str, object]) -> list[str]:
     """The fields that hold an answer; `text` beside a picture alone is the question of a file of
     questions.
     """
-    answer_fields = [name for name in ANSWERS if name in record]
-    only_asks = "image" in record and not any(
-        name in record for name in (*QUESTIONS, *RESPONDENTS, "answer_id")
+    answer_fields = names_in(record, ANSWERS)
+    only_asks = "image" in record and record.keys().isdisjoint(
+        (*QUESTIONS, *RESPONDENTS, "answer_id")
     )
-    return [name for name in answer_fields if not (only_asks and name == "text")]
+    if only_asks and "text" in answer_fields:
+        answer_fields.remove("text")
+    return answer_fields
 
 
 def ids_in(record: Mapping[str, object], names: Iterable[str] = IDS) -> tuple[str, ...]:
-    """The ids of a record, each once."""
-    ids = [str(record[name]) for name in names if isinstance(record.get(name), (str, int))]
-    return tuple(dict.fromkeys(name for name in ids if name.strip()))
+    """The ids of a record, or what else these fields name, each once."""
+    ids: dict[str, None] = {}
+    for name in names_in(record, names):
+        text = first_text(record, (name,))
+        if text:
+            ids[text] = None
+    return tuple(ids)
 
 
 _NUMBERED_PICTURE = re.compile(r"image_?\d+")
@@ -360,7 +388,7 @@ def pictures_in(record: Mapping[str, object]) -> tuple[str, ...]:
     if single:
         return (single,)
     names = sorted(filter(_NUMBERED_PICTURE.fullmatch, map(str, record)))
-    return tuple(dict.fromkeys(filter(None, (first_text(record, [name]) for name in names))))
+    return ids_in(record, names)
 
 
 NO_KEYS = frozenset(("hidden", "withheld", "redacted", "not available", "n/a", "tbd", "?"))
@@ -386,17 +414,15 @@ def key_in(record: Mapping[str, object]) -> str:
     if isinstance(value, str) and _LETTER_LIST.fullmatch(value.strip()):
         value = re.findall(r"[A-Z]", value)
     elif isinstance(value, str) and value.lstrip().startswith("["):
-        members = parse_value(value.strip())
-        if isinstance(members, list) and len(members) < 2:
-            value = members
-        else:
-            value = value
+        parsed = parse_value(value.strip())
+        if isinstance(parsed, list) and len(parsed) < 2:
+            value = parsed
     if not isinstance(value, list):
         text = first_text(record, KEYS)
         if text.strip().lower() in NO_KEYS:
             return ""
         return text
-    members = [str(member).strip() for member in value]
+    members = list(map(str.strip, map(str, value)))
     if len(members) < 2:
         return next(iter(members), "")
     if all(map(_LETTERS.fullmatch, members)):
@@ -413,11 +439,11 @@ def options_in(record: Mapping[str, object]) -> tuple[str, ...]:
     for name in ("options", "choices", "index2ans"):
         value = record.get(name)
         if isinstance(value, Mapping) and list(value) == list(LETTERS[: len(value)]):
-            return tuple(str(option).strip() for option in value.values())
+            return tuple(map(str.strip, map(str, value.values())))
         if isinstance(value, str) and value.startswith("["):
             value = parse_value(value)
         if isinstance(value, (list, tuple)):
-            return tuple(str(option).strip() for option in value)
+            return tuple(map(str.strip, map(str, value)))
     lettered = (str(record.get(letter) or "").strip() for letter in LETTERS)
     options = tuple(takewhile(bool, lettered))
     if len(options) > 1:
@@ -431,7 +457,7 @@ def parts_in(text: str) -> tuple[str, ...]:
     >>> parts_in("random, popular")
     ('random', 'popular')
     """
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    return tuple(filter(None, map(str.strip, text.split(","))))
 
 
 def parts_of(record: Mapping[str, object]) -> tuple[str, ...]:
@@ -453,30 +479,6 @@ def count_in(record: Mapping[str, object], name: str, location: str) -> int | No
     if value in (None, ""):
         return None
     return whole_number(value, name, location)
-
-
-def percentage(value: object, location: str = "") -> str:
-    """To what percentage of their width and height pictures were scaled, as a cell writes it; empty
-    for 100 and for nothing.
-
-    >>> percentage(50), percentage("25 %"), percentage(100), percentage(None)
-    ('50', '25', '', '')
-
-    Raises
-    ------
-    AnswerError
-        It is no whole number from 1 to 100.
-    """
-    text = "" if value is None else str(value).strip().removesuffix("%").strip()
-    if text in ("", "100"):
-        return ""
-    if isinstance(value, bool) or not is_scale(text):
-        raise AnswerError(
-            f"the resolution {value!r:.40} is no percentage of the pictures' width and height",
-            location=location,
-            remedy="Write a whole number from 1 to 100.",
-        )
-    return text
 
 
 def no_field(names: Iterable[str], record: Mapping[str, object]) -> str:
@@ -532,7 +534,7 @@ def whole_reply(text: str, state: object, location: str) -> str:
     return ""
 
 
-def first_field(record: Mapping[str, object], names: Sequence[str], location: str) -> Any:
+def first_field(record: Mapping[str, object], names: Sequence[str], location: str) -> object:
     """The value of the first of several fields that a record has."""
     for name in names:
         if name in record:
@@ -578,7 +580,7 @@ def answer_text(value: object, location: str) -> str:
     return check_length(str(value), "answer", location)
 
 
-def only_member(value: object) -> Any:
+def only_member(value: object) -> object:
     """The member of a list of one, as tools write that may draw several answers; else the value."""
     if isinstance(value, list) and len(value) == 1:
         return value[0]
@@ -589,10 +591,9 @@ MAX_TOKENS = 1 << 32
 """More tokens than any request has: who counts more has not counted."""
 
 
-def is_token_count(value: Any) -> bool:
+def is_token_count(value: object) -> TypeGuard[int]:
     """Whether a number of tokens is a possible count."""
-    is_integer = isinstance(value, int) and not isinstance(value, bool)
-    return is_integer and 0 <= value < MAX_TOKENS
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MAX_TOKENS
 
 
 def tokens_in(usage: object) -> dict[str, int]:
@@ -607,7 +608,7 @@ def tokens_in(usage: object) -> dict[str, int]:
     return {ours: usage[name] for ours, name in names.items() if is_token_count(usage.get(name))}
 
 
-FINISH_STATES: Mapping[Any, State] = MappingProxyType(
+FINISH_STATES: Mapping[object, State] = MappingProxyType(
     {
         "max_tokens": "truncated",
         "model_length": "truncated",
@@ -671,7 +672,7 @@ def released_answer(record: Mapping[str, object], names: Sequence[str], location
     AnswerError
         The answer is no text.
     """
-    name = next((name for name in names if name in record), names[-1])
+    name = next(iter(names_in(record, names)), names[-1])
     if error_in(record):
         text = record.get(name)
     else:
@@ -732,8 +733,8 @@ def score_of(value: object) -> float | None:
     for name in SCORES:
         if (score := number(value.get(name))) is not None:
             return score
-    read = next((value[name] for name in _READ if name in value), None)
-    right = next((value[name] for name in _RIGHT if name in value), None)
+    read = next(map(value.get, names_in(value, _READ)), None)
+    right = next(map(value.get, names_in(value, _RIGHT)), None)
     if read is None or right is None:
         return None
     # of repeats the first; an open answer is a list of what may have been meant
@@ -749,9 +750,10 @@ def _says(read: str, right: str, contains: bool) -> bool:
     read = read.casefold()
     right = right.strip().casefold()
     if re.search(r"\d", read) and re.search(r"\d", right):
-        a, b = number(read), number(right)
-        if a is not None and b is not None:
-            return round(a, 2) == round(b, 2)
+        read_number = number(read)
+        right_number = number(right)
+        if read_number is not None and right_number is not None:
+            return round(read_number, 2) == round(right_number, 2)
     if contains and len(right) == 1:
         return f" {right}" in read or f"{right} " in read
     if contains:
@@ -769,7 +771,7 @@ def texts(value: object) -> list[str]:
     while isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, list):
-        return [text for member in value for text in texts(member)] or [""]
+        return list(chain.from_iterable(map(texts, value))) or [""]
     return ["" if value is None else str(value)]
 
 

@@ -65,5 +65,5 @@ def _row(state: Mapping[str, Any], scenario: str, model: str, location: str) -> 
         key=LETTERS[options.index(key)] if key in options else key,
         parts=(scenario,),
         run=int(state.get("train_trial_index") or 0),
-        answer=Response(str(completion.get("text") or ""), answer_state),
+        answer=Response(str(inner_cell(completion, "text") or ""), answer_state),
     )
