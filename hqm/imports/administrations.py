@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
+from operator import attrgetter
 from os.path import commonpath
 from pathlib import PurePath
 
@@ -30,8 +31,8 @@ def say_runs(paths: Sequence[str]) -> bool:
     >>> say_runs(["llava_run1.jsonl", "llava_run2.jsonl"]), say_runs(["x.jsonl", "x-CoT.jsonl"])
     (True, False)
     """
-    labels = list(file_labels(paths).values())
-    numbers = [_RUN_IN_NAME.findall(label) for label in labels]
+    labels = file_labels(paths).values()
+    numbers = list(map(_RUN_IN_NAME.findall, labels))
     remainders = {_RUN_IN_NAME.sub(" ", label).strip() for label in labels}
     return all(numbers) and len(remainders) == 1 and len(set(map(str, numbers))) == len(labels)
 
@@ -44,17 +45,22 @@ def file_labels(paths: Sequence[str]) -> dict[str, str]:
     >>> file_labels(["cot/x.json", "direct/x.json"])
     {'cot/x.json': 'cot', 'direct/x.json': 'direct'}
     """
-    stems = {path: PurePath(path.replace("\\", "/")).stem for path in paths}
-    if len(set(stems.values())) == len(paths):
-        return stems
+    plain_paths = _plain_paths(paths)
+    stems = [path.stem for path in plain_paths.values()]
+    if len(set(stems)) == len(paths):
+        return dict(zip(plain_paths, stems, strict=True))
     absolute = len({path.startswith("/") for path in paths}) == 1
     folder = commonpath(paths) if absolute and len(paths) > 1 else ""
     labels = {}
-    for path in paths:
-        inside = PurePath(path.replace("\\", "/")).relative_to(folder).with_suffix("")
-        is_same_stem = len(set(stems.values())) == 1
-        labels[path] = str(inside.parent if is_same_stem else inside)
+    for path, plain in plain_paths.items():
+        label = plain.relative_to(folder).with_suffix("")
+        labels[path] = str(label.parent if len(set(stems)) == 1 else label)
     return labels
+
+
+def _plain_paths(paths: Iterable[str]) -> dict[str, PurePath]:
+    """Path -> the same path, also where Windows wrote it."""
+    return {path: PurePath(path.replace("\\", "/")) for path in paths}
 
 
 def name_respondents(respondent: str, paths: Sequence[str]) -> Mapping[str, str]:
@@ -96,10 +102,9 @@ def name_files(answered: Mapping[str, Collection[Hashable]]) -> dict[str, str]:
     >>> name_files({"Art_x.json": [1], "Law_x.json": [2], "Art_y.json": [1], "Law_y.json": [2]})
     {'Art_x.json': 'x', 'Law_x.json': 'x', 'Art_y.json': 'y', 'Law_y.json': 'y'}
     """
-    plain_paths = {path: PurePath(path.replace("\\", "/")) for path in answered}
-    is_absolute = {path.is_absolute() for path in plain_paths.values()}
-    folder = PurePath(commonpath([path.parent for path in plain_paths.values()]))
-    if len(is_absolute) > 1:
+    plain_paths = _plain_paths(answered)
+    folder = PurePath(commonpath(list(map(attrgetter("parent"), plain_paths.values()))))
+    if len(set(map(PurePath.is_absolute, plain_paths.values()))) > 1:
         folder = PurePath()
     by_depth: dict[int, dict[str, tuple[str, ...]]] = defaultdict(dict)
     for path, plain in plain_paths.items():
@@ -107,13 +112,13 @@ def name_files(answered: Mapping[str, Collection[Hashable]]) -> dict[str, str]:
         by_depth[len(levels)][path] = levels
     names: dict[str, str] = {}
     for levels_by_path in by_depth.values():
-        labels = {path: levels[-1] for path, levels in levels_by_path.items()}
+        labels = {}
         if len(levels_by_path) > 1:
             labels = _fewest_labels(levels_by_path, answered)
         for path, levels in levels_by_path.items():
-            names[path] = labels[path] or folder.name or levels[-1]
+            names[path] = labels.get(path, levels[-1]) or folder.name or levels[-1]
     for levels_by_path in list(by_depth.values())[1:]:
-        deeper = {names[path] for path in names.keys() - levels_by_path.keys()}
+        deeper = set(map(names.__getitem__, names.keys() - levels_by_path.keys()))
         for path, levels in levels_by_path.items():
             if names[path] in deeper:
                 names[path] = " ".join(levels)
@@ -139,7 +144,7 @@ def _fewest_labels(
         chosen = _levels_apart(candidate, answered)
         labels = {}
         for path, levels in candidate.items():
-            labels[path] = " ".join(levels[i] for i in chosen)
+            labels[path] = " ".join(map(levels.__getitem__, chosen))
         choices.append(labels)
     return min(choices, key=lambda labels: len(set(labels.values())))
 
@@ -154,14 +159,12 @@ def _levels_apart(
     for size in range(n_levels + 1):
         choices = []
         for chosen in combinations(range(n_levels), size):
-            seen: set[tuple[tuple[str, ...], Hashable]] = set()
-            n_answers = 0
+            items_by_label: dict[tuple[str, ...], list[Hashable]] = defaultdict(list)
             for path, levels in levels_by_path.items():
-                label = tuple(levels[i] for i in chosen)
-                seen.update((label, item) for item in answered[path])
-                n_answers += len(set(answered[path]))
-            if len(seen) == n_answers:
-                choices.append((len({label for label, _ in seen}), chosen))
+                items_by_label[tuple(map(levels.__getitem__, chosen))] += set(answered[path])
+            items = items_by_label.values()
+            if sum(map(len, items)) == sum(map(len, map(set, items))):
+                choices.append((sum(map(bool, items)), chosen))
         if choices:
             return min(choices)[1]
     return tuple(range(n_levels))

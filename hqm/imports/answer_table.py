@@ -37,8 +37,9 @@ from hqm.imports.layouts import (
     heading_words,
     headings_of,
     lay_out,
+    scores_in,
 )
-from hqm.imports.row import RUN_LABEL, SCORES, Log, Row, answers_in, number, score_of
+from hqm.imports.row import RUN_LABEL, SCORES, Log, Row, answers_in, number
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     field: names for field, names in FIELDS.items() if field != "rater"
@@ -258,11 +259,7 @@ def _row(
     for field, column in chosen_columns.items():
         if field not in ("score", "run"):
             fields_by_name[COLUMNS[field][0]] = record.get(column)
-    known_scores = {}
-    for name in scores:
-        score = score_of(record.get(name))
-        if score is not None:
-            known_scores[name] = score
+    known_scores = scores_in(record, scores)
     if scores:
         fields_by_name["score"] = next(iter(known_scores.values()), None)
     return Row.of(

@@ -9,10 +9,11 @@ import functools
 import importlib
 import pkgutil
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from hqm.errors import AnswerError, HQMError, UsageError
 from hqm.files.records import check_is_file, name_fields
@@ -47,11 +48,11 @@ _FOREIGN = (".eval", ".tsv", ".xlsx", *_PICKLES)
 @functools.cache
 def known_readers() -> Mapping[str, Reader]:
     """Every tool's reader, by the name that `--from` takes."""
-    modules = [
-        cast(Reader, importlib.import_module(f"{readers.__name__}.{module.name}"))
-        for module in pkgutil.iter_modules(readers.__path__)
-    ]
-    return {module.SOURCE: module for module in modules}
+    by_source = {}
+    for _, name, _ in pkgutil.iter_modules(readers.__path__, f"{readers.__name__}."):
+        reader = cast(Reader, importlib.import_module(name))
+        by_source[reader.SOURCE] = reader
+    return by_source
 
 
 def read_logs(
@@ -86,22 +87,24 @@ def read_logs(
         if not path.is_dir():
             check_is_file(path)
             log = _read(path, source, columns, named_by_user=True, with_questions=with_questions)
-            logs += [log] if log is not None else []
+            if log is not None:
+                logs.append(log)
             continue
-        read = {file: _in_folder(file, source, columns, with_questions) for file in files_in(path)}
-        logs_in_folder = [log for of_file in read.values() for log in of_file]
-        if not any(log.rows and not log.asks for log in logs_in_folder):
-            fault = f"the folder has no file of answers ({', '.join(_SUFFIXES)})"
-            faults = [f"{log.path}: {note}" for log in logs_in_folder for note in log.notes]
+        logs_in_folder: dict[Path, Log] = {}
+        for file in files_in(path):
+            log = _in_folder(file, source, columns, with_questions)
+            if log is not None:
+                logs_in_folder[file] = log
+        if not any(log.rows and not log.asks for log in logs_in_folder.values()):
+            faults = [f"the folder has no file of answers ({', '.join(_SUFFIXES)})"]
+            for log in logs_in_folder.values():
+                faults += log.located_notes
             raise AnswerError(
-                "; ".join([fault, *faults[:3]]),
+                "; ".join(faults[:4]),
                 location=str(path),
                 remedy="Name the files of answers; an error then says what they lack.",
             )
-        logs += [
-            *logs_in_folder,
-            *_without_answers(path, {file for file, of_file in read.items() if of_file}),
-        ]
+        logs += [*logs_in_folder.values(), *_without_answers(path, logs_in_folder)]
     return _evaluated_once(logs)
 
 
@@ -109,18 +112,17 @@ def _evaluated_once(logs: Sequence[Log]) -> list[Log]:
     """The logs, without the rows of predictions of which an evaluation is there too: a tool may
     write them once more when it, or a judge, scored them.
     """
-    answered = [answers_of(log) for log in logs]
-    evaluations: dict[frozenset[tuple[Any, ...]], list[Log]] = defaultdict(list)
+    answered = list(map(answers_of, logs))
+    evaluations: dict[frozenset[tuple[object, ...]], list[Log]] = defaultdict(list)
     for log, answers in zip(logs, answered, strict=True):
         evaluations[answers].append(log)
     distinct_logs = []
     for log, answers in zip(logs, answered, strict=True):
-        evaluating_logs = [
-            candidate for candidate in evaluations[answers] if _evaluates(candidate, log)
-        ]
-        if evaluating_logs:
-            note = f"its answers are taken from {evaluating_logs[0].path}, which evaluates them"
-            log = replace(log, rows=(), notes=(*log.notes, note))
+        for evaluation in evaluations[answers]:
+            if _evaluates(evaluation, log):
+                note = f"its answers are taken from {evaluation.path}, which evaluates them"
+                log = replace(log, rows=(), notes=(*log.notes, note))
+                break
         distinct_logs.append(log)
     return distinct_logs
 
@@ -129,17 +131,16 @@ def _evaluates(evaluation: Log, log: Log) -> bool:
     """Whether a log with the same answers evaluates those of another: it alone has scores, or its
     name goes on where that of the other ends.
     """
-    if not log.rows or any(row.scores for row in log.rows):
+    if not log.rows or log.has_scores:
         return False
-    scored = any(row.scores for row in evaluation.rows)
-    return scored or Path(evaluation.path).stem.startswith(f"{Path(log.path).stem}_")
+    return evaluation.has_scores or Path(evaluation.path).stem.startswith(f"{Path(log.path).stem}_")
 
 
-def answers_of(log: Log) -> frozenset[tuple[Any, ...]]:
+def answers_of(log: Log) -> frozenset[tuple[object, ...]]:
     """What the rows of a log answer and how, without questions that VLMEvalKit asks again with
     their options in turn.
     """
-    item_ids = {row.ids for row in log.rows}
+    item_ids = set(map(attrgetter("ids"), log.rows))
     answers = []
     for row in log.rows:
         if item_ids.isdisjoint(map(_unturned, row.ids)):
@@ -162,11 +163,8 @@ _TURN = 1_000_000
 
 def _without_answers(folder: Path, answers: Container[Path]) -> list[Log]:
     """An empty log that names the files of a folder that hold no answers, where there are any."""
-    names = [
-        str(file.relative_to(folder))
-        for file in _files_below(folder)
-        if file not in answers and _may_answer(file)
-    ]
+    files = filter(_may_answer, _files_below(folder))
+    names = [str(file.relative_to(folder)) for file in files if file not in answers]
     if not names:
         return []
     listed_names = f"{', '.join(names[:5])}{', ...' if len(names) > 5 else ''}"
@@ -182,15 +180,12 @@ def _without_answers(folder: Path, answers: Container[Path]) -> list[Log]:
 
 def _in_folder(
     path: Path, source: str, columns: Mapping[str, str] | None, with_questions: bool
-) -> list[Log]:
+) -> Log | None:
     """The log of a file in a folder; one that cannot be read has no rows, and a note on why."""
     try:
-        log = _read(path, source, columns, named_by_user=False, with_questions=with_questions)
+        return _read(path, source, columns, named_by_user=False, with_questions=with_questions)
     except HQMError as error:
-        return [Log(path=str(path), tool="", rows=(), notes=(f"it is left out: {error.message}",))]
-    if log is None:
-        return []
-    return [log]
+        return Log(path=str(path), tool="", rows=(), notes=(f"it is left out: {error.message}",))
 
 
 def files_in(path: Path) -> list[Path]:
@@ -199,21 +194,16 @@ def files_in(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
-    return [
-        p
-        for p in _files_below(path)
-        if p.name.lower().removesuffix(".gz").endswith(_SUFFIXES) and _may_answer(p)
-    ]
+    files = filter(_may_answer, _files_below(path))
+    return [file for file in files if file.name.lower().removesuffix(".gz").endswith(_SUFFIXES)]
 
 
-def _files_below(folder: Path) -> list[Path]:
+def _files_below(folder: Path) -> Iterator[Path]:
     """The files of a folder, each once: VLMEvalKit links to the newest of them."""
     root = folder.resolve()
-    return [
-        p
-        for p in sorted(folder.rglob("*"))
-        if p.is_file() and not (p.is_symlink() and p.resolve().is_relative_to(root))
-    ]
+    for file in filter(Path.is_file, sorted(folder.rglob("*"))):
+        if not file.is_symlink() or not file.resolve().is_relative_to(root):
+            yield file
 
 
 def _may_answer(path: Path) -> bool:
@@ -303,7 +293,7 @@ def written_by_tool(path: Path, *, tables: bool = True) -> bool:
 
 def names_its_tool(path: Path) -> bool:
     """Whether a file, or a file in a folder, is laid out as a known tool writes its logs."""
-    return any(_has_reader(LogFile(file)) for file in files_in(path))
+    return any(map(_has_reader, map(LogFile, files_in(path))))
 
 
 def _has_reader(file: LogFile) -> bool:

@@ -61,6 +61,7 @@ A column with another name is refused, since it may be a misspelt `probability`;
 files that have no bearing on a label, such as `question`, are ignored.
 """
 
+_COLUMNS_OF_FILES = HEADINGS.union(COLUMNS)
 LabelledBy = Literal["people", "oracle"]
 
 
@@ -155,26 +156,22 @@ def read_criterion(
         labelled twice, or some rows name a rater and some do not.
     """
     # the names in a file of labels that a spreadsheet may have been shown
-    intake = take_rows(path, headings=HEADINGS.union(COLUMNS))
+    intake = take_rows(path, headings=_COLUMNS_OF_FILES)
     intake = intake.with_names({"model": "respondent", "item": "item", "rater": "rater"})
-    records = [
-        (location, dict(zip(record, map(unguarded, record.values()), strict=True)))
-        for location, record in intake.located()
-    ]
-    rows = [
-        _row(record, location, respondents)
-        for location, record in records
-        if _is_about_form(record, form, location)
-    ]
+    rows = []
+    for location, guarded in intake.located():
+        record = dict(zip(guarded, map(unguarded, guarded.values()), strict=True))
+        if _is_about_form(record, form, location):
+            rows.append(_row(record, location, respondents))
     if not rows:
-        form_phrase = f" of the form {form.name}, run 0" if records else ""
+        form_phrase = f" of the form {form.name}, run 0" if intake.records else ""
         raise AnswerError(f"it holds no label{form_phrase}", location=str(path))
-    unnamed = next((row for row in rows if not row.judge), None)
-    if unnamed is not None and any(row.judge for row in rows):
+    raters = [row.judge for row in rows]
+    if any(raters) and not all(raters):
         # among raters, a label of nobody would count in no pool
         raise AnswerError(
             "the rater is empty, and other rows have one",
-            location=unnamed.place,
+            location=rows[raters.index("")].place,
             remedy="Name who labelled in every row, or in none.",
         )
     matched = match_rows(rows, form)
@@ -196,25 +193,23 @@ def read_criterion(
 
 def _is_about_form(record: Mapping[str, object], form: Form, location: str) -> bool:
     """Whether a record is about a form's first run; refused where a column has an unknown name."""
-    known = HEADINGS.union(COLUMNS)
-    unknown = next((name for name in record if name not in known), None)
-    if unknown is not None:
-        raise AnswerError(
-            f"labels have no column {unknown!r}",
-            location=location,
-            remedy=f"Remove or rename it; there are {', '.join(COLUMNS)}.",
-            name=str(unknown),
-            choices=COLUMNS,
-        )
+    for name in record:
+        if name not in _COLUMNS_OF_FILES:
+            raise AnswerError(
+                f"labels have no column {name!r}",
+                location=location,
+                remedy=f"Remove or rename it; there are {', '.join(COLUMNS)}.",
+                name=str(name),
+                choices=COLUMNS,
+            )
     same_form = record.get("form") in (None, "", form.name)
     return same_form and not count_in(record, "run", location)
 
 
-def _row(record: dict[str, Any], location: str, respondents: Sequence[str] | None) -> Row:
+def _row(record: Mapping[str, object], location: str, respondents: Sequence[str] | None) -> Row:
     """A label as a row: its rater is the judge, and the label the score."""
-    required_field(
-        record, "label", location
-    )  # an empty label is an answer of its own, a missing one is not
+    # an empty label is an answer of its own, a missing one is not
+    required_field(record, "label", location)
     name = name_in(record, "respondent", location)
     if respondents is not None:
         name = respondent_named(
@@ -306,7 +301,8 @@ def _is_stage(stage: tuple[object, object]) -> bool:
     if role not in ROLES or not isinstance(units, Mapping):
         return False
     # True equals 1, and is no label
-    return all(type(label) is int and label in (0, 1) for label in units.values())
+    labels = units.values()
+    return set(map(type, labels)) <= {int} and set(labels) <= {0, 1}
 
 
 def respondent_named(name: str, respondents: Sequence[str], location: str) -> str:
@@ -363,7 +359,8 @@ def _pooled(labels: Sequence[Judgement], judge: str) -> list[Judgement]:
     """The labels of each rater, preceded by their mean for every answer as the label of the judge
     itself.
     """
-    if all(label.judge == judge for label in labels):
+    of_raters = [label for label in labels if label.judge != judge]
+    if not of_raters:
         return list(labels)
     by_answer: dict[tuple[str, str], list[Judgement]] = {}
     for label in labels:
@@ -374,4 +371,4 @@ def _pooled(labels: Sequence[Judgement], judge: str) -> list[Judgement]:
         decided = [label.label for label in settled or of_answer if label.label is not None]
         mean = sum(decided) / len(decided) if decided else None
         means.append(Judgement(judge, item, name, mean, of_answer[0].reply))
-    return [*means, *(label for label in labels if label.judge != judge)]
+    return [*means, *of_raters]

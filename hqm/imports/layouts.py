@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, count, product
 from pathlib import PurePath
-from typing import TypeGuard
+from typing import TypeGuard, cast
 
 from hqm.errors import AnswerError
 from hqm.files.records import name_fields
@@ -767,3 +767,23 @@ def rename_columns(
 ) -> list[Record]:
     """Return records with other names of their fields."""
     return [renamed(record, names) for record in records]
+
+
+def objects_in(value: object) -> list[Mapping[str, object]]:
+    """Return the objects among the members of a list; none where there is none."""
+    members = cast(Iterable[object], value or ())
+    return [member for member in members if isinstance(member, Mapping)]
+
+
+def scores_in(
+    record: Mapping[str, object],
+    names: Iterable[str],
+    read: Callable[[object], float | None] = fields.score_of,
+) -> dict[str, float]:
+    """The scores in these fields of a record by their names, without those that are no score."""
+    scores = {}
+    for name in names:
+        score = read(record.get(name))
+        if score is not None:
+            scores[name] = score
+    return scores

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, filterfalse, starmap
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Protocol
 
@@ -29,6 +31,7 @@ from hqm.imports.match import (
     ReadBenchmark,
     check_keys,
     check_options,
+    describe_rows,
     has_other_key,
     join_once,
     match_rows,
@@ -77,26 +80,31 @@ class ImportedLogs:
     @property
     def sentence(self) -> str:
         """How many rows found their items, and how many answers are missing."""
-        reports = self.matchings
         # several files may be parts of one administration
-        n_items: dict[Key, int] = {}
-        answered: dict[Key, int] = defaultdict(int)
-        for report in reports:
+        n_items: Counter[Key] = Counter()
+        answered: Counter[Key] = Counter()
+        totals: Counter[str] = Counter()
+        for report in self.matchings:
             key = (report.respondent, report.form, report.run)
             n_items[key] = report.n_items
             answered[key] += report.items
-        asked = sum(n_items.values())
-        missing = sum(max(0, n - answered[key]) for key, n in n_items.items())
-        keys = sum(report.other_keys for report in reports)
-        parts = [
-            f"{sum(report.matched for report in reports)} of"
-            f" {sum(report.rows for report in reports)} rows matched",
-            f"{sum(len(report.contradicting) for report in reports)} contradicting",
-            f"{sum(len(report.unmatched) for report in reports)} unmatched",
-            f"{missing} of {asked} answers missing",
-            *([f"{keys} with another key"] if keys else []),
-        ]
-        return ", ".join(parts)
+            totals.update(
+                rows=report.rows,
+                matched=report.matched,
+                contradicting=len(report.contradicting),
+                unmatched=len(report.unmatched),
+                other_keys=report.other_keys,
+            )
+        # the difference of counters has no number below 0: a part may answer more than its form
+        missing = (n_items - answered).total()
+        sentence = (
+            f"{totals['matched']} of {totals['rows']} rows matched,"
+            f" {totals['contradicting']} contradicting, {totals['unmatched']} unmatched,"
+            f" {missing} of {n_items.total()} answers missing"
+        )
+        if totals["other_keys"]:
+            sentence += f", {totals['other_keys']} with another key"
+        return sentence
 
     @property
     def other_keys(self) -> list[str]:
@@ -161,7 +169,7 @@ def match_logs(
     """
     logs, notes = _without_copies(logs, settings.respondent)
     _check_name(logs, settings.respondent)
-    notes += [f"{log.path}: {note}" for log in logs for note in log.notes]
+    notes += chain.from_iterable(map(attrgetter("located_notes"), logs))
     matched_files = _match_files(forms, logs, settings, spelling)
     if settings.files == "respondents" and settings.respondent is None:
         matched_files, notes_on_names = _name_by_file(matched_files)
@@ -178,7 +186,7 @@ def match_logs(
             _match_report(file.log, key, file.rows, file.matched, file.form, len(file.answers))
         )
     reports, notes_on_files = _without_foreign_files(reports)
-    refused = [report for report in reports if not report.complete]
+    refused = list(filterfalse(attrgetter("complete"), reports))
     if refused and not settings.partial:
         hint = _ADD_QUESTION_FILE if refused[0].tool == "LLaVA" else ""
         raise AnswerError(
@@ -195,7 +203,7 @@ def match_logs(
     if not recordings:
         raise AnswerError(
             "no row answers an item",
-            location=", ".join(log.path for log in logs),
+            location=", ".join(map(attrgetter("path"), logs)),
             remedy="Check the benchmark.",
         )
     notes += [*notes_on_files, *_same_answers(recordings)]
@@ -212,17 +220,13 @@ def _match_files(
     paths = [Path(log.path) for log in logs]
     matched_files = []
     for log in logs:
-        check_benchmark(settings.benchmark, {row.benchmark for row in log.rows}, log.path)
+        check_benchmark(settings.benchmark, map(attrgetter("benchmark"), log.rows), log.path)
         for key, rows in _administrations(log, settings.respondent, settings.run or 0).items():
             form = form_of(forms, key[1], log.path)
             rows = _with_pictures(rows, log, paths)
             matched = match_rows(rows, form, spelling)
             answers = _answers(rows, matched, form, log)
-            keyed_rows = []
-            for i, items in matched.items.items():
-                if rows[i].key:
-                    keyed_rows.append((rows[i], form.by_id[items[0]]))
-            check_keys(keyed_rows, log.path)
+            check_keys(matched.pairs(rows, form), log.path)
             matched_files.append(_MatchedFile(log, key, rows, matched, form, answers))
     return matched_files
 
@@ -237,6 +241,11 @@ class _MatchedFile:
     matched: Matched
     form: Form
     answers: dict[str, Response]
+
+    @property
+    def answered_items(self) -> list[tuple[str, int, str]]:
+        """The form, the run and the id of every item that is answered."""
+        return [(*self.key[1:], item) for item in self.answers]
 
     @property
     def run_labels(self) -> frozenset[str]:
@@ -255,14 +264,15 @@ def _name_by_file(files: Sequence[_MatchedFile]) -> tuple[list[_MatchedFile], li
         if file.log.names_respondents:
             by_respondent[file.key[0]].append(file)
         elif file.answers:
-            answered[file.log.path] += [(*file.key[1:], item) for item in file.answers]
+            answered[file.log.path] += file.answered_items
     names: dict[tuple[str, str], str] = {}
     notes = []
     if len(answered) > 1:
         names_of_files = name_files(answered)
-        stems = {file.log.path: file.key[0] for file in files}
-        names = {(stems[path], path): name for path, name in names_of_files.items()}
-        n_answers = {path: len(answers) for path, answers in answered.items()}
+        for file in files:
+            if file.log.path in names_of_files:
+                names[file.key[0], file.log.path] = names_of_files[file.log.path]
+        n_answers = dict(zip(answered, map(len, answered.values()), strict=True))
         notes += describe_parts(names_of_files, n_answers)
     for respondent, of_respondent in by_respondent.items():
         paths = list(dict.fromkeys(file.log.path for file in of_respondent))
@@ -272,7 +282,8 @@ def _name_by_file(files: Sequence[_MatchedFile]) -> tuple[list[_MatchedFile], li
             notes += _describe_joined(respondent, of_respondent)
             continue
         of_paths = name_respondents(respondent, paths)
-        names |= {(respondent, path): name for path, name in of_paths.items()}
+        for path, name in of_paths.items():
+            names[respondent, path] = name
         notes.append(describe_files(respondent, list(of_paths.values())))
     named_files = []
     for file in files:
@@ -285,10 +296,10 @@ def _describe_joined(respondent: str, files: Sequence[_MatchedFile]) -> list[str
     """Say that files whose rows name one model answer different items of one run."""
     items: dict[str, set[Hashable]] = defaultdict(set)
     for file in files:
-        items[file.log.path].update((*file.key[1:], item) for item in file.answers)
+        items[file.log.path].update(file.answered_items)
     n_items = {path: len(answered) for path, answered in items.items() if answered}
     is_disjoint = sum(n_items.values()) == len(set().union(*items.values()))
-    is_one_run = len({file.key for file in files}) == 1
+    is_one_run = len(set(map(attrgetter("key"), files))) == 1
     if not is_disjoint or not is_one_run:
         return []
     return describe_parts(dict.fromkeys(n_items, respondent), n_items)
@@ -300,8 +311,8 @@ def _are_repeated(files: Sequence[_MatchedFile]) -> bool:
     """
     first: dict[tuple[str, int, str], _MatchedFile] = {}
     for file in files:
-        for item in file.answers:
-            earlier = first.setdefault((*file.key[1:], item), file)
+        for item in file.answered_items:
+            earlier = first.setdefault(item, file)
             is_other_file = earlier.log.path != file.log.path
             if is_other_file and (not file.run_labels or earlier.run_labels == file.run_labels):
                 return True
@@ -312,9 +323,6 @@ def _match_report(
     log: Log, key: Key, rows: Sequence[Row], matched: Matched, form: Form, n_answered: int
 ) -> MatchReport:
     """How the rows of a log about one administration found their items."""
-    other_keys = 0
-    for i, item_ids in matched.items.items():
-        other_keys += has_other_key(rows[i], form.by_id[item_ids[0]])
     return MatchReport(
         path=log.path,
         tool=log.tool,
@@ -326,10 +334,10 @@ def _match_report(
         items=n_answered,
         n_items=len(form),
         cue_counts=matched.cue_counts,
-        other_keys=other_keys,
-        contradicting=tuple(rows[i].described for i in matched.contradicting),
-        unmatched=tuple(rows[i].described for i in matched.unmatched),
-        ambiguous=tuple(rows[i].described for i in matched.ambiguous),
+        other_keys=sum(starmap(has_other_key, matched.pairs(rows, form))),
+        contradicting=describe_rows(rows, matched.contradicting),
+        unmatched=describe_rows(rows, matched.unmatched),
+        ambiguous=describe_rows(rows, matched.ambiguous),
     )
 
 
@@ -357,7 +365,8 @@ def _without_copies(logs: Sequence[Log], respondent: str | None) -> tuple[list[L
     files of two respondents are two respondents.
     """
     first: dict[tuple[str, ...], str] = {}
-    distinct_logs, notes = [], []
+    distinct_logs = []
+    notes = []
     for log in logs:
         names = {respondent or row.respondent for row in log.rows}
         if not log.names_respondents:
@@ -381,12 +390,12 @@ def _same_answers(recordings: Sequence[Recording]) -> list[str]:
     groups: dict[tuple[str, tuple[tuple[str, str], ...]], list[Recording]] = defaultdict(list)
     for recording in recordings:
         content = tuple(sorted((key, answer.text) for key, answer in recording.answers.items()))
-        if any(text for _, text in content):  # of tables of scores no answer is known
+        if any(map(itemgetter(1), content)):  # of tables of scores no answer is known
             groups[recording.form, content].append(recording)
     twins: dict[str, None] = {}
     unchanged: dict[str, None] = {}
     for group in groups.values():
-        n_runs = Counter(recording.respondent for recording in group)
+        n_runs = Counter(map(attrgetter("respondent"), group))
         if len(n_runs) > 1:
             twins[list_names(list(n_runs), MAX_SHOWN_ROWS)] = None
         unchanged |= dict.fromkeys(name for name in n_runs if n_runs[name] > 1)
@@ -402,7 +411,7 @@ def _same_answers(recordings: Sequence[Recording]) -> list[str]:
 
 
 def _check_name(logs: Sequence[Log], respondent: str | None) -> None:
-    names = {row.respondent for log in logs for row in log.rows}
+    names = set(chain.from_iterable(map(attrgetter("respondents"), logs)))
     if respondent is not None and len(names) > 1:
         raise UsageError(
             (
@@ -426,7 +435,8 @@ def _with_pictures(rows: list[Row], log: Log, neighbours: Sequence[Path]) -> lis
     """The rows with the pictures of the question file beside them, where the log has ids but no
     pictures (LLaVA).
     """
-    if log.tool != "LLaVA" or any(row.image for row in rows) or not all(row.ids for row in rows):
+    image_of = attrgetter("image")
+    if log.tool != "LLaVA" or any(map(image_of, rows)) or not all(map(attrgetter("ids"), rows)):
         return rows
     question_rows = with_questions_beside(rows, Path(log.path), neighbours)
     if question_rows is None:
@@ -557,7 +567,7 @@ def read_recorded(
     settings = replace(settings, benchmark=benchmark.name)
     if logs:
         imported = take_logs(forms, logs, settings, benchmark.spelled)
-    notes = dict.fromkeys(note for recording in recordings for note in recording.notes)
+    notes = dict.fromkeys(chain.from_iterable(map(attrgetter("notes"), recordings)))
     return ImportedLogs(
         (*recordings, *imported.recordings),
         (*of_files, *imported.matchings),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from hqm.errors import DataError
 from hqm.files.records import first_record, read_json, read_records, read_text
 from hqm.imports.intake import rename_headings
+from hqm.imports.layouts import Record, first_row
 
 
 class LogFile:
@@ -33,7 +35,7 @@ class LogFile:
         return {}
 
     @cached_property
-    def first(self) -> list[dict[str, Any]]:
+    def first(self) -> list[Record]:
         """The first record in a list; empty where the file has a shape of its own.
 
         What is wrong with such a file is said by the reader that takes it.
@@ -43,7 +45,12 @@ class LogFile:
         except DataError:
             return []
 
+    @property
+    def first_names(self) -> AbstractSet[str]:
+        """The fields of the first record; none where the file has a shape of its own."""
+        return first_row(self.first).keys()
+
     @cached_property
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[Record]:
         """All records of the file."""
         return rename_headings(read_records(self.path))

@@ -13,13 +13,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, compress, starmap
+from operator import attrgetter, itemgetter
 from pathlib import Path, PurePosixPath
 from typing import Literal, NoReturn, Protocol
 
 from hqm.errors import AnswerError, HQMError
 from hqm.imports.intake import refuse_twice, take_rows
-from hqm.imports.row import IMAGES, QUESTIONS, Row, first_text, ids_in, parts_of
+from hqm.imports.row import IMAGES, QUESTIONS, Row, first_text, ids_in, names_in, parts_of
 from hqm.types import LETTERS, Form, Item, Response, Verdict
 
 _INSTRUCTION = re.compile(r"(?<=[.?!:])\s*(?:please )?(?:answer|respond|reply)\b[^.?!]*[.?!]*$")
@@ -80,12 +81,13 @@ def check_questions(
     text, item).
     """
     rows = list(rows)
-    wrong = [
-        f"{location.rpartition(': ')[2]} asks {question!r:.80}, and {item.id} asks"
-        f" {item.prompt!r:.80}"
-        for location, question, item in rows
-        if question.strip() and not asks_same(question, item, spelling)
-    ]
+    wrong = []
+    for location, question, item in rows:
+        if question.strip() and not asks_same(question, item, spelling):
+            wrong.append(
+                f"{location.rpartition(': ')[2]} asks {question!r:.80}, and {item.id} asks"
+                f" {item.prompt!r:.80}"
+            )
     if wrong:
         contradict(wrong, len(rows), path, "Name the file, part or release that was answered.")
 
@@ -94,8 +96,8 @@ def check_keys(rows: Sequence[tuple[Row, Item]], path: Path | str) -> None:
     """Refuse yes/no and choice questions of which most rows name another right answer than the
     benchmark. A few are corrected keys.
     """
-    keyed = [(row, item) for row, item in rows if item.task in ("yes_no", "choice")]
-    contradicting = [(row, item) for row, item in keyed if has_other_key(row, item)]
+    keyed = [(row, item) for row, item in rows if row.key and item.task in ("yes_no", "choice")]
+    contradicting = list(compress(keyed, starmap(has_other_key, keyed)))
     if 2 * len(contradicting) > len(keyed):
         row, item = contradicting[0]
         raise AnswerError(
@@ -110,15 +112,16 @@ def _check_pictures(rows: Sequence[tuple[Row, Item]], path: Path) -> None:
     """Refuse rows that name another picture than their item shows. A name that no item has may be
     another name of the picture where the question is given.
     """
-    known_pictures = {picture_key(item.image) for _, item in rows if item.image}
-    wrong = [
-        f"{row.place.rpartition(': ')[2]} is about {row.image!r:.80}, and {item.id} shows"
-        f" {item.image!r:.80}"
-        for row, item in rows
-        if item.image
-        and (named_picture := picture_key(row.image)) != picture_key(item.image)
-        and (named_picture in known_pictures or not row.question)
-    ]
+    pictured = [(row, item, picture_key(item.image)) for row, item in rows if item.image]
+    known_pictures = set(map(itemgetter(2), pictured))
+    wrong = []
+    for row, item, picture in pictured:
+        named_picture = picture_key(row.image)
+        if named_picture != picture and (named_picture in known_pictures or not row.question):
+            wrong.append(
+                f"{row.place.rpartition(': ')[2]} is about {row.image!r:.80}, and {item.id} shows"
+                f" {item.image!r:.80}"
+            )
     if wrong:
         contradict(wrong, len(rows), path, "Name the file, part or release that was answered.")
 
@@ -133,7 +136,7 @@ def check_rows(
         [(row.place, row.question, item) for row, item in rows if item.prompt], path, spelling
     )
     _check_pictures([(row, item) for row, item in rows if row.image], path)
-    check_keys([(row, item) for row, item in rows if row.key], path)
+    check_keys(rows, path)
 
 
 def join_by_picture(
@@ -174,7 +177,7 @@ def of_parts(rows: Sequence[Row], items: Sequence[Item]) -> list[Row]:
     """The rows about the parts of these items, where the rows name their parts; all of them
     otherwise.
     """
-    if not all(row.parts for row in rows):
+    if not all(map(attrgetter("parts"), rows)):
         return list(rows)
     part_names: set[str] = set()
     for item in items:
@@ -185,6 +188,11 @@ def of_parts(rows: Sequence[Row], items: Sequence[Item]) -> list[Row]:
 def _part_names(item: Item) -> tuple[str, str]:
     """The name of an item's part, and its end, which a tool may write alone."""
     return item.part, item.part.rpartition("_")[2]
+
+
+def _has_part_of(row: Row, item: Item) -> bool:
+    """Whether a row names an item's part."""
+    return not set(row.parts).isdisjoint(_part_names(item))
 
 
 def with_questions_beside(
@@ -204,41 +212,37 @@ def with_questions_beside(
     parent_folder = path.resolve().parent.parent
     candidates = [*path.parent.glob("*.json*"), *parent_folder.glob("*question*.json*")]
     candidates += parent_folder.glob("*test*.json*")
-    folders = dict.fromkeys(file.parent for file in neighbours if file.parent != path.parent)
-    for question_file in [
-        *sorted(candidates),
-        *(file for f in folders for file in sorted(f.glob("*.json*"))),
-    ]:
+    candidates.sort()
+    for folder in dict.fromkeys(map(attrgetter("parent"), neighbours)):
+        if folder != path.parent:
+            candidates += sorted(folder.glob("*.json*"))
+    row_ids = set(map(attrgetter("id"), rows))
+    for question_file in candidates:
         if question_file != path:
             question_rows = _questions(question_file)
-        else:
-            question_rows = {}
-        if question_rows and all(row.id in question_rows for row in rows):
-            wrong = [
-                f"{row.record} asks {row.question!r:.80}, and {question_file.name} asks"
-                f" {question_rows[row.id].question!r:.80}"
-                for row in rows
-                if row.question
-                and normalised(row.question) != normalised(question_rows[row.id].question)
-            ]
-            if wrong:
-                contradict(
-                    wrong,
-                    len(rows),
-                    path,
-                    "Put the answers beside the questions that were asked, not"
-                    f" {question_file.name}.",
-                )
-            return [
-                replace(
-                    row,
-                    image=question_rows[row.id].image,
-                    question=question_rows[row.id].question,
-                    parts=question_rows[row.id].parts,
-                )
-                for row in rows
-            ]
+            if question_rows and question_rows.keys() >= row_ids:
+                return _with_questions(rows, question_rows, path, question_file.name)
     return None
+
+
+def _with_questions(
+    rows: Sequence[Row], question_rows: Mapping[str, Row], path: Path, question_file: str
+) -> list[Row]:
+    """The rows with the pictures, texts and parts that a file of questions gives their ids."""
+    joined = []
+    wrong = []
+    for row in rows:
+        asked = question_rows[row.id]
+        joined.append(replace(row, image=asked.image, question=asked.question, parts=asked.parts))
+        if row.question and normalised(row.question) != normalised(asked.question):
+            wrong.append(
+                f"{row.record} asks {row.question!r:.80}, and {question_file} asks"
+                f" {asked.question!r:.80}"
+            )
+    if wrong:
+        remedy = f"Put the answers beside the questions that were asked, not {question_file}."
+        contradict(wrong, len(rows), path, remedy)
+    return joined
 
 
 def _questions(path: Path) -> Mapping[str, Row]:
@@ -287,6 +291,10 @@ class Matched:
     """Rows that fit several items which are different questions."""
     cue_counts: Mapping[MatchCue, int] = field(default_factory=dict)
     """How many rows were matched by what."""
+
+    def pairs(self, rows: Sequence[Row], form: Form) -> list[tuple[Row, Item]]:
+        """Every matched row with its item, the first of several."""
+        return [(rows[i], form.by_id[keys[0]]) for i, keys in self.items.items()]
 
     @property
     def refused(self) -> tuple[int, ...]:
@@ -342,17 +350,15 @@ class MatchReport:
         }
         numbers = ", ".join(f"{len(records)} {category}" for category, records in refused.items())
         verb = "judged" if self.judge else "answered"
-        parts = [
-            f"{self.matched} of {self.rows} rows matched ({cues}), {numbers}",
-            f"{self.items} of {self.n_items} items {verb}, {self.n_items - self.items} not",
-            *(
-                f"{category}: {summarize_rows(records)}"
-                for category, records in refused.items()
-                if records
-            ),
-        ]
+        parts = [f"{self.matched} of {self.rows} rows matched ({cues}), {numbers}"]
         if self.other_keys:
-            parts.insert(1, f"{self.other_keys} rows name another right answer than the benchmark")
+            parts.append(f"{self.other_keys} rows name another right answer than the benchmark")
+        parts.append(
+            f"{self.items} of {self.n_items} items {verb}, {self.n_items - self.items} not"
+        )
+        for category, records in refused.items():
+            if records:
+                parts.append(f"{category}: {summarize_rows(records)}")
         return "; ".join(parts)
 
     @property
@@ -403,7 +409,7 @@ def _is_word(key: str) -> bool:
 
 def _option(key: str, options: Sequence[str]) -> str:
     """The text of the option that a letter or a text names; empty where none is named."""
-    texts = [normalised(option) for option in options]
+    texts = list(map(normalised, options))
     if key in LETTERS[: len(texts)]:
         return texts[LETTERS.index(key)]
     if normalised(key) in texts:
@@ -414,6 +420,11 @@ def _option(key: str, options: Sequence[str]) -> str:
     if lettered and normalised(lettered[2]) == _option(lettered[1], options):
         return normalised(lettered[2])
     return ""
+
+
+def describe_rows(rows: Sequence[Row], indices: Iterable[int]) -> tuple[str, ...]:
+    """What some of the rows say of their questions, for a list of rows that match nothing."""
+    return tuple(rows[i].described for i in indices)
 
 
 def summarize_rows(records: Sequence[str]) -> str:
@@ -437,7 +448,7 @@ def match_rows(rows: Sequence[Row], form: Form, spelling: Callable[[str], str] =
     in their order: the items are exchangeable.
     """
     index = _Index(form, spelling)
-    candidates = [index.fitting(row) for row in rows]
+    candidates = list(map(index.fitting, rows))
     _keep_answered_parts(candidates, form)
     items: dict[int, tuple[str, ...]] = {}
     cues: Counter[MatchCue] = Counter()
@@ -462,9 +473,10 @@ def match_rows(rows: Sequence[Row], form: Form, spelling: Callable[[str], str] =
         free = tuple(key for key in fitting if key not in matched_keys)
         cue = candidates[waiting[0]][1]
         shared = _share_items(index, fitting, waiting, free)
-        if shared is None and all(numbered.get(i, "") in fitting for i in waiting):
+        numbered_keys = [numbered.get(i, "") for i in waiting]
+        if shared is None and set(numbered_keys) <= set(fitting):
             cue = "row number"
-            shared = {i: (numbered[i],) for i in waiting}
+            shared = _one_each(waiting, numbered_keys)
         if shared is None:
             ambiguous += waiting
         else:
@@ -490,18 +502,23 @@ def _share_items(
     if len(waiting) == 1 and free:
         return {waiting[0]: free}
     if len(waiting) == len(free):
-        return {i: (key,) for i, key in zip(waiting, free, strict=True)}
+        return _one_each(waiting, free)
     return None
+
+
+def _one_each(rows: Sequence[int], keys: Sequence[str]) -> dict[int, tuple[str, ...]]:
+    """Row -> its one item, of as many rows as items."""
+    return {i: (key,) for i, key in zip(rows, keys, strict=True)}
 
 
 def _keep_answered_parts(candidates: list[tuple[tuple[str, ...], MatchCue]], form: Form) -> None:
     """Leave out the parts of which the rows answer less than half: their items share a text with
     what was answered.
     """
-    sizes = Counter(item.part for item in form.items)
+    sizes = Counter(map(attrgetter("part"), form.items))
     if len(sizes) < 2:
         return
-    fitting = set(chain.from_iterable(keys for keys, _ in candidates))
+    fitting = set(chain.from_iterable(map(itemgetter(0), candidates)))
     covered = Counter(form.by_id[key].part for key in fitting)
     for i, (keys, cue) in enumerate(candidates):
         answered_keys = []
@@ -515,17 +532,22 @@ def _keep_answered_parts(candidates: list[tuple[tuple[str, ...], MatchCue]], for
 
 def _by_row_number(rows: Sequence[Row], form: Form) -> dict[int, str]:
     """Row -> the item of the same number, where the tool's row numbers can be the benchmark's."""
-    numbers = [row.position for row in rows]
-    if any(n is None or n >= len(form.items) for n in numbers) or len(set(numbers)) != len(rows):
+    numbered = {}
+    for i, row in enumerate(rows):
+        if row.position is None or row.position >= len(form.items):
+            return {}
+        numbered[i] = form.items[row.position].id
+    if len(set(numbered.values())) < len(rows):
         return {}
-    return {i: form.items[n].id for i, n in enumerate(numbers) if n is not None}
+    return numbered
 
 
 class _Index:
     """The items of a form by what a row may say of them."""
 
     def __init__(self, form: Form, spelling: Callable[[str], str]) -> None:
-        self.form, self.spelling = form, spelling
+        self.form = form
+        self.spelling = spelling
         self.tails: dict[str, list[str]] = defaultdict(list)
         self.pictures: dict[str, list[str]] = defaultdict(list)
         self.questions: dict[str, list[str]] = defaultdict(list)
@@ -542,7 +564,7 @@ class _Index:
         """The items that contradict nothing the row says."""
         named_keys = self._named_items(row)
         if row.own_ids:
-            return tuple(key for key in named_keys if key in row.ids), "id"
+            return tuple(names_in(row.ids, named_keys)), "id"
         if named_keys:
             return named_keys, "id"
         if self._knows_picture(row):
@@ -552,18 +574,20 @@ class _Index:
         if row.question:
             for text in _possible_questions(self.spelling(row.question)):
                 if text in self.questions:
-                    keys = self.questions[text]
-                    keys = [key for key in keys if _same_options(row, self.form.by_id[key])]
+                    keys = self._which(_same_options, row, self.questions[text])
                     return self._of_parts(keys, row), "question"
             return (), "question"
         if row.ids and row.position is None:
             return (), "id"
-        return tuple(item.id for item in self.form.items), "row number"
+        return tuple(self.form.by_id), "row number"
+
+    def _which(self, fits: Callable[[Row, Item], bool], row: Row, keys: Iterable[str]) -> list[str]:
+        """Those of these items that fit a row in one respect."""
+        return [key for key in keys if fits(row, self.form.by_id[key])]
 
     def pictured(self, row: Row) -> tuple[str, ...]:
         """The items with the row's picture whose question is the longest that the row holds."""
-        pictured = self.pictures.get(picture_key(row.image), [])
-        keys = [key for key in pictured if self._asks(row, self.form.by_id[key])]
+        keys = self._which(self._asks, row, self.pictures.get(picture_key(row.image), ()))
         if row.question:
             max_length = max((len(self.form.by_id[key].prompt) for key in keys), default=0)
             keys = [key for key in keys if len(self.form.by_id[key].prompt) == max_length]
@@ -571,11 +595,11 @@ class _Index:
 
     def knows_id(self, row: Row) -> bool:
         """Whether an item has one of the row's ids."""
-        return any(self._of_id(name) for name in row.ids)
+        return any(map(self._of_id, row.ids))
 
     def _named_items(self, row: Row) -> tuple[str, ...]:
         for name in row.ids:
-            keys = [key for key in self._of_id(name) if self._agrees(row, self.form.by_id[key])]
+            keys = self._which(self._agrees, row, self._of_id(name))
             if keys:
                 return self._of_parts(keys, row)
         return ()
@@ -607,10 +631,7 @@ class _Index:
     def _of_parts(self, keys: Iterable[str], row: Row) -> tuple[str, ...]:
         """The items of the row's parts; all where it names none of theirs."""
         keys = tuple(keys)
-        of_parts = tuple(
-            key for key in keys if set(_part_names(self.form.by_id[key])).intersection(row.parts)
-        )
-        return of_parts or keys
+        return tuple(self._which(_has_part_of, row, keys)) or keys
 
     def are_identical(self, keys: Sequence[str]) -> bool:
         """Whether these items ask the same: one picture, one text, one right answer."""
@@ -655,7 +676,7 @@ def _possible_questions(question: str) -> list[str]:
     cut = re.match(r"(?s)(.*[?？])", question)
     texts += [cut[1]] if cut else []
     texts.append(_core(question))
-    return list(dict.fromkeys(plain_text for text in texts if (plain_text := _without_stop(text))))
+    return list(dict.fromkeys(filter(None, map(_without_stop, texts))))
 
 
 # --- the form that answers fit ---
@@ -712,13 +733,16 @@ def check_options(
         if len(letter) == 1 and letter in LETTERS:
             letters[key] = letter
     for rival in rivals:
-        keys = [key for key in letters if key in rival.by_id]
-        n_options = {key: len(rival.by_id[key].options) for key in keys}
-        n_beyond = sum(LETTERS.index(letters[key]) >= n_options[key] for key in keys)
-        expected = sum(1 - n_options[key] / len(form.by_id[key].options) for key in keys)
+        keys = names_in(rival.by_id, letters)
+        n_beyond = 0
+        expected_shares = []
+        for key in keys:
+            n_options = len(rival.by_id[key].options)
+            n_beyond += LETTERS.index(letters[key]) >= n_options
+            expected_shares.append(1 - n_options / len(form.by_id[key].options))
         if (
             len(keys) >= MIN_LETTERS
-            and expected >= MIN_EXPECTED_BEYOND * len(keys)
+            and sum(expected_shares) >= MIN_EXPECTED_BEYOND * len(keys)
             and n_beyond <= MAX_SHARE_BEYOND * len(keys)
         ):
             raise AnswerError(

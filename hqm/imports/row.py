@@ -9,6 +9,7 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, takewhile
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TypedDict, TypeGuard, cast
 
@@ -267,7 +268,12 @@ class Log:
     @property
     def respondents(self) -> list[str]:
         """The respondents of its rows, each once."""
-        return list(dict.fromkeys(row.respondent for row in self.rows))
+        return list(dict.fromkeys(map(attrgetter("respondent"), self.rows)))
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether a row has a score."""
+        return any(map(attrgetter("scores"), self.rows))
 
     @property
     def located_notes(self) -> list[str]:

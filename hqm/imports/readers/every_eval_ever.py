@@ -7,9 +7,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 from hqm.files.records import whole_number
+from hqm.imports.layouts import first_row, objects_in
 from hqm.imports.log_file import LogFile
 from hqm.imports.row import Log, Row, number, options_in, texts, tokens_in
 from hqm.types import Response, State
@@ -19,7 +20,7 @@ SOURCE = "eee"
 
 def is_log(file: LogFile) -> bool:
     """Whether a file holds such records."""
-    return any({"evaluation_id", "sample_id"} <= record.keys() for record in file.first)
+    return {"evaluation_id", "sample_id"} <= file.first_names
 
 
 def read_log(file: LogFile) -> Log:
@@ -28,7 +29,7 @@ def read_log(file: LogFile) -> Log:
     An answer that counts for several results of the aggregate is there once for each of them;
     it is read once.
     """
-    rows: dict[tuple[Any, ...], Row] = {}
+    rows: dict[tuple[object, ...], Row] = {}
     for i, record in enumerate(file.records, 1):
         row = _row(record, f"{file.path}: record {i}")
         result = str(record.get("evaluation_result_id") or "")
@@ -56,18 +57,11 @@ word, ended all the same.
 """
 
 
-def _row(record: Mapping[str, Any], location: str) -> Row:
-    question_fields, evaluation, metadata = (
-        _object(record.get(name)) for name in ("input", "evaluation", "metadata")
-    )
-    read = next(
-        (
-            a.get("extracted_value")
-            for a in record.get("answer_attribution") or ()
-            if isinstance(a, Mapping)
-        ),
-        "",
-    )
+def _row(record: Mapping[str, object], location: str) -> Row:
+    question_fields = _object(record.get("input"))
+    evaluation = _object(record.get("evaluation"))
+    metadata = _object(record.get("metadata"))
+    read = first_row(objects_in(record.get("answer_attribution"))).get("extracted_value")
     graded = number(evaluation.get("score"))
     right = number(evaluation.get("is_correct"))
     if metadata.get("scored") == "false":
@@ -110,7 +104,7 @@ def _score_name(record: Mapping[str, object]) -> str:
     return re.split(r"[/#:|]", result)[-1] or "score"
 
 
-def _object(value: object) -> Mapping[str, Any]:
+def _object(value: object) -> Mapping[str, object]:
     if isinstance(value, Mapping):
         return value
     return {}
@@ -138,9 +132,9 @@ def _answer(record: Mapping[str, object], metadata: Mapping[str, object]) -> Res
     return Response(text, "ok", "", detail)
 
 
-def _last_turn(messages: Any) -> str:
+def _last_turn(messages: object) -> str:
     """What the assistant said last, of a conversation."""
-    turns = [m for m in messages or () if isinstance(m, Mapping) and m.get("role") == "assistant"]
-    if turns:
-        return texts(turns[-1].get("content"))[0]
+    for turn in reversed(objects_in(messages)):
+        if turn.get("role") == "assistant":
+            return texts(turn.get("content"))[0]
     return ""

@@ -48,7 +48,7 @@ def read_log(file: LogFile) -> Log:
 
 def _row(state: Mapping[str, Any], scenario: str, model: str, location: str) -> Row:
     instance = state["instance"]
-    options = [str(text) for text in (state.get("output_mapping") or {}).values()]
+    options = list(map(str, (state.get("output_mapping") or {}).values()))
     references = instance.get("references") or ()
     right_texts = [str(r["output"]["text"]) for r in references if "correct" in r["tags"]]
     key = right_texts[0] if len(right_texts) == 1 else ""

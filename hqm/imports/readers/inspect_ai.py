@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError, missing_library
+from hqm.imports.layouts import objects_in
 from hqm.imports.log_file import LogFile
 from hqm.imports.row import (
     Log,
     Row,
+    names_in,
     number,
     parts_of,
     stopped,
@@ -58,10 +60,8 @@ def _read_archive(path: Path) -> Log:
 
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
-            members = {info.filename: info for info in archive.infolist()}
-            start = next(
-                (name for name in ("header.json", "_journal/start.json") if name in members), None
-            )
+            members = dict(zip(archive.namelist(), archive.infolist(), strict=True))
+            start = next(iter(names_in(members, ("header.json", "_journal/start.json"))), None)
             if start is None:
                 raise DataError(
                     "it has neither header.json nor _journal/start.json", location=str(path)
@@ -166,13 +166,10 @@ def _totals(results: Mapping[str, Any]) -> dict[str, float]:
     totals: dict[str, float] = {}
     for printed in results.get("scores") or ():
         metrics = printed.get("metrics") or {}
-        printed_metrics = [metrics[name] for name in ("accuracy", "mean") if name in metrics]
-        if printed_metrics:
-            value = number(printed_metrics[0].get("value"))
-        else:
-            value = None
-        if value is not None:
-            totals.setdefault(str(printed.get("name") or printed.get("scorer")), value)
+        for name in names_in(metrics, ("accuracy", "mean"))[:1]:
+            value = number(metrics[name].get("value"))
+            if value is not None:
+                totals.setdefault(str(printed.get("name") or printed.get("scorer")), value)
     return totals
 
 
@@ -195,7 +192,7 @@ def _rows(location: str, sample: object, run: Row) -> Iterator[Row]:
         image=str(metadata.get("image") or image),
         question=question,
         key=texts(sample.get("target"))[0],
-        options=tuple(str(choice) for choice in sample.get("choices") or ()),
+        options=tuple(map(str, sample.get("choices") or ())),
         parts=parts_of(metadata),
         form=str(metadata.get("form") or run.form),
         run=max(int(sample.get("epoch") or 1) - 1, 0),
@@ -228,39 +225,30 @@ def _question_and_picture(sample: Mapping[str, object]) -> tuple[str, str]:
     messages = sample.get("input")
     if not isinstance(messages, list):
         return str(messages or ""), ""
-    texts, pictures = [], []
-    for message in messages:
-        if isinstance(message, Mapping):
-            content = message.get("content")
-        else:
-            content = None
-        if not isinstance(message, Mapping) or message.get("role") not in (None, "user"):
+    texts = []
+    pictures = []
+    for message in objects_in(messages):
+        if message.get("role") not in (None, "user"):
             continue
+        content = message.get("content")
         texts.append(_text(content, sample))
-        pictures += (
-            [
-                segment["image"]
-                for segment in content
-                if isinstance(segment, Mapping) and segment.get("type") == "image"
-            ]
-            if isinstance(content, list)
-            else []
-        )
-    picture_names = [
-        name
-        for name in pictures
-        if isinstance(name, str) and not name.startswith(("attachment://", "data:"))
-    ]
-    return "\n".join(filter(None, texts)), picture_names[0] if picture_names else ""
+        for segment in _segments(content, "image"):
+            name = segment["image"]
+            if isinstance(name, str) and not name.startswith(("attachment://", "data:")):
+                pictures.append(name)
+    return "\n".join(filter(None, texts)), next(iter(pictures), "")
+
+
+def _segments(content: object, kind: str) -> list[Mapping[str, object]]:
+    """The segments of one kind that a message has; none where it is a text."""
+    if not isinstance(content, list):
+        return []
+    return [segment for segment in objects_in(content) if segment.get("type") == kind]
 
 
 def _text(content: object, sample: Mapping[str, Any]) -> str:
     if isinstance(content, list):
-        parts = [
-            segment
-            for segment in content
-            if isinstance(segment, Mapping) and segment.get("type") == "text"
-        ]
+        parts = _segments(content, "text")
         return "\n".join(_text(segment.get("text", ""), sample) for segment in parts)
     text = "" if content is None else str(content)
     if text.startswith("attachment://"):

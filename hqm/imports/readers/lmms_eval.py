@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from hqm.imports.row import (
     Log,
     Row,
     first_text,
+    ids_in,
     number,
     options_in,
     parts_in,
@@ -49,11 +52,9 @@ SOURCE = "lmms-eval"
 
 def is_log(file: LogFile) -> bool:
     """Whether a file holds the rows of such a log, or is the one JSON of lmms-eval 0.3."""
-    samples = any(
-        "doc_id" in first and not first.keys().isdisjoint(("filtered_resps", "resps"))
-        for first in file.first
-    )
-    return samples or _is_old(file)
+    names = file.first_names
+    has_replies = not names.isdisjoint(("filtered_resps", "resps"))
+    return ("doc_id" in names and has_replies) or _is_old(file)
 
 
 def _is_old(file: LogFile) -> bool:
@@ -71,11 +72,7 @@ def read_log(file: LogFile) -> Log:
     name_match = _SAMPLES.fullmatch(path.name)
     task = name_match["task"] if name_match else path.stem
     respondent = _model(results) or path.parent.name.rpartition("__")[2] or path.stem
-    rows = [
-        row
-        for i, record in enumerate(file.records, 1)
-        for row in _rows(record, f"{path}: record {i}", respondent, task)
-    ]
+    rows = list(_rows_of(file.records, path, respondent, task))
     settings = dict(results.get("configs", {}).get(task, {}).get("generation_kwargs", {}) or {})
     version = str(results.get("lmms_eval_version") or "").partition("@")[0]
     if version not in ("", "unknown"):
@@ -90,7 +87,8 @@ def read_log(file: LogFile) -> Log:
         notes=tuple(notes),
         settings=settings,
         totals=_totals(
-            results.get("results", {}).get(task, {}), {name for row in rows for name in row.scores}
+            results.get("results", {}).get(task, {}),
+            set(chain.from_iterable(map(attrgetter("scores"), rows))),
         ),
         lower=frozenset(name for name, higher in higher_is_better.items() if higher is False),
     )
@@ -130,12 +128,7 @@ def _read_old(path: Path, document: Mapping[str, Any]) -> Log:
     else:
         model = ""
     respondent = _pretrained(model) or path.parent.name or path.stem
-    rows = [
-        row
-        for i, record in enumerate(document["logs"], 1)
-        if isinstance(record, Mapping)
-        for row in _rows(record, f"{path}: record {i}", respondent, path.stem)
-    ]
+    rows = _rows_of(document["logs"], path, respondent, path.stem)
     return Log(path=str(path), tool="lmms-eval 0.3", rows=tuple(rows))
 
 
@@ -178,6 +171,13 @@ def _pretrained(arguments: str) -> str:
     if model_match:
         return model_match[1].strip()
     return ""
+
+
+def _rows_of(records: Iterable[object], path: Path, respondent: str, task: str) -> Iterator[Row]:
+    """The rows of every record that is an object."""
+    for i, record in enumerate(records, 1):
+        if isinstance(record, Mapping):
+            yield from _rows(record, f"{path}: record {i}", respondent, task)
 
 
 def _rows(record: Mapping[str, Any], location: str, respondent: str, task: str) -> Iterator[Row]:
@@ -225,19 +225,20 @@ def _rows(record: Mapping[str, Any], location: str, respondent: str, task: str) 
         )
 
 
-def _are_likelihoods(replies: Any) -> bool:
+def _are_likelihoods(replies: object) -> bool:
     """Whether the first reply is a logarithm and whether greedy decoding gives the option, which
     the tool writes of options that it does not have generated.
     """
     while isinstance(replies, list) and replies and isinstance(replies[0], list):
         replies = replies[0]
-    pair = isinstance(replies, list) and len(replies) == 2
-    return pair and number(replies[0]) is not None and str(replies[1]) in ("True", "False")
+    if not isinstance(replies, list) or len(replies) != 2:
+        return False
+    return number(replies[0]) is not None and str(replies[1]) in ("True", "False")
 
 
-def _of_metrics(record: Mapping[str, object]) -> dict[str, Any]:
+def _of_metrics(record: Mapping[str, object]) -> dict[str, object]:
     """What the metrics of a row say of the question; tasks put the question's record into them."""
-    question_fields: dict[str, Any] = {}
+    question_fields: dict[str, object] = {}
     for name, value in record.items():
         if name in _TOOL_FIELDS:
             continue
@@ -270,16 +271,9 @@ def _scores(record: Mapping[str, object]) -> tuple[dict[str, float], str]:
 
 
 def _ids(question_fields: Mapping[str, object]) -> tuple[str, ...]:
-    if all(name in question_fields for name in _KEY_FIELDS):
-        composed = "_".join(str(question_fields[name]) for name in _KEY_FIELDS)
-    else:
-        composed = ""
-    single_ids = [
-        str(question_fields[name])
-        for name in ("question_id", "id", "index", "image_id")
-        if isinstance(question_fields.get(name), (str, int))
-    ]
-    return tuple(filter(None, [composed, *([] if composed else single_ids)]))
+    if question_fields.keys() >= set(_KEY_FIELDS):
+        return ("_".join(map(str, map(question_fields.get, _KEY_FIELDS))),)
+    return ids_in(question_fields, ("question_id", "id", "index", "image_id"))
 
 
 def _prompt(record: Mapping[str, object]) -> str:

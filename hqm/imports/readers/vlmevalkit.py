@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hqm.files.records import required_field
+from hqm.imports.layouts import scores_in
 from hqm.imports.log_file import LogFile
 from hqm.imports.row import Log, Row, number, options_in, parts_in
 from hqm.types import Response
@@ -32,12 +33,13 @@ SOURCE = "vlmevalkit"
 
 def is_log(file: LogFile) -> bool:
     """Whether a file holds such rows."""
-    return any({"index", "prediction"} <= record.keys() for record in file.first)
+    return {"index", "prediction"} <= file.first_names
 
 
 def read_log(file: LogFile) -> Log:
     """The rows of one file."""
-    path, records = file.path, file.records
+    path = file.path
+    records = file.records
     respondent, dataset = _respondent_and_dataset(path, str(records[0].get("dataset") or ""))
     judged = _JUDGE.search(_SCORED.sub("", path.stem))
     judge = (judged["judge"] or "") if judged else ""  # exact matching is no judge
@@ -74,17 +76,15 @@ def _row(record: Mapping[str, object], location: str, shared: Row) -> Row:
     def cell(name: str) -> str:
         return str(record.get(name) if record.get(name) is not None else "")
 
-    required_field(
-        record, "prediction", location
-    )  # an empty one is an answer, and none is a broken row
+    # an empty one is an answer, and none is a broken row
+    required_field(record, "prediction", location)
     text = cell("prediction")
     failed = _FAILED in text
     index = cell("index")
     pieces = index.split("_")
     # HallusionBench: <category>_<subcategory>_<visual input>_<set>_<figure>_<question>
     composed = "_".join(pieces[:2] + pieces[3:]) if len(pieces) == 6 else ""
-    values = {name: number(record.get(name)) for name in _SCORES}
-    scores = {name: score for name, score in values.items() if score is not None}
+    scores = scores_in(record, _SCORES, number)
     return replace(
         shared,
         place=location,
