@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import islice, zip_longest
+from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any
 
@@ -116,7 +117,7 @@ def check_unfolding(archive: zipfile.ZipFile, path: Path) -> None:
     DataError
         All its members together are large, and many times the size of the file.
     """
-    size = sum(info.file_size for info in archive.infolist())
+    size = sum(map(attrgetter("file_size"), archive.infolist()))
     if size > max(_MAX_UNFOLDED_BYTES, _MAX_EXPANSION * path.stat().st_size):
         raise DataError(
             f"it unfolds to {size >> 20:,} MiB, {size // path.stat().st_size:,} times its size",
@@ -129,7 +130,7 @@ _SHEET_ROWS = 1 << 20
 """The most rows that a sheet can have."""
 
 
-def sheet_rows(path: Path) -> list[dict[str, Any]]:
+def sheet_rows(path: Path) -> list[dict[str, object]]:
     """The rows of an Excel sheet, which is a zip of XML.
 
     Every cell is read as text, because a sheet makes numbers of answers that look like some.
@@ -146,7 +147,7 @@ def sheet_rows(path: Path) -> list[dict[str, Any]]:
         with zipfile.ZipFile(path) as archive:
             check_unfolding(archive, path)
         with closing(openpyxl.load_workbook(path, read_only=True, data_only=True)) as book:
-            sheets: dict[str, list[tuple[Any, ...]]] = {}
+            sheets: dict[str, list[tuple[object, ...]]] = {}
             for sheet in book.worksheets:
                 # a sheet that claims more columns than it has would fill every row with empty cells
                 sheet.reset_dimensions()
@@ -170,8 +171,8 @@ def sheet_rows(path: Path) -> list[dict[str, Any]]:
         )
     heading, *body = rows or [()]
     names = [_cell_text(cell).strip() for cell in heading]
-    unique_columns([name for name in names if name], f"{path}:1")
-    records = []
+    unique_columns(list(filter(None, names)), f"{path}:1")
+    records: list[dict[str, object]] = []
     for row in body:
         if row.count(None) < len(row):
             cells = zip_longest(names, map(_cell_text, row[: len(names)]), fillvalue="")
@@ -218,7 +219,7 @@ def _open_document(file: Path, member: str, location: str) -> Iterator[IO[bytes]
         ) from None
 
 
-def _object_values(text: str) -> Iterator[tuple[str, Any]]:
+def _object_values(text: str) -> Iterator[tuple[str, object]]:
     """Yield the keys and values of a JSON object; the elements of lists one by one."""
     decode = json.JSONDecoder().raw_decode
     position = _skip_past("{", text, 0)

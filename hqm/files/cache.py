@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Protocol
 
 from hqm.errors import DataError, ImageError
 
@@ -59,7 +59,14 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
         Path(temporary.name).unlink(missing_ok=True)
 
 
-def cache_picture(stream: IO[bytes], location: str) -> Path:
+class ByteStream(Protocol):
+    """What gives bytes piece by piece, as files and replies do."""
+
+    def read(self, size: int, /) -> bytes:
+        """Give as many bytes at most; none at the end."""
+
+
+def cache_picture(stream: ByteStream, location: str) -> Path:
     """Write a picture into the cache under its hash and return the file; no more than `MAX_BYTES`
     are read.
 

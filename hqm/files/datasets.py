@@ -14,12 +14,13 @@ import importlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
-from typing import Any
+from types import ModuleType
 
 from hqm.errors import DataError, UsageError, missing_library
 from hqm.files.records import SUFFIXES, read_json, read_text
@@ -75,6 +76,15 @@ class Tree:
         paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
         names = sorted(path.as_posix() for path in paths if "/." not in f"/{path.as_posix()}")
         return cls(str(folder), tuple(names), lambda requested: folder)
+
+    @property
+    def tables(self) -> list[str]:
+        """The files that may hold rows, by the ends of their names."""
+        return [name for name in self.names if name.lower().endswith(SUFFIXES)]
+
+    def below(self, prefix: str) -> list[str]:
+        """The files whose paths begin so."""
+        return [name for name in self.names if name.startswith(prefix)]
 
     def path(self, name: str) -> Path:
         return self.bring([name]) / name
@@ -135,12 +145,9 @@ def _shards(tree: Tree, config: str) -> list[Shard]:
     if shards := _by_readme(tree, config):
         return shards
     prefix = f"{config}/" if config else ""
-    names = [name for name in tree.names if name.startswith(prefix)]
+    names = tree.below(prefix)
     if config and not names:
-        folders = (
-            ", ".join(sorted({name.partition("/")[0] for name in tree.names if "/" in name}))
-            or "none"
-        )
+        folders = ", ".join(sorted(_top_folders(tree.names))) or "none"
         raise DataError(
             f"it has no configuration {config!r}",
             location=tree.label,
@@ -166,6 +173,16 @@ def _shards(tree: Tree, config: str) -> list[Shard]:
     )
 
 
+def _top_folders(names: Iterable[str], prefix: str = "") -> set[str]:
+    """The first folder below a prefix on the way to each of these files."""
+    folders = set()
+    for name in names:
+        folder, slash, _ = name.removeprefix(prefix).partition("/")
+        if slash:
+            folders.add(folder)
+    return folders
+
+
 def _is_picture(name: str) -> bool:
     return name.lower().endswith(PICTURES)
 
@@ -180,7 +197,7 @@ def split_of(name: str) -> str:
     """
     path = PurePosixPath(name)
     stem = path.name.partition(".")[0]
-    for text in (stem, *(folder for folder in reversed(path.parts[:-1]))):
+    for text in (stem, *reversed(path.parts[:-1])):
         for word in re.split(r"[^a-z0-9]+", text.lower()):
             if word in _SPLITS:
                 return word
@@ -199,7 +216,10 @@ def _saved_dataset(tree: Tree, prefix: str, names: Sequence[str]) -> list[Shard]
     if f"{prefix}dataset_dict.json" in names:
         path = tree.path(f"{prefix}dataset_dict.json")
         splits = _required_list(read_json(path), "splits", tree, f"{prefix}dataset_dict.json")
-        return [shard for split in splits for shard in _state(tree, f"{prefix}{split}/", split)]
+        shards = []
+        for split in map(str, splits):
+            shards += _state(tree, f"{prefix}{split}/", split)
+        return shards
     if f"{prefix}state.json" in names:
         return _state(tree, prefix, "")
     return []
@@ -224,10 +244,10 @@ def _state(tree: Tree, prefix: str, split: str) -> list[Shard]:
                 location=tree.label,
                 remedy="Copy the whole folder, or save the data set again.",
             )
-    return [Shard(split, shard) for shard in shards]
+    return list(map(partial(Shard, split), shards))
 
 
-def _required_list(value: object, key: str, tree: Tree, name: str) -> list[Any]:
+def _required_list(value: object, key: str, tree: Tree, name: str) -> list[object]:
     entries = value.get(key) if isinstance(value, dict) else None
     if (
         not isinstance(entries, list)
@@ -249,17 +269,12 @@ def _imagefolder(tree: Tree, prefix: str, names: Sequence[str]) -> list[Shard]:
         folder, _, base = name.rpartition("/")
         if base in _METADATA:
             folder_prefix = f"{folder}/" if folder else ""
-            pictures = tuple(
-                picture
-                for picture in tree.names
-                if picture.startswith(folder_prefix) and _is_picture(picture)
-            )
+            pictures = tuple(filter(_is_picture, tree.below(folder_prefix)))
             split = folder.removeprefix(prefix.rstrip("/")).strip("/").split("/")[-1]
-            shards += (
-                [Shard("" if split in ("data", "images") else split, name, pictures)]
-                if pictures
-                else []
-            )
+            if split in ("data", "images"):
+                split = ""
+            if pictures:
+                shards.append(Shard(split, name, pictures))
     return shards
 
 
@@ -273,12 +288,9 @@ def _one_kind(tree: Tree, prefix: str, names: Sequence[str]) -> list[Shard]:
         ]
         if files:
             top_folders = {
-                name.removeprefix(prefix).partition("/")[0]
-                for name in files
-                if "/" in name.removeprefix(prefix)
-            }
-            top_folders = {
-                top for top in top_folders if top != "data" and top.lower() not in _SPLITS
+                folder
+                for folder in _top_folders(files, prefix)
+                if folder != "data" and folder.lower() not in _SPLITS
             }
             if not prefix and len(top_folders) > 1:
                 _refuse_ambiguous(tree, sorted(top_folders))
@@ -288,7 +300,7 @@ def _one_kind(tree: Tree, prefix: str, names: Sequence[str]) -> list[Shard]:
                     location=tree.label,
                     remedy="Name one of them.",
                 )
-            return [Shard(split_of(name), name) for name in files]
+            return list(map(Shard, map(split_of, files), files))
     return []
 
 
@@ -305,21 +317,21 @@ def _by_readme(tree: Tree, config: str) -> list[Shard]:
     selected = _selected_config(tree, config)
     if selected is None:
         return []
-    readable = [name for name in tree.names if name.lower().endswith(SUFFIXES)]
-    shards = []
+    readable = tree.tables
+    shards: list[Shard] = []
     for split, patterns in _data_files(selected.get("data_files")):
         globs = [pattern.removeprefix("./") for pattern in patterns]
         matching = (
             name for name in readable if any(map(partial(fnmatch.fnmatchcase, name), globs))
         )
-        shards += [Shard(split, name) for name in matching]
+        shards += map(partial(Shard, split), matching)
     if not shards and selected.get("data_dir"):
         prefix = f"{str(selected['data_dir']).strip('/')}/"
-        shards = _one_kind(tree, prefix, [name for name in tree.names if name.startswith(prefix)])
+        shards = _one_kind(tree, prefix, tree.below(prefix))
     return shards
 
 
-def _selected_config(tree: Tree, config: str) -> dict[str, Any] | None:
+def _selected_config(tree: Tree, config: str) -> dict[str, object] | None:
     """Return the README's entry of a configuration, or of the default one; None where it has none.
 
     Raises
@@ -328,7 +340,7 @@ def _selected_config(tree: Tree, config: str) -> dict[str, Any] | None:
         None is named, and none of several is the default.
     """
     configs = _configs(tree)
-    by_name: dict[str, dict[str, Any]] = {}
+    by_name: dict[str, dict[str, object]] = {}
     for entry in reversed(configs):
         by_name[str(entry["config_name"])] = entry
     if config or not configs:
@@ -339,18 +351,18 @@ def _selected_config(tree: Tree, config: str) -> dict[str, Any] | None:
     if "default" in by_name:
         return by_name["default"]
     if len(configs) > 1:
-        _refuse_ambiguous(tree, [str(entry["config_name"]) for entry in configs])
+        _refuse_ambiguous(tree, list(map(str, map(itemgetter("config_name"), configs))))
     return configs[0]
 
 
-def _configs(tree: Tree) -> list[dict[str, Any]]:
+def _configs(tree: Tree) -> list[dict[str, object]]:
     if "README.md" not in tree.names:
         return []
     heading = re.match(r"---[ \t]*\r?\n(.*?)\r?\n---", read_text(tree.path("README.md")), re.DOTALL)
     if heading is None or "configs:" not in heading[1]:
         return []
     try:
-        yaml: Any = importlib.import_module("yaml")  # comes with huggingface_hub
+        yaml = importlib.import_module("yaml")  # comes with huggingface_hub
     except ImportError:
         return []
     try:
@@ -369,9 +381,7 @@ def _data_files(files: object) -> list[tuple[str, list[str]]]:
     """Split and patterns, of the shapes that `data_files` may have; a folder stands for all files
     in it.
     """
-    if isinstance(files, str) or (
-        isinstance(files, list) and files and all(isinstance(path, str) for path in files)
-    ):
+    if isinstance(files, str) or (isinstance(files, list) and set(map(type, files)) == {str}):
         files = {"": files}
     if isinstance(files, dict):
         files = [{"split": split, "path": path} for split, path in files.items()]
@@ -379,14 +389,12 @@ def _data_files(files: object) -> list[tuple[str, list[str]]]:
     for entry in files if isinstance(files, list) else []:
         if isinstance(entry, dict):
             paths = entry.get("path")
-            patterns = [
-                str(path) for path in (paths if isinstance(paths, list) else [paths]) if path
-            ]
-            pairs.append((str(entry.get("split") or ""), patterns))
+            patterns = filter(None, paths if isinstance(paths, list) else [paths])
+            pairs.append((str(entry.get("split") or ""), list(map(str, patterns))))
     return pairs
 
 
-def read_info(tree: Tree, shards: Sequence[Shard]) -> dict[str, Any]:
+def read_info(tree: Tree, shards: Sequence[Shard]) -> dict[str, object]:
     """Return the dataset_info.json beside the rows; empty where there is none."""
     folder = shards[0].name.rpartition("/")[0]
     name = f"{folder}/dataset_info.json" if folder else "dataset_info.json"
@@ -458,7 +466,7 @@ class HubName:
                     " #SPLIT as needed."
                 ),
             )
-        return cls(match[1], *(match[k] or "" for k in (2, 3, 4)))
+        return cls(*match.groups(""))
 
 
 def hub_folder(text: str) -> Path:
@@ -498,9 +506,7 @@ def hub_tree(text: str, name: HubName) -> Tree:
         The dataset cannot be reached, or the library that fetches it is not installed.
     """
     tree = _tree(text, name.name, name.revision)
-    if not name.revision and not any(
-        file_name.lower().endswith(SUFFIXES) and "." in file_name for file_name in tree.names
-    ):
+    if not name.revision and not tree.tables:
         try:
             return _tree(text, name.name, _CONVERTED)
         except DataError:
@@ -543,7 +549,7 @@ def _tree(text: str, name: str, revision: str) -> Tree:
         missing = [file_name for file_name in requested if file_name not in fetched]
         if missing or not folder_of:
             with _fetching(text, remedy) as hub:
-                patterns = [glob.escape(file_name) for file_name in missing]
+                patterns = list(map(glob.escape, missing))
                 folder_of[:] = [
                     Path(
                         hub.snapshot_download(
@@ -565,7 +571,7 @@ def _endpoint() -> str | None:
     return os.environ.get("HF_ENDPOINT") or None
 
 
-def _offline(hub: Any) -> bool:
+def _offline(hub: ModuleType) -> bool:
     return bool(hub.constants.HF_HUB_OFFLINE) or os.environ.get("HF_HUB_OFFLINE", "") in (
         "1",
         "true",
@@ -574,7 +580,7 @@ def _offline(hub: Any) -> bool:
 
 
 @contextmanager
-def _fetching(text: str, remedy: str) -> Iterator[Any]:
+def _fetching(text: str, remedy: str) -> Iterator[ModuleType]:
     """The library that fetches, and its errors as one sentence."""
     try:
         import huggingface_hub

@@ -10,6 +10,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable
+from functools import partial
 from itertools import islice
 
 from hqm.errors import DataError
@@ -67,10 +68,9 @@ def delimiter_of(text: str, suffix: str = "") -> str:
     present = [delimiter for delimiter in DELIMITERS if delimiter in heading]
     if not present:
         return ","
-    widths = {delimiter: _common_width(sample, delimiter) for delimiter in present}
-    best = max(present, key=lambda delimiter: widths[delimiter])
+    best = max(present, key=partial(_common_width, sample))
     # a row of another length is named by the reader, which needs the delimiter of the heading
-    if widths[best] > 1:
+    if _common_width(sample, best) > 1:
         return best
     return max(present, key=heading.count)
 
@@ -120,8 +120,6 @@ def uses_decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
         elif COMMA_NUMBER.fullmatch(number):
             if decimal_location is None:
                 decimal_location = location
-            else:
-                decimal_location = decimal_location
         elif POINT_NUMBER.fullmatch(number):
             has_points |= "." in number
             has_integers |= "." not in number and float(number) >= 100
@@ -135,9 +133,9 @@ def uses_decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
         return decimal_location is not None
     if has_groups or has_points or has_integers:
         return False
-    low, high = doubtful[0].replace(",", "."), doubtful[0].replace(",", "")
+    number, location = doubtful
     raise DataError(
-        f"{doubtful[0]!r} may be {low} or {high}",
-        location=doubtful[1],
+        f"{number!r} may be {number.replace(',', '.')} or {number.replace(',', '')}",
+        location=location,
         remedy="Write it without the comma.",
     )

@@ -17,8 +17,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
+from itertools import compress, filterfalse
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -39,6 +40,8 @@ from hqm.signature import digest_file
 from hqm.text import check_address
 
 if TYPE_CHECKING:
+    from zipfile import ZipInfo
+
     from PIL import Image
 
 # --- the sizes and checksums that a benchmark's pictures must have ---
@@ -220,7 +223,7 @@ def oddities(opened: Image.Image) -> list[str]:
         "turned by its EXIF data": orientation != 1,
         f"{frames} frames": frames > 1,
     }
-    return [description for description, present in is_present.items() if present]
+    return list(compress(is_present, is_present.values()))
 
 
 def scaled_picture(path: Path, percent: int) -> Path:
@@ -361,7 +364,7 @@ class FolderImages:
         return self._rows is not None and self._rows.has(name)
 
     def fetch(self, names: Iterable[str], *, private: bool = False) -> None:
-        if addresses := [name for name in names if is_url(name)]:
+        if addresses := list(filter(is_url, names)):
             self._web.fetch(addresses, private=private)
 
 
@@ -376,7 +379,7 @@ class ZipImages:
     file: Path
 
     @cached_property
-    def _members(self) -> dict[str, Any]:
+    def _members(self) -> dict[str, ZipInfo | None]:
         """Each whole name, and each end of a name, -> its member; None for an end that several
         members share.
         """
@@ -386,7 +389,7 @@ class ZipImages:
 
         try:
             with zipfile.ZipFile(self.file) as archive:
-                members = [member for member in archive.infolist() if not member.is_dir()]
+                members = list(filterfalse(zipfile.ZipInfo.is_dir, archive.infolist()))
         except FileNotFoundError:
             raise ImageError(
                 "there is no such file", location=str(self.file), remedy="Correct --images."
@@ -395,7 +398,7 @@ class ZipImages:
             raise ImageError(
                 f"it is no zip, or damaged: {error}", location=str(self.file)
             ) from None
-        by_name: dict[str, Any] = {}
+        by_name: dict[str, ZipInfo | None] = {}
         for member in members:
             parts = member.filename.replace("\\", "/").split("/")
             for start in range(1, len(parts)):

@@ -16,8 +16,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count, filterfalse, starmap
+from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from hqm.errors import DataError, ImageError, missing_library
 from hqm.files.cache import (
@@ -31,6 +34,10 @@ from hqm.files.cache import (
 )
 from hqm.signature import digest_file
 from hqm.text import unique_columns
+
+if TYPE_CHECKING:
+    import pyarrow
+    import pyarrow.parquet
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +93,10 @@ class ParquetImages:
         return names
 
     @cached_property
-    def _by_name(self) -> Mapping[str, _Row]:
-        by_name = {str(number): row for number, row in enumerate(self._rows)}
-        by_name.update(
-            {
-                name: row
-                for name, row in zip(self.names, self._rows, strict=True)
-                if name is not None
-            }
-        )
+    def _by_name(self) -> Mapping[str | None, _Row]:
+        by_name: dict[str | None, _Row] = dict(zip(map(str, count()), self._rows, strict=False))
+        # a path that stands for one picture goes before the number of a row
+        by_name.update(zip(self.names, self._rows, strict=True))
         return by_name
 
     def path(self, name: str) -> Path:
@@ -141,7 +143,7 @@ def parquet_files(pattern: Path) -> list[Path]:
     return files
 
 
-def read_rows(pattern: Path) -> list[dict[str, Any]]:
+def read_rows(pattern: Path) -> list[dict[str, object]]:
     """The rows of parquet files as records, with the names of pictures in place of their bytes and
     the number as `row`.
 
@@ -150,7 +152,7 @@ def read_rows(pattern: Path) -> list[dict[str, Any]]:
     DataError
         A file is missing, or no parquet; or there are more than `MAX_ROWS` rows.
     """
-    records: list[dict[str, Any]] = []
+    records: list[dict[str, object]] = []
     pictures: tuple[str, ...] = ()
     n_rows = 0
     for file in parquet_files(pattern):
@@ -164,7 +166,7 @@ def read_rows(pattern: Path) -> list[dict[str, Any]]:
             )
         pictures = table.pictures
         plain = [name for name in table.columns if name not in pictures]
-        records += [cells for _, cells in table.rows(plain)]
+        records += map(itemgetter(1), table.rows(plain))
     for column in pictures:
         names = ParquetImages(pattern, column).names
         records = records or [{} for _ in names]
@@ -175,7 +177,7 @@ def read_rows(pattern: Path) -> list[dict[str, Any]]:
     return records
 
 
-def pyarrow_library() -> Any:
+def pyarrow_library() -> ModuleType:
     """The library that reads and writes Parquet, `pyarrow` with its part `parquet`.
 
     Raises
@@ -189,16 +191,17 @@ def pyarrow_library() -> Any:
     except ImportError as error:
         missing = missing_library("files of the Parquet format", ["pyarrow"], "parquet")
         raise DataError(missing.message, remedy=missing.remedy) from error
-    return pyarrow
+    library: ModuleType = pyarrow
+    return library
 
 
 def are_texts(values: Iterable[bytes | None]) -> bool:
     """Return whether the first bytes of a column are no pictures, so that they must be texts."""
-    nonempty = [value for value in values if value]
+    nonempty = list(filter(None, values))
     return bool(nonempty) and not any(map(is_picture, nonempty))
 
 
-def decode_cells(cells: dict[str, Any], location: str) -> dict[str, Any]:
+def decode_cells(cells: dict[str, object], location: str) -> dict[str, object]:
     """The cells of a row, with bytes as the text that they are in UTF-8.
 
     Raises
@@ -235,11 +238,11 @@ def _index(file: Path, column: str) -> list[_Row]:
     key = digest_file(file).rpartition(":")[2]
     record = cache_folder() / "parquet" / f"{key}-{column.encode().hex()}.json"
     with suppress(OSError, ValueError, TypeError):
-        rows = [_Row(*row) for row in json.loads(record.read_text("utf-8"))]
+        rows = list(starmap(_Row, json.loads(record.read_text("utf-8"))))
         if all(not row.file or (folder / row.file).stat().st_size == row.size for row in rows):
             return rows
     rows = list(_extract(table, column))
-    text = json.dumps([[row.path, row.file, row.size, row.reason] for row in rows])
+    text = json.dumps(list(map(attrgetter("path", "file", "size", "reason"), rows)))
     with replacing(record) as list_file:
         list_file.write(text.encode())
     return rows
@@ -248,12 +251,12 @@ def _index(file: Path, column: str) -> list[_Row]:
 def _extract(table: ArrowTable, column: str) -> Iterator[_Row]:
     """Write a file's pictures into the cache, some rows at a time."""
     for number, (_, cells) in enumerate(table.rows([column])):
-        value = cells[column]
-        is_struct = isinstance(value, dict)
-        content, path = (
-            (value["bytes"], _relative_path(value["path"])) if is_struct else (value, None)
-        )
-        if content is None:
+        content = cells[column]
+        path = None
+        if isinstance(content, dict):
+            path = _relative_path(content["path"])
+            content = content["bytes"]
+        if not isinstance(content, bytes):
             yield _Row(path, None, 0)
             continue
         try:
@@ -329,21 +332,18 @@ class ArrowTable:
                 if holds_pictures(pa, self._schema.field(name).type)
                 and self._features.get(name, {}).get("_type") not in ("Audio", "Video", "Pdf")
             ]
-        return tuple(name for name in candidates if not self._holds_text(name))
+        return tuple(filterfalse(self._holds_text, candidates))
 
     def _holds_text(self, name: str) -> bool:
         """Return whether a column of bytes holds texts."""
-        if not any(
-            is_kind(self._schema.field(name).type)
-            for is_kind in _text_type_checks(pyarrow_library())
-        ):
+        if not _is_text(pyarrow_library(), self._schema.field(name).type):
             return False
         batch = next(self._batches([name]), None)
         if batch is None:
             return False
         return are_texts(batch.slice(0, _BATCH_ROWS).column(0).to_pylist())
 
-    def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, object]]]:
         labels = {name: self._features[name]["names"] for name in columns if self._is_label(name)}
         plain = [name for name in columns if name not in self.pictures]
         number = 0
@@ -368,7 +368,7 @@ class ArrowTable:
                     yield location, cells
 
     @cached_property
-    def _schema(self) -> Any:
+    def _schema(self) -> pyarrow.Schema:
         with self._reading():
             if self.path.suffix.lower() == ".parquet":
                 with pyarrow_library().parquet.ParquetFile(self.path) as opened:
@@ -393,24 +393,22 @@ class ArrowTable:
         feature = self._features.get(name, {})
         return feature.get("_type") == "ClassLabel" and isinstance(feature.get("names"), list)
 
-    def _batches(self, columns: Sequence[str]) -> Iterator[Any]:
+    def _batches(self, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
         with self._reading():
             if self.path.suffix.lower() != ".parquet":
                 with self._stream() as reader:
+                    batches = reader
                     if hasattr(reader, "num_record_batches"):
-                        yield from (
-                            reader.get_batch(k).select(list(columns))
-                            for k in range(reader.num_record_batches)
-                        )
-                    else:
-                        yield from (batch.select(list(columns)) for batch in reader)
+                        batches = map(reader.get_batch, range(reader.num_record_batches))
+                    for batch in batches:
+                        yield batch.select(list(columns))
                 return
             with pyarrow_library().parquet.ParquetFile(self.path) as opened:
                 self._check_unfolding(opened.metadata, columns)
                 yield from opened.iter_batches(batch_size=_BATCH_ROWS, columns=list(columns))
 
     @contextmanager
-    def _stream(self) -> Iterator[Any]:
+    def _stream(self) -> Iterator[pyarrow.RecordBatchReader]:
         """`datasets` writes streams; other libraries also write the file format, which begins with
         its name.
         """
@@ -420,7 +418,9 @@ class ArrowTable:
             source.seek(0)
             yield pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
 
-    def _check_unfolding(self, metadata: Any, columns: Sequence[str]) -> None:
+    def _check_unfolding(
+        self, metadata: pyarrow.parquet.FileMetaData, columns: Sequence[str]
+    ) -> None:
         requested = set(columns)
         for group in range(metadata.num_row_groups):
             for k in range(metadata.num_columns):
@@ -439,7 +439,7 @@ class ArrowTable:
                         remedy="Fetch the file from where you trust it.",
                     )
 
-    def _check_lengths(self, column: Any, name: str, n_before: int) -> None:
+    def _check_lengths(self, column: pyarrow.Array, name: str, n_before: int) -> None:
         """Refuse a cell of more bytes than a picture may have, before it is unpacked."""
         pa = pyarrow_library()
         kind = column.type
@@ -450,7 +450,7 @@ class ArrowTable:
                 return
             column = column.field("bytes")
             kind = column.type
-        if not any(is_kind(kind) for is_kind in _text_type_checks(pa)):
+        if not _is_text(pa, kind):
             return
         import pyarrow.compute as pc
 
@@ -477,7 +477,7 @@ class ArrowTable:
             ) from None
 
 
-def holds_pictures(pa: Any, kind: Any) -> bool:
+def holds_pictures(pa: ModuleType, kind: pyarrow.DataType) -> bool:
     """Whether cells of this type are pictures: bytes, a struct of `bytes` and `path`, or a list of
     them.
     """
@@ -490,12 +490,13 @@ def holds_pictures(pa: Any, kind: Any) -> bool:
     )
 
 
-def _text_type_checks(pa: Any) -> tuple[Any, ...]:
-    return (
-        pa.types.is_binary,
-        pa.types.is_large_binary,
-        pa.types.is_string,
-        pa.types.is_large_string,
+def _is_text(pa: ModuleType, kind: pyarrow.DataType) -> bool:
+    """Whether cells of this type are bytes or texts, which have a length."""
+    return bool(
+        pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
     )
 
 

@@ -27,6 +27,7 @@ from pathlib import Path, PurePath
 from typing import Any, Protocol, TextIO, get_args
 
 from pydantic import BaseModel
+from pydantic_core import ErrorDetails
 
 from hqm.errors import DataError, meant
 from hqm.files.dialect import delimiter_of, encoding_of
@@ -39,7 +40,7 @@ from hqm.text import unique_columns, visible_text
 csv.field_size_limit(1 << 30)
 
 
-def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return a JSON object; DataError where a key stands twice, as its value would be ambiguous."""
     record = dict(pairs)
     if len(record) != len(pairs):
@@ -106,10 +107,8 @@ def check_is_file(path: Path) -> None:
         kind = path.stat().st_mode
     except (OSError, ValueError):
         return
-    is_endless = any(
-        is_kind(kind) for is_kind in (stat.S_ISFIFO, stat.S_ISCHR, stat.S_ISBLK, stat.S_ISSOCK)
-    )
-    if is_endless and path.name != "null":
+    endless_kinds = (stat.S_IFIFO, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFSOCK)
+    if stat.S_IFMT(kind) in endless_kinds and path.name != "null":
         raise DataError(
             "it is a pipe or a device, and no file",
             location=str(path),
@@ -190,11 +189,12 @@ def read_records(path: Path | str, encoding: str = "utf-8") -> list[dict[str, An
     DataError
         The file cannot be read, or a record is not a JSON object; the place is given with the line.
     """
-    return [dict(record) for record in _parse_records(path, encoding)]
+    # a memory keeps what was parsed, and callers may change their records
+    return list(map(dict, _parse_records(path, encoding)))
 
 
 @remembered
-def _parse_records(path: Path | str, encoding: str) -> list[dict[str, Any]]:
+def _parse_records(path: Path | str, encoding: str) -> list[dict[str, object]]:
     path = Path(path)
     check_is_file(path)
     if path.suffix.lower() == ".parquet":
@@ -231,11 +231,11 @@ def located_records(
     path: Path | str, encoding: str = "utf-8"
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Read records, each with its place for messages: `answers.json: record 3`."""
-    records = read_records(path, encoding)
-    yield from ((f"{path}: record {i}", record) for i, record in enumerate(records, 1))
+    for i, record in enumerate(read_records(path, encoding), 1):
+        yield f"{path}: record {i}", record
 
 
-def first_record(path: Path | str) -> list[dict[str, Any]]:
+def first_record(path: Path | str) -> list[dict[str, object]]:
     """The first record of a file; of JSON lines and objects no more is decoded.
 
     Raises
@@ -262,7 +262,7 @@ def write_records(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
     write_text(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
 
 
-def _complete_rows(text: str, path: Path) -> Iterator[dict[str, Any]]:
+def _complete_rows(text: str, path: Path) -> Iterator[dict[str, object]]:
     for line, row in csv_rows(text, str(path)):
         if None in row or None in row.values():
             raise DataError(
@@ -280,7 +280,7 @@ def csv_rows(text: str, location: str) -> Iterator[tuple[int, dict[Any, Any]]]:
     delimiter = delimiter_of(text, PurePath(location.removesuffix(".gz")).suffix)
     rows = text_rows(lines, delimiter, lambda number, line: f"{location}:{line}")
     _, _, heading = next(rows, (0, 1, []))
-    names = [visible_text(name).strip() for name in heading]
+    names = list(map(str.strip, map(visible_text, heading)))
     unique_columns(names, f"{location}:1")
     for _, line, cells in rows:
         yield line, dict(zip_longest(names, cells))
@@ -311,14 +311,14 @@ def text_rows(
                 remedy="Close every quote, and double the quotes inside a quoted cell.",
             ) from None
         if cells:
-            heading = heading or [cell.strip() for cell in cells]
+            heading = heading or list(map(str.strip, cells))
             _check_cells(cells, heading if number else (), locate(number, first_line))
             yield number, first_line, cells
             number += 1
         first_line = lines.number + 1
 
 
-def _plain_lines(text: str) -> list[dict[str, Any]] | None:
+def _plain_lines(text: str) -> list[dict[str, object]] | None:
     """Return the objects of JSON lines, decoded in one call; None where they need a closer look."""
     text = text.strip()
     breaks = text.count("}\n{")
@@ -340,7 +340,7 @@ def _plain_lines(text: str) -> list[dict[str, Any]] | None:
     return records  # type: ignore[no-any-return]
 
 
-def _count_inner_colons(records: list[dict[str, Any]], text: str) -> int:
+def _count_inner_colons(records: list[dict[str, object]], text: str) -> int:
     """How many colons the values of records have, written as Python writes them; -1 where a colon
     is written as an escape, so that the text has fewer.
     """
@@ -350,7 +350,7 @@ def _count_inner_colons(records: list[dict[str, Any]], text: str) -> int:
     return "".join(map(str, chain.from_iterable(map(dict.values, records)))).count(":")
 
 
-def _concatenated(text: str, path: Path) -> Iterable[dict[str, Any]]:
+def _concatenated(text: str, path: Path) -> Iterable[dict[str, object]]:
     """The objects that follow one another, each on one line or on several."""
     position = 0
     end = len(text)
@@ -373,10 +373,10 @@ def _concatenated(text: str, path: Path) -> Iterable[dict[str, Any]]:
         yield record
 
 
-def _require_object(record: object, location: str) -> dict[str, Any]:
+def _require_object(record: object, location: str) -> dict[str, object]:
     """A record; a list of objects is one whose fields are the objects' places in it."""
     if isinstance(record, list) and record and all(isinstance(value, dict) for value in record):
-        return {str(i): value for i, value in enumerate(record)}
+        return dict(zip(map(str, range(len(record))), record, strict=True))
     if not isinstance(record, dict):
         raise DataError(
             f"a record must be a JSON object, not {type(record).__name__}", location=location
@@ -384,7 +384,7 @@ def _require_object(record: object, location: str) -> dict[str, Any]:
     return record
 
 
-def parse_value(text: str) -> Any:
+def parse_value(text: str) -> object:
     """The value that a cell writes as JSON or as Python does; None where it writes none.
 
     >>> parse_value('["a", "b"]'), parse_value("['a', 'b']"), parse_value("[a")
@@ -449,7 +449,7 @@ base64.
 """
 MAX_ROW_MIB = MAX_ROW_CHARS >> 20
 
-Cells = dict[str, Any]
+Cells = dict[str, object]
 SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow")
 """The files that `open_table` reads, by the ends of their names."""
 _READABLE_KINDS = "Known are CSV, TSV, Excel, JSON, JSON lines, Parquet and Arrow."
@@ -540,7 +540,7 @@ class TextTable:
     def columns(self) -> tuple[str, ...]:
         with self._opened() as file:
             _, _, heading = next(self._records(file), (0, 1, []))
-        names = tuple(visible_text(name).strip() for name in heading)
+        names = tuple(map(str.strip, map(visible_text, heading)))
         for name in names:
             _check_text(name, f"{self.label}: heading")
         unique_columns(names, f"{self.label}: heading")
@@ -628,7 +628,7 @@ class RecordTable:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(str(name) for record in self._records for name in record))
+        return tuple(dict.fromkeys(map(str, chain.from_iterable(self._records))))
 
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, Cells]]:
         for number, record in enumerate(self._records, 1):
@@ -640,7 +640,7 @@ class RecordTable:
             yield location, cells
 
     @cached_property
-    def _records(self) -> list[dict[str, Any]]:
+    def _records(self) -> list[dict[str, object]]:
         if self.path.suffix.lower() == ".xlsx":
             return read_records(self.path)
         size = self.path.stat().st_size
@@ -697,7 +697,7 @@ def _check_text(text: str, location: str) -> None:
 # --- TOML as people write it: one sentence for each fault, with the nearest key ---
 
 
-def parse_toml(text: str) -> dict[str, Any]:
+def parse_toml(text: str) -> dict[str, object]:
     """The data of a TOML text.
 
     Raises
@@ -747,12 +747,12 @@ def toml_text(data: Mapping[str, object]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def fault_of(model: type[BaseModel], error: Mapping[str, Any]) -> str:
+def fault_of(model: type[BaseModel], error: ErrorDetails) -> str:
     """What pydantic found wrong in a TOML file, as a sentence about one key, with the nearest key
     or value that would be right.
     """
     key_path = error["loc"]
-    key = ".".join(str(component) for component in key_path)
+    key = ".".join(map(str, key_path))
     if error["type"] == "missing":
         return f"the key {key!r} is missing"
     if error["type"] == "extra_forbidden":
@@ -778,15 +778,11 @@ def _nearest_key(model: type[BaseModel], key_path: Sequence[object]) -> str:
         return ""
     if suggestion := meant(str(name), table_model.model_fields):
         return suggestion
-    sections = {key: _section(model, key) for key in model.model_fields}
-    return next(
-        (
-            f"Did you mean '{key}.{name}'?"
-            for key, table in sections.items()
-            if table and name in table.model_fields
-        ),
-        "",
-    )
+    for key in model.model_fields:
+        section = _section(model, key)
+        if section and name in section.model_fields:
+            return f"Did you mean '{key}.{name}'?"
+    return ""
 
 
 def _section(model: type[BaseModel], key: str) -> type[BaseModel] | None:

@@ -18,12 +18,14 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
+from http.client import HTTPMessage, HTTPResponse
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+from urllib.request import Request
 
 from hqm.errors import ImageError
 from hqm.files.cache import MAX_BYTES, cache_folder, cache_picture, is_url, replacing
@@ -80,7 +82,12 @@ _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _COMPATIBLE = ipaddress.IPv6Network("::/96")
 
 
-def _resolve(host: str, port: int) -> list[tuple[Any, ...]]:
+_SocketAddress = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
+
+
+def _resolve(
+    host: str, port: int
+) -> Sequence[tuple[socket.AddressFamily, socket.SocketKind, int, str, _SocketAddress]]:
     """The public addresses of a host; an error where any of its addresses is not one."""
     socket_addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     for *_, socket_address in socket_addresses:
@@ -120,7 +127,7 @@ class _HTTPSConnection(http.client.HTTPSConnection):
         self._create_connection = _connect
 
 
-def _through_a_proxy(request: Any) -> bool:
+def _through_a_proxy(request: Request) -> bool:
     """Whether a request goes to a proxy, which connects in our place: then the target is checked
     before it is named.
     """
@@ -132,14 +139,14 @@ def _through_a_proxy(request: Any) -> bool:
 
 
 class _PublicHTTP(urllib.request.HTTPHandler):
-    def http_open(self, req: Any) -> Any:
+    def http_open(self, req: Request) -> HTTPResponse:
         if _through_a_proxy(req):
             return super().http_open(req)
         return self.do_open(_HTTPConnection, req)
 
 
 class _PublicHTTPS(urllib.request.HTTPSHandler):
-    def https_open(self, req: Any) -> Any:
+    def https_open(self, req: Request) -> HTTPResponse:
         if _through_a_proxy(req):
             return super().https_open(req)
         return self.do_open(_HTTPSConnection, req)
@@ -149,14 +156,13 @@ class _PublicHTTPS(urllib.request.HTTPSHandler):
 class _TimedReply:
     """A reply that is read piece by piece until its time is over."""
 
-    reply: Any
+    reply: HTTPResponse
     end: float
 
     def read(self, size: int) -> bytes:
         if time.monotonic() > self.end:
             raise TimeoutError(f"it was not whole after {_MAX_SECONDS:g} s")
-        piece: bytes = self.reply.read1(size)  # what has come, and not so much as was asked for
-        return piece
+        return self.reply.read1(size)  # what has come, and not so much as was asked for
 
 
 class SameScheme(urllib.request.HTTPRedirectHandler):
@@ -165,8 +171,8 @@ class SameScheme(urllib.request.HTTPRedirectHandler):
     """
 
     def redirect_request(
-        self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
-    ) -> Any:
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> Request | None:
         if not is_url(newurl) or (
             req.full_url.startswith("https:") and not newurl.startswith("https:")
         ):
@@ -253,7 +259,7 @@ class WebImages:
         self._failed.pop(address, None)
         handlers = () if private else (_PublicHTTP, _PublicHTTPS)
         opener = urllib.request.build_opener(SameScheme, *handlers)
-        request = urllib.request.Request(
+        request = Request(
             address, headers={"User-Agent": f"hqm/{__version__}", "Accept": "image/*"}
         )
         for attempt in range(_MAX_ATTEMPTS):
@@ -293,12 +299,12 @@ class WebImages:
             if attempt + 1 < _MAX_ATTEMPTS:
                 time.sleep(0.2 * 4**attempt)
 
-    def _keep(self, address: str, reply: Any) -> None:
+    def _keep(self, address: str, reply: HTTPResponse) -> None:
         length = reply.headers.get("Content-Length")
         if length and length.isdigit() and int(length) > MAX_BYTES:
             raise ImageError(f"the picture is larger than {MAX_BYTES >> 20} MiB", location=address)
-        stream: Any = _TimedReply(reply, time.monotonic() + _MAX_SECONDS)
-        path = cache_picture(stream, address)
+        timed_reply = _TimedReply(reply, time.monotonic() + _MAX_SECONDS)
+        path = cache_picture(timed_reply, address)
         size = path.stat().st_size
         if length and length.isdigit() and size != int(length):
             raise http.client.IncompleteRead(b"", int(length) - size)

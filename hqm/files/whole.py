@@ -108,7 +108,7 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
         raise DataError(error.message, location=location, remedy=error.remedy) from None
     except OSError as error:
         # a full disk names no file, a copy both; what could not be read names one elsewhere
-        names = [str(name) for name in (error.filename, error.filename2) if name]
+        names = list(map(str, filter(None, (error.filename, error.filename2))))
         if names and not any(name.startswith(str(folder.parent)) for name in names):
             raise
         raise DataError(

@@ -18,6 +18,7 @@ from typing import Any
 
 from hqm.errors import AnswerError, HQMError
 from hqm.files.records import parse_value, read_json
+from hqm.imports.layouts import inner_cell
 from hqm.imports.log_file import LogFile
 from hqm.imports.row import (
     Log,
@@ -75,10 +76,7 @@ def read_log(file: LogFile) -> Log:
     rows = list(_rows_of(file.records, path, respondent, task))
     settings = dict(results.get("configs", {}).get(task, {}).get("generation_kwargs", {}) or {})
     version = str(results.get("lmms_eval_version") or "").partition("@")[0]
-    if version not in ("", "unknown"):
-        tool = f"lmms-eval {version}"
-    else:
-        tool = "lmms-eval"
+    tool = f"lmms-eval {version}".removesuffix(" unknown").strip()
     higher_is_better = results.get("higher_is_better", {}).get(task, {})
     return Log(
         path=str(path),
@@ -122,11 +120,7 @@ def _of_filters(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 def _read_old(path: Path, document: Mapping[str, Any]) -> Log:
     """The one JSON that lmms-eval 0.3 wrote for a task."""
-    arguments = document.get("args")
-    if isinstance(arguments, Mapping):
-        model = str(arguments.get("model_args") or "")
-    else:
-        model = ""
+    model = str(inner_cell(document, "args.model_args") or "")
     respondent = _pretrained(model) or path.parent.name or path.stem
     rows = _rows_of(document["logs"], path, respondent, path.stem)
     return Log(path=str(path), tool="lmms-eval 0.3", rows=tuple(rows))
@@ -149,18 +143,13 @@ def _results(path: Path) -> tuple[Mapping[str, Any], list[str]]:
     except HQMError as error:
         return {}, [
             f"its results file cannot be read ({error.message}), so the respondent is named after"
-            " the"
-            " folder"
+            " the folder"
         ]
     return (results if isinstance(results, Mapping) else {}), []
 
 
 def _model(results: Mapping[str, object]) -> str:
-    config = results.get("config")
-    if isinstance(config, Mapping):
-        arguments = config.get("model_args")
-    else:
-        arguments = None
+    arguments = inner_cell(results, "config.model_args")
     return str(results.get("model_name") or "") or _pretrained(str(arguments or ""))
 
 
@@ -183,10 +172,7 @@ def _rows_of(records: Iterable[object], path: Path, respondent: str, task: str) 
 def _rows(record: Mapping[str, Any], location: str, respondent: str, task: str) -> Iterator[Row]:
     doc = record.get("doc")
     question_fields = {**(doc if isinstance(doc, Mapping) else {}), **_of_metrics(record)}
-    if "resps" in record:
-        replies = record["resps"]
-    else:
-        replies = record.get("filtered_resps")
+    replies = record.get("resps", record.get("filtered_resps"))
     if _are_likelihoods(replies):
         raise AnswerError(
             "its answers are likelihoods of options, and no texts",
