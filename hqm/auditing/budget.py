@@ -228,6 +228,11 @@ class ErrorBudget:
     mean: Number = None
     mean_error: Width = None
 
+    @property
+    def unmeasured(self) -> tuple[BudgetRow, ...]:
+        """Return the sources that were not measured."""
+        return tuple(row for row in self.rows if row.status == "not_measured")
+
     def row(self, source: str) -> BudgetRow:
         """Return the row of a source; one that says `not_measured` where there is none."""
         absent = BudgetRow(source=cast("ErrorSource", source))

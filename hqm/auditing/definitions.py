@@ -72,6 +72,44 @@ def scored_answers(audit: BenchmarkAudit) -> Scored:
     )
 
 
+def scores_by_name(audit: BenchmarkAudit, metric: str) -> dict[str, float | None]:
+    """Respondent -> its score in the reference administration; None where it has none."""
+    return {row.name: row.scores.get(metric) for row in audit.respondents}
+
+
+def type_scores_by_name(audit: BenchmarkAudit, kind: str) -> dict[str, float | None]:
+    """Respondent -> its score in a type, by the first audited metric; None where it has none."""
+    return {row.name: row.by_type.get(kind) for row in audit.respondents}
+
+
+def scored_types(audit: BenchmarkAudit) -> list[str]:
+    """The types of which some respondent has a score, in the order of the coverage."""
+    scored = set()
+    for respondent in audit.respondents:
+        for kind, score in respondent.by_type.items():
+            if score is not None:
+                scored.add(kind)
+    return list(filter(scored.__contains__, audit.coverage))
+
+
+def estimates_of(
+    audit: BenchmarkAudit,
+    indicator: str | None = None,
+    metric: str | None = None,
+    administration: str | None = None,
+) -> list[Estimate]:
+    """The estimates of an indicator, a metric and an other administration; None is any of them."""
+
+    def matches(estimate: Estimate) -> bool:
+        return (
+            indicator in (None, estimate.indicator)
+            and metric in (None, estimate.metric)
+            and administration in (None, estimate.other)
+        )
+
+    return list(filter(matches, audit.all_estimates))
+
+
 _COMPLETE_SHARE = 0.98
 """The share of the most answers of a respondent that counts as as many."""
 

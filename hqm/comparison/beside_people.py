@@ -8,10 +8,9 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, repeat
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -58,16 +57,20 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
         numbers = {answer: _number(row.get(name)) for answer, (_, row) in rows.items()}
         if set(numbers.values()) == {None}:
             continue  # a column of words is no metric
+        column = {}
         for answer, (location, row) in rows.items():
-            if numbers[answer] is None and row.get(name) not in (None, ""):
+            number = numbers[answer]
+            if number is not None:
+                column[answer] = number
+            elif row.get(name) not in (None, ""):
                 raise DataError(
                     f"{row[name]!r:.60} is no number, unlike other cells of the column {name!r}",
                     location=location,
                     remedy="Correct it, or leave the cell empty.",
                 )
-        scores[name] = {answer: value for answer, value in numbers.items() if value is not None}
-        by_respondent = [(respondent, score) for (_, respondent), score in scores[name].items()]
-        check_scales(name, by_respondent, str(path))
+        scores[name] = column
+        respondents = map(itemgetter(1), column)
+        check_scales(name, list(zip(respondents, column.values(), strict=True)), str(path))
     if not scores:
         raise DataError(
             "it has no column of numbers beside `item` and `respondent`",
@@ -77,9 +80,9 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
     return scores
 
 
-def _answers_in(path: Path) -> dict[Answer, tuple[str, dict[str, Any]]]:
+def _answers_in(path: Path) -> dict[Answer, tuple[str, Mapping[str, object]]]:
     """Return (item, respondent) -> where its row stands, and the row."""
-    rows: dict[Answer, tuple[str, dict[str, Any]]] = {}
+    rows: dict[Answer, tuple[str, Mapping[str, object]]] = {}
     intake = take_rows(path).with_names({"item": "item", "model": "respondent"})
     columns = dict.fromkeys(chain.from_iterable(intake.records))
     for name in _KEY_COLUMNS:
@@ -101,10 +104,13 @@ def _answers_in(path: Path) -> dict[Answer, tuple[str, dict[str, Any]]]:
     return rows
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
+    # float(True) would be 1.0
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
     try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
+        number = float(value)
+    except (ValueError, OverflowError):
         return None
     if math.isfinite(number):
         return number
@@ -130,7 +136,7 @@ def caption_scores(
     """
     benchmark_name, metric_name = CAPTION_METRICS[name]
     rule = load(benchmark_name)
-    metric = next(candidate for candidate in rule.metrics if candidate.name == metric_name)
+    metric = rule.metric(metric_name)
     pictures = {item.image: item for item in rule.original.items}
     scores: dict[Answer, float] = {}
     for recording in recordings:
@@ -174,27 +180,20 @@ def compare_with_people(
     for judgement in benchmark.read_criterion(criterion, benchmark.original, None):
         if judgement.judge == HUMAN and judgement.label is not None:
             labels[judgement.item, judgement.respondent].append(judgement.label)
-    respondents = sorted({respondent for _, respondent in labels})
-    columns = {
-        name: _labelled_scores(column, respondents, name)
-        for name, column in _metric_columns(
-            benchmark, scores, metrics, recorded or [criterion]
-        ).items()
-    }
+    respondents = sorted(set(map(itemgetter(1), labels)))
+    columns = _metric_columns(benchmark, scores, metrics, recorded or [criterion])
+    for name, column in columns.items():
+        columns[name] = _labelled_scores(column, respondents, name)
     for name, column in columns.items():
         if not labels.keys() & column.keys():
             raise _no_common_answer(labels.keys(), column.keys(), name, criterion)
     answers = sorted(labels.keys() & set().union(*columns.values()))
-    cluster = {item.id: item.cluster or item.id for item in benchmark.original.items}
-
-    def values(column: Mapping[Answer, float]) -> list[float]:
-        return [column.get(answer, math.nan) for answer in answers]
-
-    return metrics_beside_people(
-        {name: values(column) for name, column in columns.items()},
-        [float(np.mean(labels[answer])) for answer in answers],
-        [cluster.get(item, item) for item, _ in answers],
-    )
+    values = {}
+    for name, column in columns.items():
+        values[name] = list(map(column.get, answers, repeat(math.nan)))
+    means = [float(np.mean(labels[answer])) for answer in answers]
+    clusters = [benchmark.original.by_id[item].cluster or item for item, _ in answers]
+    return metrics_beside_people(values, means, clusters)
 
 
 def _labelled_scores(
@@ -211,14 +210,12 @@ def _labelled_scores(
         Two names of one respondent have scores of one answer.
     """
     labelled_names = {}
-    for respondent in sorted({respondent for _, respondent in column}):
+    for respondent in sorted(set(map(itemgetter(1), column))):
         ends = short_names(respondent)
-        is_labelled = any(name in ends or respondent in short_names(name) for name in respondents)
-        labelled_names[respondent] = (
-            respondent_named(respondent, respondents, f"the scores {name}")
-            if is_labelled
-            else respondent
-        )
+        labelled_names[respondent] = respondent
+        if any(label in ends or respondent in short_names(label) for label in respondents):
+            labelled_name = respondent_named(respondent, respondents, f"the scores {name}")
+            labelled_names[respondent] = labelled_name
     scores: dict[Answer, float] = {}
     for (item, respondent), score in column.items():
         answer = (item, labelled_names[respondent])
@@ -261,10 +258,14 @@ def _metric_columns(
     columns: dict[str, dict[Answer, float]] = {}
     for path in files:
         columns |= read_scores(path)
-    computed = [name for name in metrics if name in CAPTION_METRICS and name not in columns]
-    requested = [name for name in metrics if name not in computed]
-    for name in requested:
-        if name not in columns:
+    computed = []
+    requested = []
+    for name in metrics:
+        if name in columns:
+            requested.append(name)
+        elif name in CAPTION_METRICS:
+            computed.append(name)
+        else:
             raise DataError(
                 f"no file has a column of numbers {name!r}",
                 location=" ".join(map(str, files)) or f"--metric {name}",

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations
-from operator import itemgetter
+from itertools import chain, combinations, compress, repeat
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
 
 from hqm.auditing.audit import Audit, BenchmarkAudit, check_no_duplicates
+from hqm.auditing.definitions import scores_by_name
 from hqm.auditing.study_records import read_components
 from hqm.benchmark.corrected_keys import CorrectedKey
 from hqm.comparison.measure_tests import (
@@ -32,7 +33,7 @@ from hqm.comparison.measures import (
     WilliamsComparison,
     measures_of,
 )
-from hqm.comparison.prices import ANSWERS, PriceList, UnitPrices, unit_prices
+from hqm.comparison.prices import ANSWERS, Costs, PriceList, UnitPrices, unit_prices
 from hqm.errors import DesignError
 from hqm.psychometrics import (
     Coefficient,
@@ -102,12 +103,13 @@ def compare_audits(
         There are fewer than two measures.
     """
     benchmark_audits: list[BenchmarkAudit] = []
-    costs: dict[str, Any] = {}
+    costs: dict[str, Costs] = {}
     for audit in audits:
         if isinstance(audit, Audit):
             benchmark_audits += audit.audits
             costs |= _answer_costs(audit)
         else:
+            # without its Audit it has no record, so its answers have no price of their own
             benchmark_audits.append(audit)
     check_no_duplicates(benchmark_audits)
     measures = measures_of(benchmark_audits, metrics)
@@ -117,10 +119,11 @@ def compare_audits(
             f" {measures[0].label if measures else 'none'}",
             remedy="Name further audits, or repeat --metric, --scoring, --parser or --judge.",
         )
-    shared = set(measures[0].scores).intersection(*(m.scores for m in measures))
-    names = [name for name in measures[0].scores if name in shared]
-    protocol = tuple(dict.fromkeys(_protocol(audited) for audited in benchmark_audits))
-    common_length = length or min(m.items for m in measures)
+    shared = set(measures[0].scores).intersection(*map(attrgetter("scores"), measures))
+    # in the order of the first measure: the order of a set would change the resampling
+    names = list(filter(shared.__contains__, measures[0].scores))
+    protocol = tuple(dict.fromkeys(map(_protocol, benchmark_audits)))
+    common_length = length or min(map(attrgetter("items"), measures))
     if len(names) < 3:
         return _untested_comparison(measures, len(names), common_length, protocol, command)
     check_families(families, names)
@@ -160,7 +163,7 @@ def compare_audits(
     )
 
 
-def _answer_costs(audit: Audit) -> dict[str, Any]:
+def _answer_costs(audit: Audit) -> dict[str, Costs]:
     """Return benchmark -> what its answers took, from the record of an audit."""
     costs = audit.record.get("costs", {})
     return {audited.benchmark: costs.get(audited.benchmark, {}) for audited in audit.audits}
@@ -196,23 +199,16 @@ def adjust_differences(
     """Adjust all tests of measures together (Holm); a difference is tested for these respondents
     first, and for others if it holds for these.
     """
-    adjusted = iter(
-        holm_in_order(
-            [
-                *((d.these.p, d.others.p) for d in differences),
-                *((c.test.p,) for c in williams_tests),
-            ]
-        )
-    )
+    p_values = list(map(attrgetter("p_values"), chain(differences, williams_tests)))
+    adjusted = iter(holm_in_order(p_values))
     adjusted_differences = []
     for difference in differences:
         p_fixed, p_random = next(adjusted)
         adjusted_differences.append(
             replace(difference, adjusted_these=p_fixed, adjusted_others=p_random)
         )
-    return tuple(adjusted_differences), tuple(
-        replace(c, adjusted=next(adjusted)[0]) for c in williams_tests
-    )
+    adjusted_tests = tuple(replace(c, adjusted=next(adjusted)[0]) for c in williams_tests)
+    return tuple(adjusted_differences), adjusted_tests
 
 
 def _effective(
@@ -230,10 +226,7 @@ def _effective(
     if n_families == 1:
         return 1.0
     effective = [family_dependence(column(m, names), family_names).n_eff for m in measures]
-    finite = [n for n in effective if math.isfinite(n)]
-    if finite:
-        return min(finite)
-    return float(n_families)
+    return min(filter(math.isfinite, effective), default=float(n_families))
 
 
 def _notes(measures: Sequence[Measure], names: Sequence[str], family_names: list[str]) -> list[str]:
@@ -243,24 +236,29 @@ def _notes(measures: Sequence[Measure], names: Sequence[str], family_names: list
             f"All respondents are of one family ({family_names[0]}): there is no interval and no"
             " test for other respondents."
         )
-    elif len(set(family_names)) < len(names) and family_names == [
-        infer_family(name) for name in names
-    ]:
+    elif len(set(family_names)) < len(names) and family_names == list(map(infer_family, names)):
         notes.append(
             "The families are told from the respondents' names; `--family FILE` says them."
         )
-    absent = {m.label: len(set(m.scores) - set(names)) for m in measures}
-    if any(absent.values()):
-        counts = ", ".join(f"{label} {n}" for label, n in absent.items() if n)
-        notes.append(f"Respondents that not every measure scored are left out: {counts}.")
-    unequal = dict.fromkeys(f"{m.title}: {m.unequal}" for m in measures if m.unequal)
-    notes.extend(unequal)
-    if np.ptp([m.items for m in measures]) > 0.5 * min(m.items for m in measures):
+    absent = []
+    unequal = []
+    for m in measures:
+        if n_absent := len(m.scores.keys() - names):
+            absent.append(f"{m.label} {n_absent}")
+        if m.unequal:
+            unequal.append(f"{m.title}: {m.unequal}")
+    if absent:
+        notes.append(
+            f"Respondents that not every measure scored are left out: {', '.join(absent)}."
+        )
+    notes += dict.fromkeys(unequal)
+    lengths = list(map(attrgetter("items"), measures))
+    if np.ptp(lengths) > 0.5 * min(lengths):
         notes.append(
             "LENGTH_CONFOUND: the measures differ in length by more than half; read the tests at a"
             " common length."
         )
-    if len({m.answers for m in measures}) < len(measures):
+    if len(set(map(attrgetter("answers"), measures))) < len(measures):
         notes.append(
             "Measures scored from the same answers share their noise: they agree more than separate"
             " tests would."
@@ -273,23 +271,27 @@ def _tools(audits: Sequence[BenchmarkAudit]) -> tuple[Mapping[str, Any], ...]:
     administration = itemgetter("respondent", "form", "run", "scoring")
     tools: dict[object, Mapping[str, Any]] = {}
     for audit in audits:
-        tools |= {(audit.benchmark, administration(tool)): tool for tool in audit.tools}
+        for tool in audit.tools:
+            tools[audit.benchmark, administration(tool)] = tool
     return tuple(tools.values())
 
 
 def _protocol(audit: BenchmarkAudit) -> str:
     """Return what was administered and how it was scored, in one sentence."""
-    cells = [Cell.parse(name) for name in audit.cells]
-    runs = len({cell.run for cell in cells})
-    forms = ", ".join(dict.fromkeys(cell.form for cell in cells))
-    reader = f", parser {audit.parser}" if audit.parser else ""
-    judge = Cell.parse(audit.reference).judge
-    judge_clause = "" if judge == "rule" else f", judged by {judge}"
-    return (
+    cells = list(map(Cell.parse, audit.cells))
+    runs = len(set(map(attrgetter("run"), cells)))
+    forms = ", ".join(dict.fromkeys(map(attrgetter("form"), cells)))
+    sentence = (
         f"{audit.title} {audit.version}: {audit.n_items:,} items, {len(audit.respondents)}"
         f" respondents, runs {runs}, forms {forms}; {', '.join(audit.metrics)}; {audit.scoring}"
-        f" scoring{reader}{judge_clause}"
+        " scoring"
     )
+    if audit.parser:
+        sentence += f", parser {audit.parser}"
+    judge = Cell.parse(audit.reference).judge
+    if judge != "rule":
+        sentence += f", judged by {judge}"
+    return sentence
 
 
 # --- which of two measures to trust for whom, in studies of equal cost (--forecast) ---
@@ -299,7 +301,7 @@ def forecasts(
     measures: Sequence[Measure],
     names: Sequence[str],
     n_effective: float | None,
-    costs: Mapping[str, Any],
+    costs: Mapping[str, Costs],
     prices: PriceList | None = None,
 ) -> tuple[ForecastPair, ...]:
     """Every pair of measures, each in as large a study as the cheaper of their audits costs in one
@@ -318,49 +320,36 @@ def forecasts(
     costs
         Benchmark -> what its answers took, from the record of its audit.
     """
-    components = {
-        m.label: (
-            read_components(m.components)[0]
-            if m.components
-            else StudyComponents(status="insufficient", reason=_NO_COMPONENTS)
-        )
-        for m in measures
-    }
-    prices_by_measure = {
-        m.label: unit_prices(
-            prices, costs.get(m.benchmark, {}), list(m.scores), judged=_is_judged(m)
-        )
-        for m in measures
-    }
-    pairs = [
-        _pair(
-            a,
-            b,
-            (components[a.label], components[b.label]),
-            (prices_by_measure[a.label], prices_by_measure[b.label]),
-            names,
-            n_effective,
-        )
-        for a, b in combinations(measures, 2)
-    ]
+    studies = []
+    for m in measures:
+        # a reply of a judge costs; a rule's verdict does not, and people's labels have their price
+        judged = m.words.get("judge", "rule") not in ("rule", "human")
+        price = unit_prices(prices, costs.get(m.benchmark, {}), list(m.scores), judged=judged)
+        studies.append((m, _components_of(m), price))
+    pairs = []
+    for (a, study_a, price_a), (b, study_b, price_b) in combinations(studies, 2):
+        pair = _pair(a, b, (study_a, study_b), (price_a, price_b), names, n_effective)
+        pairs.append(pair)
     adjusted = holm_in_order([[pair.these.p, pair.others.p] for pair in pairs])
-    return tuple(
-        replace(
-            pair,
-            these=replace(pair.these, adjusted=p_fixed),
-            others=replace(pair.others, adjusted=p_random),
-        )
-        for pair, (p_fixed, p_random) in zip(pairs, adjusted, strict=True)
+    return tuple(map(_adjusted_pair, pairs, adjusted))
+
+
+def _components_of(measure: Measure) -> StudyComponents:
+    """Return the variance components of a measure, with the reason where its audit has none."""
+    if measure.components:
+        return read_components(measure.components)[0]
+    reason = (
+        "the audit holds no variance components: make it again, it was written by an earlier"
+        " version"
     )
+    return StudyComponents(status="insufficient", reason=reason)
 
 
-_NO_COMPONENTS = (
-    "the audit holds no variance components: make it again, it was written by an earlier version"
-)
-
-
-def _is_judged(measure: Measure) -> bool:
-    return measure.words.get("judge", "rule") not in ("rule", "human")
+def _adjusted_pair(pair: ForecastPair, p_values: Sequence[float]) -> ForecastPair:
+    """Return a pair with the p-values of its contests adjusted."""
+    p_fixed, p_random = p_values
+    these = replace(pair.these, adjusted=p_fixed)
+    return replace(pair, these=these, others=replace(pair.others, adjusted=p_random))
 
 
 def _pair(
@@ -374,11 +363,7 @@ def _pair(
     priced = prices[0].unit == prices[1].unit != ANSWERS
     # where one of them has no price, the answers of both are counted
     answer_prices = [(p.answer + p.verdict) if priced else 1.0 + (p.verdict > 0) for p in prices]
-    bills = [
-        cost * measure.items * len(names)
-        for cost, measure in zip(answer_prices, (first, second), strict=True)
-    ]
-    cost = min(bills)
+    cost = len(names) * min(answer_prices[0] * first.items, answer_prices[1] * second.items)
     sizes = []
     items = []
     pictures = []
@@ -395,7 +380,7 @@ def _pair(
         r if math.isfinite(r) else 0.0,
         n_effective or float(len(names)),
     )
-    figures = [_figure(study, "mdd", size) for study, size in zip(components, sizes, strict=True)]
+    figures = tuple(map(_figure, components, repeat("mdd"), sizes))
     g = tuple(map(_reliability, components, sizes, compared.g))
     return ForecastPair(
         first.label,
@@ -430,16 +415,15 @@ def _reliability(components: StudyComponents, size: StudySize, value: float) -> 
         return Coefficient.absent(
             "degenerate", components.reason or "its respondents do not differ beyond chance"
         )
-    kept_effects = [
-        i for i, e in enumerate(components.effects) if "form" not in e or {"item", "picture"} & {*e}
-    ]
-    table = np.asarray(components.covariance, dtype=np.float64)
+    kept = ["form" not in e or bool({"item", "picture"} & {*e}) for e in components.effects]
+    covariance = components.covariance
+    if covariance:
+        table = np.asarray(covariance, dtype=np.float64)
+        covariance = tuple(map(tuple, table[np.ix_(kept, kept)].tolist()))
     study_without_forms = StudyComponents(
-        effects=tuple(components.effects[i] for i in kept_effects),
-        values=tuple(components.values[i] for i in kept_effects),
-        covariance=tuple(map(tuple, table[np.ix_(kept_effects, kept_effects)].tolist()))
-        if table.size
-        else (),
+        effects=tuple(compress(components.effects, kept)),
+        values=tuple(compress(components.values, kept)),
+        covariance=covariance,
         respondents=components.respondents,
         families=components.families,
         items=components.items,
@@ -503,7 +487,7 @@ class KeyEffect:
         """Number of respondents whose rank changes by the corrected key."""
         return sum(row.rank != row.corrected_rank for row in self.scores)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the value as JSON prints it."""
         return {**asdict(self), "moved": self.n_changed_ranks}
 
@@ -514,24 +498,25 @@ def key_effect(before: BenchmarkAudit, after: BenchmarkAudit, key: CorrectedKey)
     """
     metric = next(iter(before.metrics))
     higher = before.metrics[metric].get("better", "higher") != "lower"
-    release_scores = {row.name: row.scores.get(metric) for row in before.respondents}
-    corrected_scores = {row.name: row.scores.get(metric) for row in after.respondents}
+    release_scores = scores_by_name(before, metric)
+    corrected_scores = scores_by_name(after, metric)
     release_ranks = _ranks(release_scores, higher=higher)
     corrected_ranks = _ranks(corrected_scores, higher=higher)
-    rows = (
-        KeyedScore(
+    rows = []
+    for name in sorted(release_scores, key=lambda name: release_ranks.get(name, math.inf)):
+        score = KeyedScore(
             respondent=name,
             score=release_scores[name],
             corrected=corrected_scores.get(name),
             rank=release_ranks.get(name),
             corrected_rank=corrected_ranks.get(name),
         )
-        for name in sorted(release_scores, key=lambda name: release_ranks.get(name, math.inf))
-    )
-    pairs = {
-        name: (_value(before, name, metric), _value(after, name, metric))
-        for name in _RELIABILITY_INDICATORS
-    }
+        rows.append(score)
+    reliability = {}
+    for name in _RELIABILITY_INDICATORS:
+        values = (_value(before, name, metric), _value(after, name, metric))
+        if values != (None, None):
+            reliability[name] = values
     return KeyEffect(
         benchmark=before.benchmark,
         metric=metric,
@@ -540,25 +525,19 @@ def key_effect(before: BenchmarkAudit, after: BenchmarkAudit, key: CorrectedKey)
         changed=len(key.changed),
         left_out=len(key.left_out),
         scores=tuple(rows),
-        reliability={name: pair for name, pair in pairs.items() if pair != (None, None)},
+        reliability=reliability,
     )
 
 
 def _ranks(scores: Mapping[str, float | None], *, higher: bool) -> dict[str, int]:
     scored = {name: score for name, score in scores.items() if score is not None}
-
-    def rank(score: float) -> int:
-        return 1 + sum(rival > score if higher else rival < score for rival in scored.values())
-
-    return {name: rank(score) for name, score in scored.items()}
+    ordered = sorted(scored.values(), reverse=higher)
+    # equal scores share the best of their ranks: `index` finds the first of them
+    return {name: 1 + ordered.index(score) for name, score in scored.items()}
 
 
 def _value(audit: BenchmarkAudit, indicator: str, metric: str) -> float | None:
-    matching = [
-        e
-        for e in audit.all_estimates
-        if e.indicator == indicator and e.metric == metric and e.status == "ok"
-    ]
-    if matching:
-        return matching[0].value
+    for e in audit.all_estimates:
+        if (e.indicator, e.metric, e.status) == (indicator, metric, "ok"):
+            return e.value
     return None

@@ -7,7 +7,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, compress, repeat
+from operator import attrgetter
 
 import numpy as np
 
@@ -60,7 +61,7 @@ def column(measure: Measure, names: Sequence[str], scores: Scores | None = None)
 
 def _align(scores: Scores, names: Sequence[str]) -> Array:
     """(respondents,): scores in the order of the names; NaN where there is none."""
-    return np.array([scores.get(name, math.nan) for name in names], dtype=np.float64)
+    return np.array(list(map(scores.get, names, repeat(math.nan))), dtype=np.float64)
 
 
 def agreements(
@@ -76,8 +77,7 @@ def agreements(
         rng = stream(seed, f"compare agreement {first.key} {second.key}")
         r = pearson(x, y, n_effective=n_effective)
         same_answers = first.answers == second.answers
-        reliabilities = [_reliability(m) for m in (first, second)]
-        product = math.prod(reliabilities)
+        product = _reliability(first) * _reliability(second)
         if product > 0 and not same_answers:
             corrected = r.value / math.sqrt(product)
         else:
@@ -114,9 +114,9 @@ def williams_comparisons(
     amount to.
     """
     tests = []
-    for i, judge in enumerate(measures):
+    for judge in measures:
         # measures of the judge's own answers share its noise, and would seem closer for that alone
-        candidates = [m for k, m in enumerate(measures) if k != i and m.answers != judge.answers]
+        candidates = [m for m in measures if m.answers != judge.answers]
         for first, second in combinations(candidates, 2):
             tests.append(
                 _williams_comparison(
@@ -143,7 +143,8 @@ def _williams_comparison(
 ) -> WilliamsComparison:
     columns = np.stack([truth, column(left, names), column(right, names)])
     t, x, y = columns[:, np.isfinite(columns).all(axis=0)]
-    first, second, third = (pearson(a, b).value for a, b in ((t, x), (t, y), (x, y)))
+    r_tx = pearson(t, x).value
+    r_ty = pearson(t, y).value
     size = effective_size(len(t), n_effective)
     if size < MIN_UNITS:
         if n_effective is None:
@@ -155,7 +156,7 @@ def _williams_comparison(
             f" {len(t)}{effective_note}"
         )
         undefined = DependentCorrelations(
-            first - second,
+            r_tx - r_ty,
             math.nan,
             int(size) - 3,
             math.nan,
@@ -164,9 +165,8 @@ def _williams_comparison(
             reason=reason,
         )
         return WilliamsComparison(label, left.label, right.label, undefined)
-    return WilliamsComparison(
-        label, left.label, right.label, williams_test(first, second, third, int(size))
-    )
+    test = williams_test(r_tx, r_ty, pearson(x, y).value, int(size))
+    return WilliamsComparison(label, left.label, right.label, test)
 
 
 def by_types(
@@ -212,16 +212,12 @@ def separations(
     measures: Sequence[Measure], names: Sequence[str], tests: Mapping[str, PairwiseDifferences]
 ) -> list[Separation]:
     """Compare every pair of measures by the pairs of respondents that each separates."""
-    distinctions = {
-        m.label: _signed_distinctions(tests[m.label]) for m in measures if m.label in tests
-    }
-    return [
-        _separation(
-            left.label, right.label, names, distinctions[left.label], distinctions[right.label]
-        )
-        for left, right in combinations(measures, 2)
-        if left.label in distinctions and right.label in distinctions
-    ]
+    tested_labels = filter(tests.__contains__, map(attrgetter("label"), measures))
+    distinctions = [(label, _signed_distinctions(tests[label])) for label in tested_labels]
+    pairs = []
+    for (first_label, first), (second_label, second) in combinations(distinctions, 2):
+        pairs.append(_separation(first_label, second_label, names, first, second))
+    return pairs
 
 
 def _signed_distinctions(differences: PairwiseDifferences) -> IntArray:
@@ -244,7 +240,7 @@ def respondent_tests(
         if m.better == "neither" or not m.intervals.keys() & m.scores.keys() >= set(names):
             continue
         # the audit keeps intervals: half of one is z standard errors
-        errors = np.diff([m.intervals[name] for name in names])[:, 0] / (2 * _Z)
+        errors = np.diff(list(map(m.intervals.__getitem__, names)))[:, 0] / (2 * _Z)
         pairwise = independent_differences(
             _align(m.scores, names), errors, higher_is_better=m.sign > 0
         )
@@ -255,7 +251,7 @@ def respondent_tests(
     for (label, pairwise), p in zip(tuple(tests.items()), adjusted_p, strict=True):
         adjusted = np.full((len(names), len(names)), math.nan)
         adjusted[upper] = adjusted.T[upper] = p
-        tests[label] = replace(pairwise, adjusted=tuple(tuple(row) for row in adjusted.tolist()))
+        tests[label] = replace(pairwise, adjusted=tuple(map(tuple, adjusted.tolist())))
     return tests
 
 
@@ -341,12 +337,10 @@ def administrations(
         columns = len(record.clusters)
         no_scores = np.full(rows, math.nan)
         no_replicates = np.full((rows, columns), math.nan)
-        scores = measure.sign * np.stack(
-            [record.scores.get(name, no_scores) for name in names], axis=1
-        )
-        replicates = measure.sign * np.stack(
-            [record.replicates.get(name, no_replicates) for name in names], axis=1
-        )
+        by_respondent = list(map(record.scores.get, names, repeat(no_scores)))
+        scores = measure.sign * np.stack(by_respondent, axis=1)
+        replicates_by_respondent = list(map(record.replicates.get, names, repeat(no_replicates)))
+        replicates = measure.sign * np.stack(replicates_by_respondent, axis=1)
         n_rows = 2 if statistic == "pearson" else rows
         return LeaveOneOutScores(
             scores[:n_rows], replicates[:n_rows], record.clusters, noise, record.sizes
@@ -396,7 +390,6 @@ def _single(data: LeaveOneOutScores, statistic: Statistic, families: Sequence[st
     if statistic == "rho_g":
         # noise that exceeds the spread of the scores leaves no reliability, as the audit says
         value = max(0.0, value)
-    family_names = [f for f, k in zip(families, complete.tolist(), strict=True) if k]
 
     def reliability_of_rows(rows: Indices) -> tuple[float, float]:
         noises = None if v is None else v[rows]
@@ -407,7 +400,7 @@ def _single(data: LeaveOneOutScores, statistic: Statistic, families: Sequence[st
     point_estimate = Coefficient(
         value, n=n, method="too few respondents or families for a lower end"
     )
-    relatives = Relatives(tuple(family_names))
+    relatives = Relatives(tuple(compress(families, complete.tolist())))
     return add_lower_bound(point_estimate, reliability_of_rows, x.mean(axis=0), relatives)
 
 
@@ -426,28 +419,22 @@ def tested_differences(
     once a pair: by rho_G, or by ICC(A,1) where the runs drift. Pearson's r and the other of the two
     estimate the same reliability again.
     """
-    differences: list[Difference | None] = []
+    differences = []
+    items = list(map(attrgetter("items"), measures))
     for indicator, (family, _) in COMPARED.items():
         lengths: list[int | None] = [None]
-        items = [m.items for m in measures]
         if family in BY_LENGTH and max(items) > MAX_LENGTH_RATIO * min(items):
             lengths.append(length)
         for common_length in lengths:
             for left, right in combinations(measures, 2):
-                if family != "test_retest" or indicator == _retest_of(left, right, names):
-                    differences.append(
-                        _difference(
-                            indicator,
-                            left,
-                            right,
-                            names,
-                            families,
-                            n_effective,
-                            common_length,
-                            seed,
-                        )
-                    )
-    return [difference for difference in differences if difference is not None]
+                if family == "test_retest" and indicator != _retest_of(left, right, names):
+                    continue
+                difference = _difference(
+                    indicator, left, right, names, families, n_effective, common_length, seed
+                )
+                if difference is not None:
+                    differences.append(difference)
+    return differences
 
 
 def _retest_of(left: Measure, right: Measure, names: Sequence[str]) -> str:
@@ -470,7 +457,8 @@ def _difference(
     length: int | None,
     seed: int,
 ) -> Difference | None:
-    first, second = (administrations(m, indicator, names) for m in (left, right))
+    first = administrations(left, indicator, names)
+    second = administrations(right, indicator, names)
     if first is None or second is None:
         return None
     statistic = COMPARED[indicator][1]

@@ -8,12 +8,19 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
-from operator import itemgetter
+from itertools import repeat
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from hqm.auditing.audit import BenchmarkAudit, RespondentScores
+from hqm.auditing.audit import BenchmarkAudit
 from hqm.auditing.budget import ErrorBudget
-from hqm.auditing.definitions import types_measured, unequal_answers
+from hqm.auditing.definitions import (
+    estimates_of,
+    scores_by_name,
+    type_scores_by_name,
+    types_measured,
+    unequal_answers,
+)
 from hqm.auditing.study_records import JackknifeRecord, read_jackknife_records
 from hqm.imports.human_labels import by_people
 from hqm.psychometrics import Coefficient
@@ -100,8 +107,10 @@ class Measure:
     def estimate(self, indicator: str) -> Estimate | None:
         """Return the first estimate of this indicator; of `criterion` one with people's labels."""
         people_only = indicator.startswith("criterion.")
-        matching = (e for e in self.estimates if e.indicator == indicator)
-        return next((e for e in matching if not people_only or by_people(e)), None)
+        for e in self.estimates:
+            if e.indicator == indicator and (not people_only or by_people(e)):
+                return e
+        return None
 
 
 def measures_of(
@@ -115,33 +124,29 @@ def measures_of(
         The metrics to take; all audited ones unless given.
     """
     requested = set(metrics)
-    measures = []
+    measures: list[Measure] = []
     for audit in audits:
-        names = filter(requested.__contains__, audit.metrics) if requested else audit.metrics
-        measures += [_measure(audit, metric) for metric in names]
+        names = list(audit.metrics)
+        if requested:
+            names = list(filter(requested.__contains__, names))
+        measures += map(_measure, repeat(audit), names)
     return _with_labels(measures)
 
 
 def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
-    estimates = tuple(e for e in audit.all_estimates if e.metric == metric)
-    retest = next((e for e in estimates if e.indicator == "test_retest.rho_g"), None)
-    if retest is not None:
+    estimates = tuple(estimates_of(audit, metric=metric))
+    errors: Mapping[str, float | None] = {}
+    for retest in estimates_of(audit, "test_retest.rho_g", metric)[:1]:
         errors = retest.detail.get("by_respondent", {})
-    else:
-        errors = {}
     types: dict[str, None] = {}
     kinds = []
     # the audit has scores by type of its leading metric alone
     if metric == next(iter(audit.metrics)):
         for row in audit.respondents:
             types |= dict.fromkeys(row.by_type)
-        kinds = [kind for kind in types_measured(audit) if kind.items]
+        kinds = list(filter(attrgetter("items"), types_measured(audit)))
     reference = Cell.parse(audit.reference)
-    n_alone = sum(kind.stands_alone for kind in kinds)
-
-    def scores_of_type(kind: str) -> dict[str, float]:
-        return _finite_scores((row.name, row.by_type.get(kind)) for row in audit.respondents)
-
+    n_alone = sum(map(attrgetter("stands_alone"), kinds))
     return Measure(
         label=audit.title,
         benchmark=audit.benchmark,
@@ -153,11 +158,11 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
             f"{audit.benchmark} {audit.version} {reference.form} {reference.run}"
             f" {reference.sight}{reference.until}{reference.resolution}"
         ),
-        scores=_finite_scores((row.name, row.scores.get(metric)) for row in audit.respondents),
+        scores=_finite_scores(scores_by_name(audit, metric)),
         intervals=_intervals(audit, metric),
         pairs=_second_scores(audit, metric, estimates),
-        noise={name: error**2 for name, error in _finite_scores(errors.items()).items()},
-        by_type={kind: scores_of_type(kind) for kind in types},
+        noise={name: error**2 for name, error in _finite_scores(errors).items()},
+        by_type={kind: _finite_scores(type_scores_by_name(audit, kind)) for kind in types},
         estimates=estimates,
         left_out=read_jackknife_records(audit.left_out, metric),
         components=audit.components.get(metric, {}),
@@ -185,25 +190,21 @@ def _second_scores(
         # an estimate of several administrations joins their names by " & "
         if statistic == "pearson" and family not in scores and " & " not in estimate.other:
             scores[family] = _finite_scores(
-                (row.name, _second_score(row, estimate.other, metric)) for row in audit.respondents
+                {row.name: row.score_in(estimate.other, metric) for row in audit.respondents}
             )
     return scores
-
-
-def _second_score(row: RespondentScores, cell: str, metric: str) -> float | None:
-    if cell in row.judged:
-        return row.judged[cell]
-    return row.cells.get(cell, {}).get(metric)
 
 
 def _without_prefix(row: Mapping[str, object]) -> dict[str, object]:
     return {name.removeprefix("n_"): value for name, value in row.items()}
 
 
-def _finite_scores(pairs: Iterable[tuple[str, float | None]]) -> dict[str, float]:
-    return {
-        name: float(value) for name, value in pairs if value is not None and math.isfinite(value)
-    }
+def _finite_scores(scores: Mapping[str, float | None]) -> dict[str, float]:
+    finite = {}
+    for name, score in scores.items():
+        if score is not None and math.isfinite(score):
+            finite[name] = float(score)
+    return finite
 
 
 def _intervals(audit: BenchmarkAudit, metric: str) -> dict[str, tuple[float, float]]:
@@ -218,27 +219,25 @@ def _intervals(audit: BenchmarkAudit, metric: str) -> dict[str, tuple[float, flo
 
 def _with_labels(measures: Sequence[Measure]) -> tuple[Measure, ...]:
     """Label measures by title, metric, scoring, parser, judge and version where these differ."""
-    titles = {measure.title for measure in measures}
-    metrics = {measure.metric for measure in measures}
+    titles = set(map(attrgetter("title"), measures))
+    metrics = set(map(attrgetter("metric"), measures))
     labelled: list[Measure] = []
     for measure in measures:
         words = [sibling.words for sibling in measures if sibling.benchmark == measure.benchmark]
-        qualifiers = [
-            measure.words[word]
-            for word in ("scoring", "parser", "judge", "version")
-            if measure.words[word] and len(set(map(itemgetter(word), words))) > 1
-        ]
-        head = [
-            *([measure.title] if len(titles) > 1 else []),
-            *([measure.metric] if len(metrics) > 1 else []),
-        ]
-        label = " ".join(head)
-        if qualifiers:
-            if head:
-                label = f"{label} ({', '.join(qualifiers)})"
-            else:
-                label = ", ".join(qualifiers)
-        label = label or f"{measure.title} {measure.metric}"
+        qualifiers = []
+        for word in ("scoring", "parser", "judge", "version"):
+            variants = set(map(itemgetter(word), words))
+            # an empty word, such as that of no parser, would leave empty parentheses
+            if measure.words[word] and len(variants) > 1:
+                qualifiers.append(measure.words[word])
+        head = []
+        if len(titles) > 1:
+            head.append(measure.title)
+        if len(metrics) > 1:
+            head.append(measure.metric)
+        label = " ".join(head) or ", ".join(qualifiers) or f"{measure.title} {measure.metric}"
+        if head and qualifiers:
+            label = f"{label} ({', '.join(qualifiers)})"
         n_same = sum(
             earlier.label.rpartition(" #")[0] == label or earlier.label == label
             for earlier in labelled
@@ -271,6 +270,11 @@ class Difference:
     adjusted_these: float = math.nan
     adjusted_others: float = math.nan
 
+    @property
+    def p_values(self) -> tuple[float, float]:
+        """The p-values for these respondents and for others, in the order of their tests."""
+        return (self.these.p, self.others.p)
+
 
 @dataclass(frozen=True, slots=True)
 class TestCount:
@@ -283,7 +287,7 @@ class TestCount:
     not_made: Mapping[str, int]
     """Reason -> number of tests."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, int | dict[str, int]]:
         """Return the counts under the keys that `comparison.json` has."""
         return {"made": self.n_tests, "beyond": self.beyond, "not_made": dict(self.not_made)}
 
@@ -320,6 +324,11 @@ class WilliamsComparison:
     second: str
     test: DependentCorrelations
     adjusted: float = math.nan
+
+    @property
+    def p_values(self) -> tuple[float]:
+        """The p-value of its one test."""
+        return (self.test.p,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,6 +440,11 @@ class Comparison:
         figure: Figure = plots.plot_measures(self.measures)
         return figure
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the measures."""
+        return tuple(map(attrgetter("label"), self.measures))
+
     def adjusted_for_others(self, indicator: str, first: str, second: str) -> float:
         """Return the adjusted p-value of a difference, for other respondents; NaN without a test.
 
@@ -464,19 +478,12 @@ class Comparison:
     def to_json(self) -> str:
         """Everything as JSON; a number that does not exist is null."""
         # the audits hold the scores without each picture
-        data = asdict(
-            replace(
-                self,
-                measures=tuple(
-                    replace(m, left_out={}, components={}, budget=None) for m in self.measures
-                ),
-            )
-        )
+        measures = tuple(replace(m, left_out={}, components={}, budget=None) for m in self.measures)
+        data = asdict(replace(self, measures=measures))
         for measure in data["measures"]:
             del measure["components"], measure["budget"]
-            measure["signatures"] = {
-                e["indicator"]: e["signature"] for e in measure.pop("estimates")
-            }
+            signed = map(itemgetter("indicator", "signature"), measure.pop("estimates"))
+            measure["signatures"] = dict(signed)
         # the keys of the file are those of version 0.2.0
         data["separations"] = list(map(_without_prefix, data["separations"]))
         data["tests"] = {population: count.to_dict() for population, count in self.tests.items()}
@@ -484,6 +491,6 @@ class Comparison:
 
 
 def _count_tests(tests: Sequence[tuple[str, float]]) -> TestCount:
-    adjusted = [p for _, p in tests if math.isfinite(p)]
     reasons = Counter(reason for reason, p in tests if not math.isfinite(p))
-    return TestCount(len(adjusted), sum(p < 0.05 for p in adjusted), dict(reasons))
+    # the p-value of a test that was not made is NaN, which is not below any level
+    return TestCount(len(tests) - reasons.total(), sum(p < 0.05 for _, p in tests), dict(reasons))

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -19,6 +19,27 @@ Count = Annotated[int, Field(ge=1, strict=True)]
 ANSWERS = "answers"
 """The unit of cost where nothing has a price."""
 _MILLION = 1e6
+
+
+class Measured(TypedDict, total=False):
+    """What an audit's record measured of a respondent or a judge; seconds are of one answer."""
+
+    answers: int
+    tokens_in: float
+    tokens_out: float
+    seconds: float
+    price_in: float
+    price_out: float
+    name: str
+    replies_a_verdict: float
+
+
+class Costs(TypedDict, total=False):
+    """What an audit's record measured of one benchmark."""
+
+    respondents: Mapping[str, Measured]
+    judge: Measured
+    label_seconds: float
 
 
 class _Strict(BaseModel):
@@ -140,7 +161,7 @@ class UnitPrices:
 
 
 def unit_prices(
-    prices: PriceList | None, costs: Mapping[str, Any], respondents: Sequence[str], *, judged: bool
+    prices: PriceList | None, costs: Costs, respondents: Sequence[str], *, judged: bool
 ) -> UnitPrices:
     """The prices of a study: those of a list, else those that the audit's record has measured.
 
@@ -157,7 +178,7 @@ def unit_prices(
         Whether a judge has to score each answer.
     """
     price_list = prices or PriceList()
-    measured: Mapping[str, Any] = costs.get("respondents", {})
+    measured = costs.get("respondents", {})
     answer_prices = {
         name: _answer_price(name, price_list, measured.get(name, {})) for name in respondents
     }
@@ -211,9 +232,7 @@ def unit_prices(
     )
 
 
-def _answer_price(
-    name: str, prices: PriceList, measured: Mapping[str, Any]
-) -> tuple[float | None, str]:
+def _answer_price(name: str, prices: PriceList, measured: Measured) -> tuple[float | None, str]:
     """Money an answer of one respondent, and where that comes from."""
     price = prices.answers.get(name, prices.answers.get("*"))
     if price is not None:
@@ -235,26 +254,29 @@ def _answer_price(
     return None, ""
 
 
-def _tokens_per_answer(measured: Mapping[str, Any]) -> tuple[float, float] | None:
+def _tokens_per_answer(measured: Measured) -> tuple[float, float] | None:
     if not measured.get("answers") or not measured.get("tokens_in"):
         return None
     answers = float(measured["answers"])
     return float(measured["tokens_in"]) / answers, float(measured["tokens_out"]) / answers
 
 
-def _verdict_price(prices: PriceList, measured: Mapping[str, Any]) -> tuple[float | None, str]:
+def _verdict_price(prices: PriceList, measured: Measured) -> tuple[float | None, str]:
     if prices.judge.verdict is not None:
         return prices.judge.verdict, "prices.toml"
     name = str(measured.get("name", ""))
     judge_prices = PriceList(tokens=prices.tokens)
-    price, source = _answer_price(name, judge_prices, {**measured, "seconds": None})
+    # a judge is paid by its tokens alone: the seconds of its machine are those of the respondents
+    priced = measured.copy()
+    priced.pop("seconds", None)
+    price, source = _answer_price(name, judge_prices, priced)
     replies = float(measured.get("replies_a_verdict", 1.0))
     if price is None:
         return (None, "the judge has no price and costs nothing in this count")
     return (price * replies, source)
 
 
-def _label_price(prices: PriceList, costs: Mapping[str, Any]) -> tuple[float | None, str]:
+def _label_price(prices: PriceList, costs: Costs) -> tuple[float | None, str]:
     """Money a label, of the minutes that one takes."""
     if prices.labels.hour is None:
         return None, ""

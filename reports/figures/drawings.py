@@ -9,6 +9,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
+from operator import attrgetter, itemgetter
 from typing import Literal, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
@@ -17,12 +19,14 @@ from hqm.reports.tables.item_tables import FACETS
 from hqm.reports.tables.table import (
     ORACLE_TITLE,
     administration_name,
+    clause,
+    drop_none,
     number,
     short_name,
 )
 
 from hqm import BenchmarkAudit, Cell
-from hqm.auditing.audit import RespondentScores
+from hqm.auditing.definitions import estimates_of
 from hqm.imports.human_labels import labelled_by
 
 # colours, by their names in the style sheet: a page's dark theme changes the drawings too
@@ -119,11 +123,17 @@ def ticks(low: float, high: float, max_ticks: int = 6) -> tuple[list[float], int
     """
     span = (high - low) or 1.0
     power = 10.0 ** math.floor(math.log10(span / max_ticks))
+    step = power
     # the smallest round step that makes no more ticks than there is room for
-    step = next(s * power for s in (1, 2, 2.5, 5, 10, 20) if span / (s * power) <= max_ticks)
+    for factor in (1, 2, 2.5, 5, 10, 20):
+        step = factor * power
+        if span / step <= max_ticks:
+            break
     first = math.ceil(low / step - 1e-9)
     positions = [k * step + 0.0 for k in range(first, math.floor(high / step + 1e-9) + 1)]
-    decimals = next((d for d in range(8) if abs(step * 10**d - round(step * 10**d)) < 1e-6), 8)
+    decimals = 0
+    while decimals < 8 and abs(step * 10**decimals - round(step * 10**decimals)) >= 1e-6:
+        decimals += 1
     return positions, decimals
 
 
@@ -339,12 +349,14 @@ class Plot:
         high and height.
         """
         # what is drawn already, as boxes (left, right, top, bottom)
-        occupied = [
-            (self.x(x) - 4, self.x(x) + 4, self.y(y) - 4, self.y(y) + 4) for x, y, _ in points
-        ]
-        occupied += [
-            (self.x(low), self.x(high), self.y(y) - 1, self.y(y) + 1) for low, high, y in bars
-        ]
+        occupied = []
+        for x, y, _ in points:
+            center = self.x(x)
+            middle = self.y(y)
+            occupied.append((center - 4, center + 4, middle - 4, middle + 4))
+        for low, high, y in bars:
+            middle = self.y(y)
+            occupied.append((self.x(low), self.x(high), middle - 1, middle + 1))
         for x, y, name in sorted(points, key=lambda point: (point[1], point[0])):
             label = truncate(name)
             width = width_of(label, size)
@@ -422,7 +434,7 @@ def _coordinate(value: float) -> str:
 
 def printable(text: str) -> str:
     """Text without characters that XML does not allow."""
-    return "".join(c if c.isprintable() else " " for c in text)
+    return "".join([c if c.isprintable() else " " for c in text])
 
 
 # --- drawings of the evidence: scatter, the item map and the response map ---
@@ -434,18 +446,15 @@ def printable(text: str) -> str:
 def facet_pairs(audit: BenchmarkAudit) -> list[tuple[str, str]]:
     """The administrations that differ from the reference in one facet, each with that facet."""
     reference = Cell.parse(audit.reference)
-    judged = audit.respondents[0].judged if audit.respondents else {}
-    pairs = [(reference.differing(Cell.parse(name)), name) for name in (*audit.cells, *judged)]
-    return [(facets[0], name) for facets, name in pairs if len(facets) == 1]
-
-
-def other_score(row: RespondentScores, metric: str, administration: str) -> float | None:
-    """A respondent's score in another administration; for another judge, the share of answers it
-    called faithful.
-    """
-    if administration in row.judged:
-        return row.judged[administration]
-    return row.cells.get(administration, {}).get(metric)
+    names = list(audit.cells)
+    for respondent in audit.respondents[:1]:
+        names += respondent.judged
+    pairs = []
+    for name in names:
+        facets = reference.differing(Cell.parse(name))
+        if len(facets) == 1:
+            pairs.append((facets[0], name))
+    return pairs
 
 
 def scatter(
@@ -466,10 +475,10 @@ def scatter(
     if not points:
         return ""
     judged = administration in audit.respondents[0].judged
-    x_values = [x for x, _, _ in points]
+    x_values = list(map(itemgetter(0), points))
     for low, high, _ in bars:
         x_values += [low, high]
-    y_values = [y for _, y, _ in points]
+    y_values = list(map(itemgetter(1), points))
     if not judged:  # both have one scale
         x_values += y_values
         y_values = x_values
@@ -498,7 +507,7 @@ def _scatter_points(
     bars = []
     for row, name in zip(audit.respondents, names, strict=True):
         x = row.cells[audit.reference].get(metric)
-        y = other_score(row, metric, administration)
+        y = row.score_in(administration, metric)
         if x is None or y is None:
             continue
         points.append((x, y, name))
@@ -530,15 +539,16 @@ def dots(rows: Sequence[DotRow], unit: str, title: str, lines: Sequence[float] =
     """Rows under each other, the first on top, their numbers as points on an axis that takes in 0
     unless a row has several; `lines` are numbers to hold them against.
     """
-    names = [truncate(row.name, 34) for row in rows]
-    left = max(width_of(name, 11) for name in names) + 12
+    names = list(map(truncate, map(attrgetter("name"), rows), repeat(34)))
+    left = max(map(width_of, names, repeat(11))) + 12
     width = 460 + max(0, max(map(len, names)) - 20) * 7
     y_limits = (len(rows) - 0.5, -0.5)  # the vertical scale is the number of the row
-    values = [end for row in rows for end in (*row.values, row.low, row.high) if end is not None]
-    origin = [] if any(len(row.values) > 1 for row in rows) else [0.0]
-    axes = plot(
-        width, 58 + 21 * len(rows), axis_limits([*origin, *lines, *values]), y_limits, left=left
-    )
+    ends = list(lines)
+    if not any(len(row.values) > 1 for row in rows):
+        ends.append(0.0)
+    for row in rows:
+        ends += drop_none((*row.values, row.low, row.high))
+    axes = plot(width, 58 + 21 * len(rows), axis_limits(ends), y_limits, left=left)
     axes.draw_x_axis(unit, grid=True)
     drawing = axes.drawing
     for line in lines:
@@ -549,7 +559,7 @@ def dots(rows: Sequence[DotRow], unit: str, title: str, lines: Sequence[float] =
             drawing.whisker(axes.x(row.low), axes.x(row.high), axes.y(i), QUIET)
         for value in row.values:
             drawing.dot(axes.x(value), axes.y(i), ACCENT, 4, row.text)
-    return drawing.finish(title, f"{unit}. {'; '.join(row.text for row in rows)}.")
+    return drawing.finish(title, f"{unit}. {'; '.join(map(attrgetter('text'), rows))}.")
 
 
 def error_curves(
@@ -561,11 +571,11 @@ def error_curves(
     """Standard errors over the range of scores, the first curve solid. The range at the top in
     which no score differs from a full one is shaded, and each score is a stroke on the axis.
     """
-    points = [point for curve in curves.values() for point in curve]
-    axes = plot(460, 260, (0.0, 1.0), (0.0, 1.1 * max(error for _, error in points)))
+    errors = map(itemgetter(1), chain.from_iterable(curves.values()))
+    axes = plot(460, 260, (0.0, 1.0), (0.0, 1.1 * max(errors)))
     drawing = axes.drawing
     base = axes.y.start
-    left, right = (axes.x(end) for end in sorted(tied_range))
+    left, right = map(axes.x, sorted(tied_range))
     drawing.boxes([(left, axes.y.end, right - left, base - axes.y.end)], WARN, 0.15)
     for score in scores:
         drawing.line([(axes.x(score), base), (axes.x(score), base - 10)], ACCENT, 1.6)
@@ -591,12 +601,14 @@ def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:
         return "", 0
     # thousands of items share few places: rounding to a grid finer than the eye keeps the drawing
     # small
-    grid = Counter(
-        (int(item.difficulty * 200), int(item.item_rest * 100))
-        for item in items
-        if not item.flagged
-    )
-    low = min(-0.1, min(item.item_rest for item in items) - 0.05)
+    grid: Counter[tuple[int, int]] = Counter()
+    flagged_items = []
+    for item in items:
+        if item.flagged:
+            flagged_items.append(item)
+        else:
+            grid[int(item.difficulty * 200), int(item.item_rest * 100)] += 1
+    low = min(-0.1, min(map(attrgetter("item_rest"), items)) - 0.05)
     axes = plot(480, 350, (-0.03, 1.03), (low, 1.05))
     drawing = axes.drawing
     drawing.line([(axes.x.start, axes.y(0)), (axes.x.end, axes.y(0))])
@@ -608,25 +620,21 @@ def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:
             min(12.0, 1.6 + 0.9 * count**0.5),
             opacity=0.55,
         )
-    marked = [(item.name, item.difficulty, item.item_rest) for item in items if item.flagged]
-    for name, p, r in marked:
-        x, y = axes.x(p), axes.y(r)
-        drawing.area(
-            [(x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y)],
-            WARN,
-            1,
-            f"{name}: {number(p, 2)}, {number(r, 2)}",
-        )
+    descriptions = []
+    for item in flagged_items:
+        x = axes.x(item.difficulty)
+        y = axes.y(item.item_rest)
+        p = number(item.difficulty, 2)
+        r = number(item.item_rest, 2)
+        corners = [(x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y)]
+        drawing.area(corners, WARN, 1, f"{item.name}: {p}, {r}")
+        descriptions.append(f"{item.name} difficulty {p}, discrimination {r}")
     axes.draw_x_axis("share of respondents that get it right (high is easy)")
     axes.draw_y_axis("correlation with the rest of the test")
-    axes.draw_names([(p, r, name) for name, p, r in marked[:25]], 10)
-    flagged_items = [
-        f"{name} difficulty {number(p, 2)}, discrimination {number(r, 2)}"
-        for name, p, r in marked[:25]
-    ]
-    flag_note = "None is flagged."
-    if flagged_items:
-        flag_note = f"Flagged: {'; '.join(flagged_items)}."
+    axes.draw_names(
+        list(map(attrgetter("difficulty", "item_rest", "name"), flagged_items[:25])), 10
+    )
+    flag_note = clause("Flagged: {}.", "; ".join(descriptions[:25])) or "None is flagged."
     description = f"{len(items):,} items. {flag_note}"
     return drawing.finish("Items by difficulty and discrimination", description), len(items)
 
@@ -655,13 +663,11 @@ def figure_list(svg: str, caption: str, signature: str) -> list[Figure]:
 
 def administration_figures(audit: BenchmarkAudit) -> Iterable[Figure]:
     """The drawings that compare the first administration with every other one."""
-    names = [short_name(row.name) for row in audit.respondents]
+    names = list(map(short_name, map(attrgetter("name"), audit.respondents)))
+    pairs = facet_pairs(audit)
+    forms = [audit.reference]
+    forms += [administration for facet, administration in pairs if facet == "form"]
     for metric in list(audit.metrics)[:_MAX_METRICS]:
-        pairs = facet_pairs(audit)
-        forms = [
-            audit.reference,
-            *(administration for facet, administration in pairs if facet == "form"),
-        ]
         if has_many_forms := len(forms) > 2:
             yield from figure_list(
                 _forms_drawing(audit, metric, forms),
@@ -671,14 +677,11 @@ def administration_figures(audit: BenchmarkAudit) -> Iterable[Figure]:
         for facet, administration in pairs:
             if has_many_forms and facet == "form":
                 continue
-            judged = administration in audit.respondents[0].judged
+            measured = metric
             if facet == "judge":
                 measured = "share of faithful answers"
-            else:
-                measured = metric
-            if judged:
-                on_line = ""
-            else:
+            on_line = ""
+            if administration not in audit.respondents[0].judged:
                 on_line = "; a point on the line has the same score in both"
             x = f"{metric}, {administration_name(audit.reference)}"
             y = f"{measured}, {administration_name(administration)}"
@@ -695,9 +698,8 @@ def _forms_drawing(audit: BenchmarkAudit, metric: str, forms: Sequence[str]) -> 
     rows = []
     for form in forms:
         scores = [row.cells.get(form, {}).get(metric) for row in audit.respondents]
-        values = tuple(score for score in scores if score is not None)
-        if values:
-            rows.append(DotRow(administration_name(form), values))
+        if values := drop_none(scores):
+            rows.append(DotRow(administration_name(form), tuple(values)))
     if not rows:
         return ""
     return dots(rows, metric, f"{metric} in {len(rows)} wordings")
@@ -712,8 +714,8 @@ def _facet_title(audit: BenchmarkAudit, facet: str, administration: str) -> str:
 
 
 def _signature(audit: BenchmarkAudit, metric: str, administration: str) -> str:
-    estimates = [e for e in audit.all_estimates if (e.metric, e.other) == (metric, administration)]
-    return next(
-        (e.signature for e in estimates if e.indicator.endswith(".pearson")),
-        estimates[0].signature if estimates else "",
-    )
+    estimates = estimates_of(audit, metric=metric, administration=administration)
+    for estimate in estimates:
+        if estimate.indicator.endswith(".pearson"):
+            return estimate.signature
+    return "".join(map(attrgetter("signature"), estimates[:1]))

@@ -7,8 +7,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import repeat
 
-from hqm.reports.tables.score_tables import names_in_order
+from hqm.reports.tables.score_tables import respondents_in_order
 from hqm.reports.tables.table import detail_of, find_estimate, leading_metric
 
 from hqm import BenchmarkAudit
@@ -31,11 +32,10 @@ class BoardRow:
 def board_rows(audit: BenchmarkAudit) -> tuple[BoardRow, ...]:
     """The respondents by the leading metric, best first."""
     metric = leading_metric(audit)
-    respondents = {respondent.name: respondent for respondent in audit.respondents}
     rows = []
-    for name in names_in_order(audit, audit.reference)[:MAX_BOARD_ROWS]:
-        low, high = respondents[name].intervals.get(metric) or (None, None)
-        rows.append(BoardRow(name, respondents[name].scores.get(metric), low, high))
+    for row in respondents_in_order(audit)[:MAX_BOARD_ROWS]:
+        low, high = row.intervals.get(metric) or (None, None)
+        rows.append(BoardRow(row.name, row.scores.get(metric), low, high))
     return tuple(rows)
 
 
@@ -88,12 +88,13 @@ def item_points(audit: BenchmarkAudit, metric: str) -> tuple[ItemPoint, ...]:
     """The items with difficulty and discrimination; none where this was not measured."""
     item_map = detail_of(audit, "items.discrimination", "map", metric) or {}
     flagged = _flagged_items(audit, metric)
-    columns = (item_map.get(name, ()) for name in ("ids", "difficulty", "item_rest"))
-    return tuple(
-        ItemPoint(name, p, r, name in flagged)
-        for name, p, r in zip(*columns, strict=True)
-        if p is not None and r is not None
-    )
+    columns = map(item_map.get, ("ids", "difficulty", "item_rest"), repeat(()))
+    points = []
+    for name, p, r in zip(*columns, strict=True):
+        # an item that everybody gets right has no correlation
+        if p is not None and r is not None:
+            points.append(ItemPoint(name, p, r, name in flagged))
+    return tuple(points)
 
 
 def _flagged_items(audit: BenchmarkAudit, metric: str) -> set[str]:
@@ -102,5 +103,5 @@ def _flagged_items(audit: BenchmarkAudit, metric: str) -> set[str]:
         estimate = find_estimate(audit, f"items.{statistic}", metric)
         if estimate is not None and estimate.value:
             names |= {str(row.get("item")) for row in estimate.detail.get("candidates", ())}
-            names |= {str(name) for name in estimate.detail.get("items", ())}
+            names.update(map(str, estimate.detail.get("items", ())))
     return names

@@ -227,7 +227,7 @@ def budget_figure(audit: BenchmarkAudit, budget: ErrorBudget, *, narrow: bool = 
     end = axis_end(budget, points.factor) or 1.0
     layout = _LAYOUTS[narrow]
     axis = Scale(-end, end, *layout.budget_axis)
-    unmeasured = [row for row in budget.rows if row.status == "not_measured"]
+    unmeasured = budget.unmeasured
     gaps = picture.gaps[: count_shown_gaps(budget)]
     height = 30 + layout.row_height * len(rows) + layout.missing_height * len(unmeasured)
     gaps_top = height + 12

@@ -10,10 +10,10 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, groupby
-from typing import Any
+from itertools import chain, compress, groupby, repeat
+from operator import attrgetter
 
 from hqm.reports.figures.drawings import printable
 from hqm.reports.tables.table import (
@@ -45,16 +45,13 @@ def number_cell(
     >>> number_cell(0.5, 0.4, 0.6).text, number_cell(0.5, 0.4, 0.6).small, number_cell(None).text
     ('0.500', '[0.400, 0.600]', '–')
     """
-    value, low, high = (_exact(v) for v in (value, low, high))
-    return Text(
-        number(value, digits),
-        signature,
-        link=anchor(signature) if signature else "",
-        small="" if value is None else bracket_text(low, high, digits),
-        value=value,
-        low=low,
-        high=high,
-    )
+    value, low, high = map(_exact, (value, low, high))
+    entry = Text(number(value, digits), signature, value=value, low=low, high=high)
+    if value is not None:
+        entry = replace(entry, small=bracket_text(low, high, digits))
+    if signature:
+        entry = replace(entry, link=anchor(signature))
+    return entry
 
 
 def _exact(value: float | None) -> float | None:
@@ -74,29 +71,32 @@ def estimate_cell(estimate: Estimate | None, *, digits: int = 3) -> Text:
         return number_cell(None)
     _, inference = goal(estimate.indicator)
     kinds = (inference, "fixed_models", "model_population", "items")
-    intervals = [estimate.interval(name) for name in kinds]
-    interval = next((s for s in intervals if s is not None), None)
+    intervals = list(map(estimate.interval, kinds))
+    interval = next(filter(None, intervals), None)
     ends = (None, None) if interval is None else (interval.low, interval.high)
     entry = number_cell(estimate.value, *ends, digits=digits, signature=estimate.signature)
-    mark = "*" if entry.small and intervals[0] is None else ""
-    return replace(entry, small=f"{entry.small}{mark}")
+    if entry.small and intervals[0] is None:
+        return replace(entry, small=f"{entry.small}*")
+    return entry
 
 
 def markdown(tables: Sequence[Table]) -> str:
     """Tables as Markdown: best in bold, second best underlined; signatures at the end of the
     file.
     """
+    blocks = list(map(_as_markdown, tables))
     signed = [f"    {location}: {line}" for location, line in signatures(tables)]
-    footer = ["Signatures:\n", *signed, ""] if signed else []
-    return "\n".join([*map(_as_markdown, tables), *footer])
+    if signed:
+        blocks += ["Signatures:\n", *signed, ""]
+    return "\n".join(blocks)
 
 
 def _as_markdown(table: Table) -> str:
-    rule = ("---" if column.kind == "text" else "---:" for column in table.columns)
+    rule = ("---" if column.is_text else "---:" for column in table.columns)
     lines = [
         f"**{_cell(table.name)}.** {_cell(table.caption)}",
         "",
-        f"| {' | '.join(_cell(heading(column)) for column in table.columns)} |",
+        f"| {' | '.join(map(_cell, table.headings))} |",
         f"|{'|'.join(rule)}|",
         *(f"| {' | '.join(map(_marked, row))} |" for row in table.rows),
         "",
@@ -137,13 +137,19 @@ _CSV_COLUMNS = (
 def comma_separated(tables: Sequence[Table]) -> str:
     """Tables as one long CSV with a line per cell; the number and its interval are not rounded."""
     lines: list[tuple[object, ...]] = [_CSV_COLUMNS]
+    for table, i, column, entry in _entries(tables):
+        numbers = (entry.value, entry.low, entry.high)
+        words = (table.rows[i][0].text, column.group, column.title, entry.text)
+        lines.append((table.name, i, *words, *numbers, entry.mark, entry.tooltip))
+    return csv_text(lines)
+
+
+def _entries(tables: Sequence[Table]) -> Iterator[tuple[Table, int, Column, Text]]:
+    """Every cell, with its table, the index of its row and its column."""
     for table in tables:
         for i, row in enumerate(table.rows):
             for column, entry in zip(table.columns, row, strict=True):
-                numbers = (entry.value, entry.low, entry.high)
-                words = (row[0].text, column.group, column.title, entry.text)
-                lines.append((table.name, i, *words, *numbers, entry.mark, entry.tooltip))
-    return csv_text(lines)
+                yield table, i, column, entry
 
 
 def _json_table(table: Table) -> Mapping[str, object]:
@@ -162,7 +168,7 @@ def as_json(tables: Sequence[Table]) -> str:
     return json.dumps({"tables": entries}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _json_cell(entry: Text) -> Mapping[str, Any]:
+def _json_cell(entry: Text) -> Mapping[str, str | float | None]:
     return {
         "shown": entry.text,
         "value": entry.value,
@@ -175,16 +181,13 @@ def _json_cell(entry: Text) -> Mapping[str, Any]:
 
 def signatures(tables: Sequence[Table]) -> list[tuple[str, str]]:
     """The table, row and column of every number that has a signature, with the signature."""
-    return [
-        (
-            f"{table.name}, {' '.join(row[0].text.split())}, {column.title}",
-            " ".join(entry.tooltip.split()),
-        )
-        for table in tables
-        for row in table.rows
-        for column, entry in zip(table.columns, row, strict=True)
-        if entry.tooltip
-    ]
+    signed = []
+    for table, i, column, entry in _entries(tables):
+        row_name = " ".join(table.rows[i][0].text.split())
+        if entry.tooltip:
+            location = f"{table.name}, {row_name}, {column.title}"
+            signed.append((location, " ".join(entry.tooltip.split())))
+    return signed
 
 
 # --- fitting a table into a column ---
@@ -236,7 +239,7 @@ def width_of(text: str, size: float = TABLE_SIZE) -> float:
     True
     """
     # thousandths of 10 pt, divided by 100, are points
-    return sum(_WIDTHS.get(c, _DEFAULT_WIDTH) for c in text) / 100 * _OPTICAL_SCALE[size]
+    return sum(map(_WIDTHS.get, text, repeat(_DEFAULT_WIDTH))) / 100 * _OPTICAL_SCALE[size]
 
 
 def words_of(text: str) -> list[str]:
@@ -245,14 +248,14 @@ def words_of(text: str) -> list[str]:
     >>> words_of("llava-1.5 of_them")
     ['llava-', '1.5', 'of_', 'them']
     """
-    return [word for word in re.split(r"\s+|(?<=[-_/:])", text) if word]
+    return list(filter(None, re.split(r"\s+|(?<=[-_/:])", text)))
 
 
 def lines_of(title: str, width: float) -> list[str]:
     """A heading in lines that are as wide as the column's numbers, or as the heading's longest
     word.
     """
-    width = max([width, *(width_of(word) for word in title.split())])
+    width = max([width, *map(width_of, title.split())])
     lines: list[str] = []
     for word in title.split():
         if lines and width_of(f"{lines[-1]} {word}") <= width:
@@ -267,21 +270,28 @@ def width_of_column(table: Table, index: int) -> float:
     wrapped, its longest word.
     """
     column = table.columns[index]
-    entries = [row[index] for row in table.rows]
-    if column.kind == "text":
-        words = words_of(" ".join([column.title, *(entry.text for entry in entries)]))
+    texts = list(map(attrgetter("text"), table.entries(index)))
+    if column.is_text:
+        words = words_of(" ".join([column.title, *texts]))
         return min(max(map(width_of, words), default=0.0), _MAX_WORD_WIDTH)
-    numbers = max((width_of(e.text) for e in entries), default=0.0)
+    numbers = max(map(width_of, texts), default=0.0)
     if column.kind == "interval":
-        numbers = max([numbers, *(width_of(e.small, INTERVAL_SIZE) for e in entries)])
-    return max([numbers, *(width_of(line) for line in lines_of(column.title, numbers))])
+        numbers = _numbers_width(table, index)
+    return max([numbers, *map(width_of, lines_of(column.title, numbers))])
+
+
+def _numbers_width(table: Table, index: int) -> float:
+    """How wide the numbers of a column are, or the intervals beneath them, in points."""
+    entries = table.entries(index)
+    numbers = map(width_of, map(attrgetter("text"), entries))
+    intervals = map(width_of, map(attrgetter("small"), entries), repeat(INTERVAL_SIZE))
+    return max(chain(numbers, intervals), default=0.0)
 
 
 def width_needed(table: Table) -> float:
     """The minimum width that a table can be set in."""
-    return sum(width_of_column(table, i) for i in range(len(table.columns))) + GAP * (
-        len(table.columns) - 1
-    )
+    n_columns = len(table.columns)
+    return sum(map(width_of_column, repeat(table), range(n_columns))) + GAP * (n_columns - 1)
 
 
 def fit_to_page(table: Table) -> Table:
@@ -289,31 +299,15 @@ def fit_to_page(table: Table) -> Table:
     if width_needed(table) <= MIN_PAGE_WIDTH:
         return table
     # a table in long form: the texts of a row are repeated beside each of its numbers
-    names = table.text_columns
+    is_text = list(map(attrgetter("is_text"), table.columns))
     rows: list[tuple[Text, ...]] = []
-    for row in table.rows:
-        texts = [row[i] for i in names]
-        rows += [
-            (*texts, Text(heading(column)), entry)
-            for column, entry in zip(table.columns, row, strict=True)
-            if column.kind != "text" and entry.value is not None
-        ]
-    return replace(
-        table,
-        columns=(
-            *(table.columns[i] for i in names),
-            Column("What", "text"),
-            Column("", "interval"),
-        ),
-        rows=tuple(rows),
-    )
-
-
-def heading(column: Column) -> str:
-    """What a column is called where its group stands nowhere else."""
-    if column.group:
-        return f"{column.group}: {column.title}"
-    return column.title
+    for _, i, column, entry in _entries([table]):
+        if not column.is_text and entry.value is not None:
+            texts = compress(table.rows[i], is_text)
+            rows.append((*texts, Text(column.heading), entry))
+    names = compress(table.columns, is_text)
+    columns = (*names, Column("What", "text"), Column("", "interval"))
+    return replace(table, columns=columns, rows=tuple(rows))
 
 
 def pages(table: Table, max_lines: int = MAX_PAGE_LINES) -> tuple[Table, ...]:
@@ -328,11 +322,11 @@ def pages(table: Table, max_lines: int = MAX_PAGE_LINES) -> tuple[Table, ...]:
         width = MIN_PAGE_WIDTH
     text_width = max((width - fixed_width) / max(len(text_columns), 1) - GAP, _MAX_WORD_WIDTH)
     page_rows: list[list[tuple[Text, ...]]] = [[]]
-    lines_left = max_lines - sum(len(lines_of(note, width)) for note in table.notes)
+    lines_left = max_lines - sum(map(len, map(lines_of, table.notes, repeat(width))))
     for row in table.rows:
         # an interval stands beneath its number
-        lines = [2 if entry.small else 1 for entry in row]
-        height = max([*lines, *(len(lines_of(row[i].text, text_width)) for i in text_columns)])
+        n_lines = 1 + any(map(attrgetter("small"), row))
+        height = max([n_lines, *(len(lines_of(row[i].text, text_width)) for i in text_columns)])
         if page_rows[-1] and lines_left < height:
             page_rows.append([])
             lines_left = max_lines
@@ -340,16 +334,14 @@ def pages(table: Table, max_lines: int = MAX_PAGE_LINES) -> tuple[Table, ...]:
         lines_left -= height
     if len(page_rows) == 1:
         return (table,)
-    return tuple(
-        replace(
-            table,
-            name=table.name if not n else f"{table.name}-part-{n + 1}",
-            caption=f"{table.caption.rstrip('.?')} ({n + 1} of {len(page_rows)}).",
-            rows=tuple(rows),
-            notes=table.notes if n == 0 else (),
-        )
-        for n, rows in enumerate(page_rows)
-    )
+    parts = []
+    for n, rows in enumerate(page_rows, 1):
+        caption = f"{table.caption.rstrip('.?')} ({n} of {len(page_rows)})."
+        part = replace(table, name=f"{table.name}-part-{n}", caption=caption, rows=tuple(rows))
+        parts.append(replace(part, notes=()))
+    # a reference to the table finds the first part
+    parts[0] = replace(parts[0], name=table.name, notes=table.notes)
+    return tuple(parts)
 
 
 _LATEX_CHARACTERS = {
@@ -448,17 +440,9 @@ def latex(tables: Sequence[Table]) -> str:
     comments = [
         f"% {printable(location)}: {printable(line)}\n" for location, line in signatures(tables)
     ]
-    return "\n".join(
-        [
-            HEAD + STACKED,
-            *blocks,
-            (
-                "% Signatures: equal lines mean equal numbers.\n" + "".join(comments)
-                if comments
-                else ""
-            ),
-        ]
-    )
+    if comments:
+        comments.insert(0, "% Signatures: equal lines mean equal numbers.\n")
+    return "\n".join([HEAD + STACKED, *blocks, "".join(comments)])
 
 
 def _floats(table: Table) -> Sequence[Table]:
@@ -470,9 +454,11 @@ def _floats(table: Table) -> Sequence[Table]:
 
 def _font_size(table: Table) -> str:
     """The size of a float's letters: smaller where a float with many rows would leave its page."""
-    n_rows = len(table.rows) if table.is_single_float else 0
-    sizes = ((40, "footnotesize"), (52, "scriptsize"))
-    return next((size for max_rows, size in sizes if n_rows <= max_rows), "tiny")
+    if not table.is_single_float or len(table.rows) <= 40:
+        return "footnotesize"
+    if len(table.rows) <= 52:
+        return "scriptsize"
+    return "tiny"
 
 
 def _float(table: Table) -> str:
@@ -480,15 +466,16 @@ def _float(table: Table) -> str:
         environment = "table"
     else:
         environment = "table*"
-    name = table.name or table.caption.lower()
-    label = "".join(c if c.isascii() and c.isalnum() else "-" for c in name)
+    label = re.sub("[^0-9A-Za-z]", "-", table.name or table.caption.lower())
     text = r">{\raggedright\arraybackslash}X"
-    specs = "".join(text if column.kind == "text" else "r" for column in table.columns)
-    notes = " ".join(escape(note) for note in table.notes)
-    note_lines = [
-        r"\par\smallskip",
-        rf"\begin{{minipage}}{{\linewidth}}\raggedright\footnotesize {notes}\end{{minipage}}",
-    ]
+    specs = "".join(text if column.is_text else "r" for column in table.columns)
+    notes = " ".join(map(escape, table.notes))
+    if notes:
+        notes = (
+            r"\par\smallskip" + "\n"
+            rf"\begin{{minipage}}{{\linewidth}}\raggedright\footnotesize {notes}\end{{minipage}}"
+            "\n"
+        )
     lines = [
         rf"\begin{{{environment}}}",
         r"\centering",
@@ -500,62 +487,55 @@ def _float(table: Table) -> str:
         r"\toprule",
         *_heading(table),
         r"\midrule",
-        *(" & ".join(_cells(table, row)) + r" \\" for row in table.rows),
+        *map(_row, map(_cells, repeat(table), table.rows)),
         r"\bottomrule",
         r"\end{tabularx}",
-        *(note_lines if notes else []),
-        rf"\end{{{environment}}}",
+        rf"{notes}\end{{{environment}}}",
         "",
     ]
     return "\n".join(lines)
 
 
+def _row(cells: Iterable[str]) -> str:
+    """A row of a table."""
+    return " & ".join(cells) + r" \\"
+
+
 def _heading(table: Table) -> list[str]:
     columns = table.columns
     lines = []
-    if any(c.group for c in columns):
+    if any(map(attrgetter("group"), columns)):
         group_cells = []
         rules = []
         first_column = 1
-        for group, members in groupby(columns, key=lambda c: c.group):
+        for group, members in groupby(columns, key=attrgetter("group")):
             group_columns = list(members)
             n_columns = len(group_columns)
             group_width = sum(_numbers_width(table, columns.index(c)) for c in group_columns)
-            group_cells.append(
-                rf"\multicolumn{{{n_columns}}}{{c}}{{{_stacked(group, group_width)}}}"
-                if group
-                else " & " * (n_columns - 1)
-            )
-            rules += (
-                [rf"\cmidrule(lr){{{first_column}-{first_column + n_columns - 1}}}"]
-                if group
-                else []
-            )
+            last_column = first_column + n_columns - 1
+            if group:
+                stacked = _stacked(group, group_width)
+                group_cells.append(rf"\multicolumn{{{n_columns}}}{{c}}{{{stacked}}}")
+                rules.append(rf"\cmidrule(lr){{{first_column}-{last_column}}}")
+            else:
+                group_cells.append(" & " * (n_columns - 1))
             first_column += n_columns
-        lines += [" & ".join(group_cells) + r" \\", " ".join(rules)]
+        lines += [_row(group_cells), " ".join(rules)]
     heads = []
     for i, column in enumerate(columns):
-        if column.kind == "text":
+        if column.is_text:
             heads.append(escape(column.title))
             continue
         # the table has no margin at its edges, and a spanning cell would add one
         alignment = f"{'@{}' if i == 0 else ''}r{'@{}' if i == len(columns) - 1 else ''}"
         title = _stacked(column.title, _numbers_width(table, i))
         heads.append(rf"\multicolumn{{1}}{{{alignment}}}{{{title}}}")
-    return [*lines, " & ".join(heads) + r" \\"]
-
-
-def _numbers_width(table: Table, index: int) -> float:
-    """How wide the numbers of a column are, or the intervals beneath them, in points."""
-    entries = [row[index] for row in table.rows]
-    return max(
-        (max(width_of(e.text), width_of(e.small, INTERVAL_SIZE)) for e in entries), default=0.0
-    )
+    return [*lines, _row(heads)]
 
 
 def _stacked(title: str, width: float) -> str:
     """A heading in as many lines as it takes to be no wider than the numbers below it."""
-    lines = [escape(line) for line in lines_of(title, width)]
+    lines = list(map(escape, lines_of(title, width)))
     if len(lines) == 1:
         return lines[0]
     return rf"\begin{{tabular}}[b]{{@{{}}c@{{}}}}{(chr(92) * 2).join(lines)}\end{{tabular}}"
@@ -564,7 +544,7 @@ def _stacked(title: str, width: float) -> str:
 def _cells(table: Table, row: Sequence[Text]) -> list[str]:
     cells = []
     for column, entry in zip(table.columns, row, strict=True):
-        if column.kind == "text":
+        if column.is_text:
             cells.append(_breakable(entry.text))
             continue
         text = _number(entry)
@@ -578,8 +558,8 @@ def _breakable(text: str) -> str:
     """Text that may end a line after each hyphen, underscore, slash and colon, and within what is
     longer than a column.
     """
-    escaped = [escape(fragment) for fragment in re.split(r"(?<=[-_/:])|(?<=\S{11})(?=\S{3})", text)]
-    return r"\allowbreak{}".join(escaped)
+    fragments = re.split(r"(?<=[-_/:])|(?<=\S{11})(?=\S{3})", text)
+    return r"\allowbreak{}".join(map(escape, fragments))
 
 
 def _number(entry: Text) -> str:

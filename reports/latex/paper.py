@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, compress, repeat
 from operator import attrgetter, itemgetter
 
 from hqm.reports.figures.drawings import truncate
@@ -16,19 +16,22 @@ from hqm.reports.pages.comparison_answers import mark_separated
 from hqm.reports.pages.phrases import Points
 from hqm.reports.tables.score_tables import respondents_in_order
 from hqm.reports.tables.table import (
+    DASH,
     Column,
     Table,
     Text,
     administration_name,
+    clause,
     cluster_noun,
+    drop_none,
     find_estimate,
     leading_metric,
-    scores_by_name,
     short_name,
 )
 
 from hqm import HALLUCINATION_TYPES, Audit, BenchmarkAudit, Cell, Comparison, DesignError
 from hqm.auditing.audit import RespondentScores
+from hqm.auditing.definitions import scored_types, scores_by_name, type_scores_by_name
 from hqm.comparison.compare import compare_audits
 from hqm.comparison.measures import Measure, measures_of
 from hqm.psychometrics import independent_differences
@@ -85,21 +88,19 @@ def protocol(audit: BenchmarkAudit) -> str:
     """What was administered, how it was asked and how it was scored."""
     sampling = ""
     for key in ("temperature", "top_p", "max_tokens", "seed"):
-        identities = [r.identity for r in audit.respondents if r.identity.get(key) is not None]
-        settings = sorted({str(identity[key]) for identity in identities})
-        if settings:
-            sampling += f", {key.replace('_', ' ')} {' and '.join(settings)}"
+        settings = drop_none(respondent.identity.get(key) for respondent in audit.respondents)
+        values = " and ".join(sorted(set(map(str, settings))))
+        sampling += clause(f", {key.replace('_', ' ')} {{}}", values)
     judge = Cell.parse(audit.reference).judge
-    parts = (
+    parts = [
         f"{audit.title} {audit.version}: {len(audit.respondents)} models, {audit.items_used:,}"
         " items",
-        "administered as "
-        + ", ".join(administration_name(name) for name in audit.cells)
-        + sampling,
-        f"{audit.scoring} scoring" + (f", answers read by {audit.parser}" if audit.parser else ""),
-        f"judged by {judge}" if judge != "rule" else "",
-    )
-    return "; ".join(filter(None, parts))
+        f"administered as {', '.join(map(administration_name, audit.cells))}{sampling}",
+        f"{audit.scoring} scoring{clause(', answers read by {}', audit.parser)}",
+    ]
+    if judge != "rule":
+        parts.append(f"judged by {judge}")
+    return "; ".join(parts)
 
 
 def _caption(subject: str, audit: BenchmarkAudit) -> str:
@@ -121,7 +122,7 @@ def _notes_below(audits: Iterable[BenchmarkAudit], *leading_notes: str) -> tuple
 
 def _withheld_note(audit: BenchmarkAudit) -> str:
     """How many refused or empty answers are scored, where the audit scores them."""
-    if all(flag["flag"] != "WITHHELD" for flag in audit.flags):
+    if "WITHHELD" not in map(itemgetter("flag"), audit.flags):
         return ""
     n_withheld = sum(withheld(row.states.get(audit.reference, {})) for row in audit.respondents)
     return (
@@ -153,7 +154,13 @@ def paper_quality_table(measures: Sequence[Measure], audits: Sequence[BenchmarkA
     Every row takes one line, so that any number of measures stands in one float; intervals and
     standard errors are in the table of errors.
     """
-    counts = {audit.benchmark: _count_types(audit) for audit in audits}
+    counts = {}
+    people_notes = []
+    for audit in audits:
+        counts[audit.benchmark] = _count_types(audit)
+        if audit.scoring == "people":
+            reason = "scored by people alone, so that no scorer can be compared with them"
+            people_notes.append(f"{audit.title}: {reason}.")
     rows = []
     open_marks: dict[str, str] = {}
     for measure in measures:
@@ -191,12 +198,7 @@ def paper_quality_table(measures: Sequence[Measure], audits: Sequence[BenchmarkA
             " reliability of one run. ICC(A,1): agreement of the wordings. Shift: of the mean score"
             " by the other wording, in points.",
             *open_marks.values(),
-            *(
-                f"{audit.title}: scored by people alone, so that no scorer can be compared with"
-                " them."
-                for audit in audits
-                if audit.scoring == "people"
-            ),
+            *people_notes,
         ),
         is_single_float=True,
     )
@@ -231,8 +233,7 @@ def _without_interval(cell: Text) -> Text:
 
 def _count_types(audit: BenchmarkAudit) -> int | None:
     """The number of hallucination types that items are labelled with."""
-    coverage = [audit.coverage.get(kind, {}) for kind in HALLUCINATION_TYPES]
-    return sum(bool(kind.get("items")) for kind in coverage) or None
+    return sum(bool(audit.coverage.get(t, {}).get("items")) for t in HALLUCINATION_TYPES) or None
 
 
 _ERROR_COLUMNS = (
@@ -260,36 +261,42 @@ def quality_table(
 
     Every number is the audit's own, over the respondents of that audit.
     """
-
-    def column(name: str) -> list[Text]:
-        return [estimate_cell(measure.estimate(name)) for measure in measures]
-
-    columns = {name: column(name) for name in COEFFICIENT_COLUMNS}
+    columns = {}
+    for name in COEFFICIENT_COLUMNS:
+        estimates = [measure.estimate(name) for measure in measures]
+        columns[name] = list(map(estimate_cell, estimates))
     mark_notes: tuple[str, ...] = ()
     if comparison is not None and comparison.differences:
-        columns = {
-            name: mark_separated(comparison, name, entries) for name, entries in columns.items()
-        }
+        for name, entries in columns.items():
+            columns[name] = mark_separated(comparison, name, entries)
         mark_notes = (
             f"{_MARK_NOTE} (for other models: at least ten independent shared models, paired"
             " resampling"
             " of models, one Holm adjustment over all columns).",
         )
-    retest, forms, criterion = columns.values()
-    rows = [
-        (
+    rows = []
+    error_columns: tuple[Column, ...] = ()
+    error_cells: tuple[Text, ...] = ()
+    for measure, *coefficients in zip(measures, *columns.values(), strict=True):
+        retest, forms, criterion = coefficients
+        types_alone = Text(DASH)
+        if measure.types_alone is not None:
+            types_alone = Text("{} of {}".format(*measure.types_alone))
+        if has_errors:
+            error_columns = _ERROR_COLUMNS
+            error_cells = _points(measure)
+        row = (
             Text(measure.label),
             number_cell(measure.items, digits=0),
             number_cell(len(measure.scores), digits=0),
-            retest[i],
-            forms[i],
+            retest,
+            forms,
             _shift(measure),
-            *(_points(measure) if has_errors else ()),
-            criterion[i],
-            Text("–" if measure.types_alone is None else "{} of {}".format(*measure.types_alone)),
+            *error_cells,
+            criterion,
+            types_alone,
         )
-        for i, measure in enumerate(measures)
-    ]
+        rows.append(row)
     retest_column, forms_column, people_column = COEFFICIENT_COLUMNS.values()
     return Table(
         "table1",
@@ -301,7 +308,7 @@ def quality_table(
             retest_column,
             forms_column,
             Column("Shift, points", "interval", "Reliability"),
-            *(_ERROR_COLUMNS if has_errors else ()),
+            *error_columns,
             people_column,
             Column("Types alone"),
         ),
@@ -327,42 +334,36 @@ def _points(measure: Measure) -> tuple[Text, Text]:
     points.
     """
     factor = Points.for_measure(measure)
+    digits = max(factor.digits, 1)
     sem = measure.estimate("test_retest.sem")
+    run_error = number_cell(None)
+    if sem is not None and sem.value is not None:
+        error = sem.value * factor.factor
+        run_error = number_cell(error, digits=digits, signature=sem.signature)
     errors = [(high - low) / (2 * _Z) for low, high in measure.intervals.values()]
-    mean_error = sum(errors) / len(errors) * factor.factor if errors else None
-    if sem is None or sem.value is None:
-        run_error = None
-    else:
-        run_error = sem.value * factor.factor
-    return (
-        number_cell(
-            run_error,
-            digits=max(factor.digits, 1),
-            signature=sem.signature if sem is not None and run_error is not None else "",
-        ),
-        number_cell(mean_error, digits=max(factor.digits, 1)),
-    )
+    if not errors:
+        return (run_error, number_cell(None))
+    return (run_error, number_cell(sum(errors) / len(errors) * factor.factor, digits=digits))
 
 
 def _shift(measure: Measure) -> Text:
     """The shift of the mean by another wording, or by negated questions where nothing else was
     asked.
     """
-    if measure.budget:
-        rows = [measure.budget.row(name) for name in ("wording", "negation")]
-    else:
-        rows = []
-    row = next((row for row in rows if row.shift is not None), None)
-    if row is None:
+    if not measure.budget:
+        return number_cell(None)
+    row = measure.budget.row("wording")
+    if row.shift is None:
+        row = measure.budget.row("negation")
+    if row.shift is None:
         return number_cell(None)
     points = Points.for_measure(measure)
     values = [None if v is None else v * points.factor for v in (row.shift, row.low, row.high)]
-    signature = measure.estimate("parallel_forms.mean_shift")
-    cell = number_cell(
-        *values, digits=points.digits, signature=signature.signature if signature else ""
-    )
-    is_other = row.inference == "model_population" and cell.small
-    if is_other:
+    signature = ""
+    if signed := measure.estimate("parallel_forms.mean_shift"):
+        signature = signed.signature
+    cell = number_cell(*values, digits=points.digits, signature=signature)
+    if row.inference == "model_population" and cell.small:
         return replace(cell, small=f"{cell.small}*")
     return cell
 
@@ -386,12 +387,12 @@ def ranks(audit: BenchmarkAudit, metric: str) -> Mapping[str, tuple[int, int]]:
 
 
 def _errors(audit: BenchmarkAudit, metric: str) -> dict[str, float]:
-    intervals = {row.name: row.intervals.get(metric, (None, None)) for row in audit.respondents}
-    return {
-        name: (high - low) / (2 * _Z)
-        for name, (low, high) in intervals.items()
-        if low is not None and high is not None
-    }
+    errors = {}
+    for respondent in audit.respondents:
+        low, high = respondent.intervals.get(metric, (None, None))
+        if low is not None and high is not None:
+            errors[respondent.name] = (high - low) / (2 * _Z)
+    return errors
 
 
 def _test_ranks(
@@ -399,14 +400,12 @@ def _test_ranks(
 ) -> dict[str, tuple[int, int]]:
     scored = {name: score for name, score in scores.items() if score is not None and name in errors}
     # a respondent without an interval could be anywhere, so no rank is certain
-    if (
-        len(scored) < 2
-        or len(scored) < sum(score is not None for score in scores.values())
-        or better == "neither"
-    ):
+    if len(scored) < max(2, len(drop_none(scores.values()))) or better == "neither":
         return {}
     comparison = independent_differences(
-        list(scored.values()), [errors[name] for name in scored], higher_is_better=better != "lower"
+        list(scored.values()),
+        list(map(errors.__getitem__, scored)),
+        higher_is_better=better != "lower",
     )
     return dict(zip(scored, comparison.rank_intervals, strict=True))
 
@@ -423,9 +422,10 @@ def with_rank(entry: Text, rank: tuple[int, int] | None, n_models: int) -> Text:
 
 def _first_other_form(audit: BenchmarkAudit) -> str | None:
     reference = Cell.parse(audit.reference)
-    return next(
-        (name for name in audit.cells if reference.differing(Cell.parse(name)) == ("form",)), None
-    )
+    for name in audit.cells:
+        if reference.differing(Cell.parse(name)) == ("form",):
+            return name
+    return None
 
 
 def _score_column(audit: BenchmarkAudit, metric: str) -> dict[str, Text]:
@@ -460,17 +460,19 @@ def _by_form(
     suffix
         What the headings of the forms end in.
     """
-    metric, other_form = leading_metric(audit), _first_other_form(audit)
+    metric = leading_metric(audit)
+    other_form = _first_other_form(audit)
     scores = _score_column(audit, metric)
     rows = []
-    columns = [Column("Model", "text")]
-    for name in filter(None, (audit.reference, other_form)):
-        first = name == audit.reference
-        group = f"{'Original' if first else administration_name(name).capitalize()}{suffix}"
-        columns += [
-            Column(title, "interval" if first else "number", group),
-            Column(second, "number", group),
-        ]
+    group = f"Original{suffix}"
+    columns = [
+        Column("Model", "text"),
+        Column(title, "interval", group),
+        Column(second, "number", group),
+    ]
+    if other_form:
+        group = f"{administration_name(other_form).capitalize()}{suffix}"
+        columns += (Column(title, "number", group), Column(second, "number", group))
     for row in respondents_in_order(audit):
         companions = values(row)
         entries = [
@@ -541,10 +543,7 @@ def _types(audits: Sequence[BenchmarkAudit]) -> Table:
     return Table(
         "table4",
         "Coverage of hallucination types, in items.",
-        columns=(
-            Column("Benchmark", "text"),
-            *(Column(kind, "number") for kind in HALLUCINATION_TYPES),
-        ),
+        columns=(Column("Benchmark", "text"), *map(Column, HALLUCINATION_TYPES)),
         rows=tuple(map(_type_counts, audits)),
         notes=(
             (
@@ -556,8 +555,8 @@ def _types(audits: Sequence[BenchmarkAudit]) -> Table:
 
 
 def _type_counts(audit: BenchmarkAudit) -> tuple[Text, ...]:
-    counts = (_items(audit.coverage.get(kind, {})) for kind in HALLUCINATION_TYPES)
-    return (Text(audit.title), *counts)
+    coverage = map(audit.coverage.get, HALLUCINATION_TYPES, repeat({}))
+    return (Text(audit.title), *map(_items, coverage))
 
 
 def _items(kind: Mapping[str, object]) -> Text:
@@ -571,11 +570,7 @@ def _items(kind: Mapping[str, object]) -> Text:
 
 def _by_type(audit: BenchmarkAudit) -> Table | None:
     """Table 5: the leaderboard by hallucination type."""
-
-    def is_scored(kind: str) -> bool:
-        return any(r.by_type.get(kind) is not None for r in audit.respondents)
-
-    kinds = list(filter(is_scored, audit.coverage))
+    kinds = scored_types(audit)
     if len(kinds) < 2:
         return None
     metric = leading_metric(audit)
@@ -586,27 +581,25 @@ def _by_type(audit: BenchmarkAudit) -> Table | None:
     for kind in kinds:
         # fewer items have a larger standard error
         error_factor = math.sqrt(audit.n_items / max(audit.coverage[kind]["items"], 1))
-        scores = {r.name: r.by_type.get(kind) for r in audit.respondents}
-        rank_by_name = _test_ranks(
-            scores, {name: error * error_factor for name, error in errors.items()}, better
-        )
-        columns.append(
-            {
-                name: with_rank(number_cell(s), rank_by_name.get(name), n_models)
-                for name, s in scores.items()
-            }
-        )
+        type_errors = {name: error * error_factor for name, error in errors.items()}
+        scores = type_scores_by_name(audit, kind)
+        rank_by_name = _test_ranks(scores, type_errors, better)
+        cells = {}
+        for name, score in scores.items():
+            cells[name] = with_rank(number_cell(score), rank_by_name.get(name), n_models)
+        columns.append(cells)
     columns.append(_score_column(audit, metric))
     group = metric + arrow(better)
     heads = (Column("Model", "text"), *(Column(kind, "number", group) for kind in kinds))
+    rows = []
+    for respondent in respondents_in_order(audit):
+        cells_of_respondent = map(itemgetter(respondent.name), columns)
+        rows.append((Text(short_name(respondent.name)), *cells_of_respondent))
     return Table(
         f"table5-{audit.benchmark}",
         _caption(f"{metric} by type on", audit),
         (*heads, Column("overall", "interval", group)),
-        tuple(
-            (Text(short_name(r.name)), *map(itemgetter(r.name), columns))
-            for r in respondents_in_order(audit)
-        ),
+        tuple(rows),
         notes=_notes_below(
             [audit],
             f"Overall interval: 95%, for these models on new items, over {cluster_noun(audit)}.",
@@ -621,7 +614,8 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> Table:
     """Reliability of one run from the noise of its items, at a common length, with agreement and
     errors in score units.
     """
-    retest, parallel = "Test-retest", "Parallel forms"
+    retest = "Test-retest"
+    parallel = "Parallel forms"
     columns = {
         "test_retest.pearson": Column("r", "interval", retest),
         "test_retest.noise_floor": Column("noise floor", "number", retest),
@@ -638,8 +632,8 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> Table:
     rows = []
     for audit in audits:
         for metric in audit.metrics:
-            cells = (estimate_cell(find_estimate(audit, name, metric)) for name in columns)
-            rows.append((Text(audit.title), Text(metric), *cells))
+            estimates = map(find_estimate, repeat(audit), columns, repeat(metric))
+            rows.append((Text(audit.title), Text(metric), *map(estimate_cell, estimates)))
     return _drop_empty_columns(
         Table(
             "reliability",
@@ -661,19 +655,14 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> Table:
 
 def _drop_empty_columns(table: Table) -> Table:
     """The table without columns of numbers that hold no value."""
-
-    def is_filled(i: int) -> bool:
-        return table.columns[i].kind == "text" or any(r[i].value is not None for r in table.rows)
-
-    indices = list(filter(is_filled, range(len(table.columns))))
-
-    def filled_cells(row: Sequence[Text]) -> tuple[Text, ...]:
-        return tuple(row[i] for i in indices)
-
+    is_filled = []
+    for i, column in enumerate(table.columns):
+        values = drop_none(map(attrgetter("value"), table.entries(i)))
+        is_filled.append(column.is_text or bool(values))
     return replace(
         table,
-        columns=tuple(table.columns[i] for i in indices),
-        rows=tuple(map(filled_cells, table.rows)),
+        columns=tuple(compress(table.columns, is_filled)),
+        rows=tuple(tuple(compress(row, is_filled)) for row in table.rows),
     )
 
 
@@ -688,21 +677,21 @@ def _judge(audits: Sequence[BenchmarkAudit]) -> Table | None:
         ("judge's share of noise", "judge_consistency.judge_share"),
     )
     rows = []
+    judged_audits = []
     for audit in audits:
+        indicators = map(attrgetter("indicator"), audit.all_estimates)
+        if any(indicator.startswith("judge_consistency.") for indicator in indicators):
+            judged_audits.append(audit)
         for metric in audit.metrics:
-            estimates = [find_estimate(audit, indicator, metric) for _, indicator in statistics]
-            if any(e is not None for e in estimates):
+            names = map(itemgetter(1), statistics)
+            estimates = list(map(find_estimate, repeat(audit), names, repeat(metric)))
+            if any(estimates):
                 judge = Cell.parse(audit.reference).judge
                 rows.append(
                     (Text(audit.title), Text(metric), Text(judge), *map(estimate_cell, estimates))
                 )
     if not rows:
         return None
-
-    def has_judge_estimates(audit: BenchmarkAudit) -> bool:
-        return any(e.indicator.startswith("judge_consistency.") for e in audit.all_estimates)
-
-    judged_audits = list(filter(has_judge_estimates, audits))
     return _drop_empty_columns(
         Table(
             "judge",

@@ -8,9 +8,11 @@ each claim names the respondents that its test is about.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from functools import partial
+from itertools import chain, filterfalse, product, starmap
+from operator import attrgetter, itemgetter
 from typing import Literal
 
 from hqm.reports.latex.latex_tables import number_cell
@@ -21,6 +23,8 @@ from hqm.reports.tables.table import (
     Table,
     Text,
     bracket_text,
+    capital,
+    clause,
     number,
     short_name,
     statistic_name,
@@ -56,8 +60,8 @@ def measure_noun(comparison: Comparison) -> str:
     """What kind of measures are compared: benchmarks, metrics, parsers, judges or scorings of one
     benchmark; `measure` for a mixture.
     """
-    if len({m.benchmark for m in comparison.measures}) > 1:
-        if len({m.metric for m in comparison.measures}) == 1:
+    if len(set(map(attrgetter("benchmark"), comparison.measures))) > 1:
+        if len(set(map(attrgetter("metric"), comparison.measures))) == 1:
             return "benchmark"
         return "measure"
 
@@ -91,6 +95,15 @@ def outcomes_by_population(difference: Difference) -> tuple[Outcome, Outcome]:
     )
 
 
+def _winners(difference: Difference) -> tuple[str, str]:
+    """The measure that is shown to be higher for these respondents, and that for other ones; empty
+    where none is.
+    """
+    labels: Mapping[str, str] = {"first": difference.first, "second": difference.second}
+    fixed_outcome, random_outcome = outcomes_by_population(difference)
+    return labels.get(fixed_outcome, ""), labels.get(random_outcome, "")
+
+
 def _family_differences(
     comparison: Comparison, family: str, *, own_length: bool = True
 ) -> list[Difference]:
@@ -108,33 +121,27 @@ def _is_higher(
     """Whether a family's test shows one measure to be higher than another, for these respondents
     or, with `use_random`, for other ones.
     """
-    return any(
-        {d.first, d.second} == {label, rival}
-        and outcomes_by_population(d)[1 if use_random else 0]
-        == ("first" if d.first == label else "second")
-        for d in _family_differences(comparison, family)
-    )
+    for d in _family_differences(comparison, family):
+        if {d.first, d.second} == {label, rival} and _winners(d)[use_random] == label:
+            return True
+    return False
 
 
 def most_reliable(comparison: Comparison, *, use_random: bool = False) -> str:
     """The measure that is shown to repeat better than every other with another seed; empty where
     there is none.
     """
-    labels = [m.label for m in comparison.measures]
-
-    def is_best(label: str) -> bool:
-        return all(
-            _is_higher(comparison, "test_retest", label, rival, use_random=use_random)
-            for rival in labels
-            if rival != label
-        )
-
-    return next(filter(is_best, labels), "")
+    for label in comparison.labels:
+        rivals = set(comparison.labels) - {label}
+        beats = partial(_is_higher, comparison, "test_retest", label, use_random=use_random)
+        if all(map(beats, rivals)):
+            return label
+    return ""
 
 
 def largest_difference(comparison: Comparison) -> Difference | None:
     """The largest significant difference over all sources of error."""
-    differences = [d for d in comparison.differences if d.length is None and _has_winner(d)]
+    differences = [d for d in comparison.differences if d.length is None and any(_winners(d))]
     return max(differences, key=lambda d: abs(d.others.difference), default=None)
 
 
@@ -147,22 +154,22 @@ def strongest_claim(comparison: Comparison) -> str:
     d = largest_difference(comparison)
     if d is None:
         return "It is not shown that any of these measures repeats better than another."
-    fixed_outcome, random_outcome = outcomes_by_population(d)
-    if fixed_outcome in _SHOWN_OUTCOMES:
-        winner = fixed_outcome
-    else:
-        winner = random_outcome
-    step = 1 if winner == "first" else -1
-    higher_label, lower_label = (d.first, d.second)[::step]
-    high, low = (d.others.first, d.others.second)[::step]
+    fixed_winner, random_winner = _winners(d)
+    higher_label = fixed_winner or random_winner
+    lower_label = d.second
+    high = d.others.first
+    low = d.others.second
+    if higher_label == d.second:
+        lower_label = d.first
+        low, high = high, low
     family, _, statistic = d.indicator.partition(".")
     claim = f"{lower_label} agrees less with people's labels than {higher_label}"
     if family in _REPEATED:
         claim = f"{_REPEATED[family]}, {lower_label} repeats less well than {higher_label}"
     population = f"for these {len(comparison.respondents)} respondents"
-    if fixed_outcome not in _SHOWN_OUTCOMES:
+    if not fixed_winner:
         population = "for other respondents"
-    elif fixed_outcome == random_outcome:
+    elif fixed_winner == random_winner:
         population += " and for other models like them"
     name = _STATISTIC_SYMBOLS.get(statistic, statistic)
     sentence = f"{claim}: {name} {number(low)} against {number(high)}, {population}."
@@ -177,19 +184,11 @@ def _opposite_coefficients(
     for difference in _family_differences(comparison, family):
         if {difference.first, difference.second} != {d.first, d.second}:
             continue
-        label = {"first": difference.first, "second": difference.second}
-        if lower_label in {label.get(outcome) for outcome in outcomes_by_population(difference)}:
+        if lower_label in _winners(difference):
             statistic = difference.indicator.partition(".")[2]
             high, low = sorted((difference.others.first, difference.others.second), reverse=True)
             name = _STATISTIC_SYMBOLS.get(statistic, statistic)
             yield f"By {name} the order is reversed: {number(high)} against {number(low)}."
-
-
-_SHOWN_OUTCOMES: tuple[Outcome, ...] = ("first", "second")
-
-
-def _has_winner(difference: Difference) -> bool:
-    return any(outcome in _SHOWN_OUTCOMES for outcome in outcomes_by_population(difference))
 
 
 def difference_in_words(d: Difference, comparison: Comparison) -> str:
@@ -198,9 +197,8 @@ def difference_in_words(d: Difference, comparison: Comparison) -> str:
     """
     family, _, statistic = d.indicator.partition(".")
     varied = _REPEATED.get(family, "In agreement with people's labels")
-    if d.length is None:
-        length_note = ""
-    else:
+    length_note = ""
+    if d.length is not None:
         length_note = f", both brought to {number(d.length, 0)} items (Spearman-Brown)"
     fixed_outcome, random_outcome = outcomes_by_population(d)
     name = {"first": d.first, "second": d.second}
@@ -239,18 +237,14 @@ def difference_in_words(d: Difference, comparison: Comparison) -> str:
         f"{_STATISTIC_SYMBOLS.get(statistic, statistic)} {number(d.others.first, digits)} and"
         f" {number(d.others.second, digits)}"
     )
-    intervals = [
-        f"{bracket_text(test.low, test.high, digits)} for {qualifier}"
-        for test, qualifier in (
-            (d.these, f"these {len(comparison.respondents)} on other items"),
-            (d.others, "others like them"),
-        )
-        if math.isfinite(test.low)
-    ]
-    if intervals:
-        interval = f"95% interval {', '.join(intervals)}"
-    else:
-        interval = "no interval"
+    intervals = []
+    for test, population in (
+        (d.these, f"these {len(comparison.respondents)} on other items"),
+        (d.others, "others like them"),
+    ):
+        if math.isfinite(test.low):
+            intervals.append(f"{bracket_text(test.low, test.high, digits)} for {population}")
+    interval = clause("95% interval {}", ", ".join(intervals)) or "no interval"
     return (
         f"{varied}{length_note}, {claim}. {numbers}: difference"
         f" {number(d.others.difference, digits)}, {interval}."
@@ -285,23 +279,20 @@ def measure_to_report(comparison: Comparison) -> Answer:
     question = f"Which {noun} to report?"
     best = most_reliable(comparison)
     families = ("criterion", "parallel_forms", "judge_consistency")
-    rivals = [
-        (family, measure.label)
-        for family, measure in product(families, comparison.measures)
-        if best
-        and measure.label != best
-        and (
-            _is_higher(comparison, family, measure.label, best, use_random=False)
-            or _is_higher(comparison, family, measure.label, best, use_random=True)
-        )
-    ]
-    other_labels = [m.label for m in comparison.measures if m.label != best]
-    judged = any("criterion" in d.indicator for d in comparison.differences)
+    rivals = []
+    for family, label in product(families, comparison.labels):
+        beats = partial(_is_higher, comparison, family, label, best)
+        if beats(use_random=False) or beats(use_random=True):
+            rivals.append((family, label))
+    indicators = map(attrgetter("indicator"), comparison.differences)
+    judged = any("criterion" in indicator for indicator in indicators)
     caveat = f"{_CAVEAT}{'' if judged else ', and no people judged these answers'}."
     if best and not rivals:
+        other_labels = [label for label in comparison.labels if label != best]
+        names = join_names(other_labels)
+        rival = names if len(other_labels) == 1 else "another"
         first = (
-            f"It is shown to repeat better than {join_names(other_labels)}, and no test shows"
-            f" {join_names(other_labels) if len(other_labels) == 1 else 'another'} to be better in"
+            f"It is shown to repeat better than {names}, and no test shows {rival} to be better in"
             " anything else."
         )
         sentences = [first, *_by_length(comparison, best), caveat]
@@ -313,11 +304,10 @@ def measure_to_report(comparison: Comparison) -> Answer:
             "judge_consistency": "repeats better when the same judge judges a second time",
         }
         claims = join_names([f"{label} {words[family]}" for family, label in rivals])
-        verdict = join_names([best, *dict.fromkeys(label for _, label in rivals)])
-        if any(f == "criterion" for f, _ in rivals):
+        verdict = join_names([best, *dict.fromkeys(map(itemgetter(1), rivals))])
+        tail = "Which error matters depends on the use."
+        if "criterion" in map(itemgetter(0), rivals):
             tail = "Agreement with people weighs more than repeating."
-        else:
-            tail = "Which error matters depends on the use."
         return Answer(
             question,
             f"{verdict}, side by side",
@@ -332,25 +322,19 @@ def measure_to_report(comparison: Comparison) -> Answer:
 
 def _by_length(comparison: Comparison, best: str) -> list[str]:
     """Where the advantage is that of a longer test, which other items could have too."""
-    tests = [
-        d
-        for d in _family_differences(comparison, "test_retest", own_length=False)
-        if best in (d.first, d.second)
-    ]
     n_items = {measure.label: measure.items for measure in comparison.measures}
-    items = n_items[best]
-    lost = [
-        d
-        for d in tests
-        if outcomes_by_population(d)[0] != ("first" if d.first == best else "second")
-    ]
-    longer = [d.second if d.first == best else d.first for d in lost]
-    longer = [label for label in longer if n_items[label] < items]
-    if not longer:
+    shorter = []
+    for d in _family_differences(comparison, "test_retest", own_length=False):
+        labels = {d.first, d.second}
+        if best in labels and _winners(d)[0] != best:
+            (rival,) = labels - {best}
+            if n_items[rival] < n_items[best]:
+                shorter.append(rival)
+    if not shorter:
         return []
     return [
         f"At {number(comparison.length, 0)} items each it is not shown to have a higher reliability"
-        f" than {join_names(longer)}: the advantage may be that of its {items:,} items."
+        f" than {join_names(shorter)}: the advantage may be that of its {n_items[best]:,} items."
     ]
 
 
@@ -372,37 +356,35 @@ def unknown_answers(comparison: Comparison) -> tuple[str, ...]:
         "criterion": "people's labels",
         "test_retest": "another seed",
     }
-    labels = [m.label for m in comparison.measures]
     for family, words in families.items():
-        measured_labels = {
-            label
-            for indicator, by in comparison.indicators.items()
-            if indicator.startswith(f"{family}.")
-            for label in by
-        }
-        lacking = [label for label in labels if label not in measured_labels]
-        if lacking:
-            sentences.append(
-                f"Not measured with {words}:"
-                f" {'none of them' if len(lacking) == len(labels) else join_names(lacking)}."
-            )
-    return (*sentences, *(_plain(note) for note in comparison.notes))
+        measured_labels: set[str] = set()
+        for indicator, coefficients in comparison.indicators.items():
+            if indicator.startswith(f"{family}."):
+                measured_labels.update(coefficients)
+        lacking = list(filterfalse(measured_labels.__contains__, comparison.labels))
+        if len(lacking) == len(comparison.labels):
+            sentences.append(f"Not measured with {words}: none of them.")
+        elif lacking:
+            sentences.append(f"Not measured with {words}: {join_names(lacking)}.")
+    return (*sentences, *map(_plain, comparison.notes))
 
 
 def _plain(note: str) -> str:
     """A note without the constant that names it."""
     if note.startswith("LENGTH_CONFOUND"):
-        return note.partition(": ")[2][:1].upper() + note.partition(": ")[2][1:]
+        return capital(note.partition(": ")[2])
     return note
 
 
 def reversed_pairs(comparison: Comparison) -> str:
     """How many pairs of respondents two measures separate in opposite orders."""
-    opposed = [(s, pair) for s in comparison.separations for pair in s.opposed]
-    if not opposed:
+    separations = list(filter(attrgetter("opposed"), comparison.separations))
+    if not separations:
         return "No two measures separate a pair of respondents in opposite orders."
-    s, (higher, lower) = opposed[0]
-    pairs = {frozenset(pair) for _, pair in opposed}
+    s = separations[0]
+    higher, lower = s.opposed[0]
+    opposed = chain.from_iterable(map(attrgetter("opposed"), separations))
+    pairs = set(map(frozenset, opposed))
     verb = verb_form(len(pairs), "stands", "stand")
     them = verb_form(len(pairs), "it", "them")
     return (
@@ -415,16 +397,13 @@ def reversed_pairs(comparison: Comparison) -> str:
 
 def mark_separated(comparison: Comparison, indicator: str, numbers: Sequence[Text]) -> list[Text]:
     """Mark the best and the second best number where tests separate them from all others."""
-    labels = [m.label for m in comparison.measures]
-    ranked = sorted(
-        (i for i, e in enumerate(numbers) if e.value is not None),
-        key=lambda i: -(numbers[i].value or 0.0),
-    )
+    labels = comparison.labels
+    valued = [i for i, entry in enumerate(numbers) if entry.value is not None]
+    ranked = sorted(valued, key=lambda i: -(numbers[i].value or 0.0))
 
     def is_separated(i: int, rivals: Sequence[int]) -> bool:
-        return bool(rivals) and all(
-            comparison.adjusted_for_others(indicator, labels[i], labels[k]) < 0.05 for k in rivals
-        )
+        p_value = partial(comparison.adjusted_for_others, indicator, labels[i])
+        return bool(rivals) and all(p_value(labels[k]) < 0.05 for k in rivals)
 
     marked = list(numbers)
     if ranked and is_separated(ranked[0], ranked[1:]):
@@ -462,26 +441,22 @@ def test_sentences(comparison: Comparison) -> tuple[str, ...]:
         count = comparison.tests[population]
         if not count.n_tests and not count.not_made:
             continue
+        sentence = f"{words}: no test was made."
         if count.n_tests:
-            verb = "are" if count.beyond > 1 else "is"
+            verb = verb_form(max(count.beyond, 1), "is", "are")
             beyond = f"{count.beyond or 'none'} {verb}"
             sentence = (
                 f"{words}: of {pluralise(count.n_tests, 'test')} made, {beyond} more than chance"
                 " (Holm,"
                 " 5%)."
             )
+        if len(count.not_made) > 1:
+            reasons = "; ".join(starmap("{} ({} of them)".format, count.not_made.items()))
         else:
-            sentence = f"{words}: no test was made."
-        missing = sum(count.not_made.values())
-        reasons = "; ".join(
-            reason if n == missing else f"{reason} ({n} of them)"
-            for reason, n in count.not_made.items()
-        )
-        sentences.append(
-            f"{sentence} Not made: {pluralise(missing, 'test')} ({reasons})."
-            if missing
-            else sentence
-        )
+            reasons = "".join(count.not_made)
+        if missing := sum(count.not_made.values()):
+            sentence += f" Not made: {pluralise(missing, 'test')} ({reasons})."
+        sentences.append(sentence)
     return tuple(sentences)
 
 
@@ -496,24 +471,23 @@ _POPULATION_WORDS = {
 def forecast_table(comparison: Comparison) -> Table:
     """A row for each pair of measures: both studies at one cost, and whom to trust each for."""
     rows = []
+    unit = "answers"
+    if comparison.forecasts:
+        unit = comparison.forecasts[0].unit
     for pair in comparison.forecasts:
         for i, label in enumerate((pair.first, pair.second)):
-            rows.append(
-                (
-                    Text(label),
-                    Text(f"{pair.first}, {pair.second}"),
-                    number_cell(pair.cost, digits=0 if pair.unit == "answers" else 2),
-                    number_cell(pair.items[i], digits=0),
-                    number_cell(pair.pictures[i], digits=0),
-                    _figure(pair.g[i]),
-                    _figure(pair.mdd[i]),
-                    *(
-                        Text(_verdict(pair, label, contest))
-                        for contest in (pair.these, pair.others)
-                    ),
-                )
+            row = (
+                Text(label),
+                Text(f"{pair.first}, {pair.second}"),
+                number_cell(pair.cost, digits=_cost_digits(pair)),
+                number_cell(pair.items[i], digits=0),
+                number_cell(pair.pictures[i], digits=0),
+                _figure(pair.g[i]),
+                _figure(pair.mdd[i]),
+                Text(_verdict(pair, label, pair.these)),
+                Text(_verdict(pair, label, pair.others)),
             )
-    unit = comparison.forecasts[0].unit if comparison.forecasts else "answers"
+            rows.append(row)
     return Table(
         "forecast",
         "Which measure to trust for whom, at equal cost.",
@@ -541,11 +515,19 @@ def forecast_table(comparison: Comparison) -> Table:
     )
 
 
+def _cost_digits(pair: ForecastPair) -> int:
+    """The decimals of a cost: money has cents, answers are counted."""
+    if pair.unit == "answers":
+        return 0
+    return 2
+
+
 def _figure(figure: Coefficient) -> Text:
-    low, high = (figure.fixed.low, figure.fixed.high) if figure.fixed is not None else (None, None)
-    if math.isfinite(figure.value):
-        return number_cell(figure.value, low, high)
-    return number_cell(None)
+    if not math.isfinite(figure.value):
+        return number_cell(None)
+    if figure.fixed is None:
+        return number_cell(figure.value)
+    return number_cell(figure.value, figure.fixed.low, figure.fixed.high)
 
 
 def _verdict(pair: ForecastPair, label: str, contest: Contest) -> str:
@@ -562,7 +544,7 @@ def forecast_sentences(comparison: Comparison) -> tuple[str, ...]:
     """A sentence for each pair and population: which measure to trust, or why neither."""
     sentences = []
     for pair in comparison.forecasts:
-        cost = f"{number(pair.cost, 0 if pair.unit == 'answers' else 2)} {pair.unit}"
+        cost = f"{number(pair.cost, _cost_digits(pair))} {pair.unit}"
         for population, contest in (("these", pair.these), ("others", pair.others)):
             population_words = _POPULATION_WORDS[population]
             if contest.reason:

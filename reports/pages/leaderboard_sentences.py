@@ -29,12 +29,16 @@ from hqm.reports.tables.table import (
     find_estimate,
     leading_metric,
     percent,
-    scores_by_name,
     short_name,
 )
 
 from hqm import BenchmarkAudit, Policy
-from hqm.auditing.definitions import answered_in_part, planned_contrasts, shared_items
+from hqm.auditing.definitions import (
+    answered_in_part,
+    planned_contrasts,
+    scores_by_name,
+    shared_items,
+)
 from hqm.indicators.separation import Neighbours
 from hqm.psychometrics.inference.pairwise import ContrastOutcome
 

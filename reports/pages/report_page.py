@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
-from itertools import chain, count, takewhile
+from itertools import chain, count, filterfalse, repeat, takewhile
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 from hqm.reports.figures.drawings import width_of
@@ -61,11 +63,13 @@ from hqm.reports.tables.score_tables import (
     guessing_sentence,
     names_in_order,
     orders,
+    respondents_in_order,
 )
 from hqm.reports.tables.side_tables import remarks, stop_note
 from hqm.reports.tables.table import (
     Text,
     default_policy,
+    drop_none,
     find_estimate,
     leading_metric,
     number,
@@ -130,11 +134,11 @@ def render(
     """
     policy = policy or default_policy()
     sections = evidence_page.sections_of(audit, policy, opinions)
-    pages = [
-        _page(audit, benchmark, section["anchor"], section["anchors"], policy)
-        for benchmark, section in zip(audit.audits, sections, strict=True)
-    ]
-    heads = [page["head"] for page in pages]
+    pages = []
+    for benchmark, section in zip(audit.audits, sections, strict=True):
+        page = _page(audit, benchmark, section["anchor"], section["anchors"], policy)
+        pages.append(page)
+    heads = list(map(itemgetter("head"), pages))
     severity_order: tuple[str, ...] = ("wrong", "look", "not_shown", "not_measured", "fine")
     code = script("report.js")
     template = environment("report.css").get_template("report.html")
@@ -144,7 +148,7 @@ def render(
         marks=STATUS_SYMBOLS,
         spoken=SPOKEN_LABELS,
         joint=joint_sentence(audit.audits, heads),
-        joint_code=min((head.code for head in heads), key=severity_order.index),
+        joint_code=min(map(attrgetter("code"), heads), key=severity_order.index),
         record=tables.record_table(audit),
         command=audit.command,
         version=audit.hqm_version,
@@ -175,15 +179,24 @@ def _page(
     budget = audit.budget.get(metric)
     remedies = remedy_lines(audit, find_remedies(audit))
     items_to_read = reading_list(audit)
-    n_cards = _MAX_CARDS if head.code != "fine" else 0
+    cards = []
+    if head.code != "fine":
+        for item in items_to_read[:_MAX_CARDS]:
+            reason = _reason_to_read(audit, item)
+            cards.append({**item, "why": reason})
     n_separated, n_pairs = count_separated_pairs(audit)
-    same_winner = find_estimate(audit, "test_retest.same_winner", metric)
+    winner = tables.DASH
+    if same_winner := find_estimate(audit, "test_retest.same_winner", metric):
+        winner = percent(same_winner.value)
     sizes = [pluralise(audit.items_used, "item")]
     if audit.images:
         sizes.append(pluralise(audit.images, "picture"))
     sizes += [pluralise(len(audit.respondents), "model"), metric]
-    faulty = any(line.code == "wrong" for line in remedies) or head.code == "look"
-    sound_title = "Nothing found to correct"
+    remedies_title = "What to correct"
+    examined = ""
+    if "wrong" not in map(attrgetter("code"), remedies) and head.code != "look":
+        remedies_title = "Nothing found to correct"
+        examined = _examined(audit, len(remedies))
     return {
         "audit": audit,
         "anchor": anchor,
@@ -206,12 +219,10 @@ def _page(
         "margin": lead_margin(audit, policy),
         "slopes": len(orders(audit)) > 1,
         "remedies": remedies[:_MAX_LINES],
-        "remedies_title": "What to correct" if faulty else sound_title,
-        "examined": "" if faulty else _examined(audit, len(remedies)),
+        "remedies_title": remedies_title,
+        "examined": examined,
         "n_more_remedies": max(0, len(remedies) - _MAX_LINES),
-        "cards": [
-            {**item, "why": _reason_to_read(audit, item)} for item in items_to_read[:n_cards]
-        ],
+        "cards": cards,
         "to_read": len(items_to_read),
         "reading_note": " ".join(reading_notes(audit)),
         "grid": _grid(audit, share, policy.coverage.error),
@@ -225,7 +236,7 @@ def _page(
         "badge": badge(Audit((audit,)), policy),
         "n_separated": n_separated,
         "n_pairs": n_pairs,
-        "winner": percent(same_winner.value) if same_winner is not None else tables.DASH,
+        "winner": winner,
     }
 
 
@@ -233,8 +244,7 @@ def _budget(parent: Audit, audit: BenchmarkAudit, budget: ErrorBudget) -> dict[s
     """The error budget for a wide and a narrow page, and as a strip beside those of others."""
     missing = [
         f"{SOURCES[row.source][0].lower()} ({how_to_measure(audit, row.source)})"
-        for row in budget.rows
-        if row.status == "not_measured"
+        for row in budget.unmeasured
     ]
     strip = ""
     if len(parent.audits) > 1:
@@ -310,32 +320,33 @@ def _guesses_by_type(audit: BenchmarkAudit) -> Mapping[str, float]:
 def _grid(audit: BenchmarkAudit, share: bool, limit: float) -> dict[str, Any] | None:
     """The scores by type: a row a model, a column a type, with how dark each cell is."""
     measured = {row.type: row for row in types_measured(audit, limit)}
-    names = [kind for kind, row in measured.items() if row.items]
-    for respondent in audit.respondents:
-        names += [kind for kind in respondent.by_type if kind not in (*measured, *names)]
+    counted = [kind for kind, row in measured.items() if row.items]
+    kinds_of_respondents = chain.from_iterable(map(attrgetter("by_type"), audit.respondents))
+    unlisted = filterfalse(measured.__contains__, kinds_of_respondents)
+    names = list(dict.fromkeys(chain(counted, unlisted)))
     if len(names) < 2:
         return None
     displayed = _fitting_types(names)
-    scores = {}
+    respondents = respondents_in_order(audit)
     values = []
-    for respondent in audit.respondents:
-        scores[respondent.name] = respondent.by_type
-        values += [score for score in respondent.by_type.values() if score is not None]
+    for respondent in respondents:
+        values += drop_none(respondent.by_type.values())
     low = min(values, default=0.0)
     high = max(values, default=1.0)
     guesses = _guesses_by_type(audit)
     low = min((low, *guesses.values()))
     high = max((high, *guesses.values()))
-    ordered = names_in_order(audit, audit.reference)
-    rows = []
-    for name in ordered[:_MAX_ROWS]:
-        cells = [_cell(scores[name].get(kind), low, high, share) for kind in displayed]
-        rows.append({"name": short_name(name), "cells": cells})
+    lines: dict[str, Mapping[str, float | None]] = {}
+    for respondent in respondents[:_MAX_ROWS]:
+        lines[respondent.name] = respondent.by_type
     if guesses and share:
-        cells = [_cell(guesses.get(kind), low, high, share) for kind in displayed]
-        rows.append({"name": "Guessing", "cells": cells})
-    text = _cut_note(len(names) - len(displayed), len(ordered) - _MAX_ROWS)
-    kinds = [_type_heading(name, measured.get(name)) for name in displayed]
+        lines["Guessing"] = guesses
+    rows = []
+    for name, scores in lines.items():
+        cells = [_cell(scores.get(kind), low, high, share) for kind in displayed]
+        rows.append({"name": short_name(name), "cells": cells})
+    text = _cut_note(len(names) - len(displayed), len(respondents) - _MAX_ROWS)
+    kinds = list(map(_type_heading, displayed, map(measured.get, displayed)))
     return {"kinds": kinds, "rows": rows, "cut": text}
 
 
@@ -357,7 +368,8 @@ def _type_heading(name: str, row: TypeMeasured | None) -> dict[str, Any]:
 def _fitting_types(names: Sequence[str]) -> list[str]:
     """The first types, as many as fit beside one another with their longest word unbroken."""
     # a heading breaks between words only; 940 pixels are the width of the grid without names
-    max_width = max(width_of(word, 13) for name in names for word in name.split() or [""])
+    words = " ".join(names).split() or [""]
+    max_width = max(map(width_of, words, repeat(13)))
     return list(names[: min(_MAX_TYPES, max(2, int(940 / (max_width + 12))))])
 
 
@@ -430,22 +442,22 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
     for entry in dated:
         if isinstance(entry.audit, Audit):
             audits += entry.audit.audits
-    titles = [audit.title for audit in audits]
+    titles = Counter(map(attrgetter("title"), audits))
     end = shared_axis(audits)
     for entry in dated:
         source = entry.audit
         if isinstance(source, OtherAudit):
-            folder = _unused_folder(entry.name, [row["folder"] for row in rows])
+            folder = _unused_folder(entry.name, rows)
             files |= {f"{folder}/report.html": source.page, f"{folder}/audit.json": source.text}
             rows.append(_other_row(source, folder, entry.date))
             continue
         for audit in source.audits:
-            if titles.count(audit.title) > 1:
+            if titles[audit.title] > 1:
                 # one benchmark with the answers of several papers: each is a row of its own
                 audit = replace(audit, title=f"{audit.title}: {entry.name}")
             benchmark = Audit((audit,), source.command, source.record, source.hqm_version)
             name = entry.name if len(source.audits) == 1 else audit.benchmark
-            folder = _unused_folder(name, [row["folder"] for row in rows])
+            folder = _unused_folder(name, rows)
             rendered = render(benchmark, policy)
             files |= {
                 f"{folder}/report.html": rendered.report,
@@ -453,7 +465,7 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
                 f"{folder}/audit.json": benchmark.to_json(),
             }
             rows.append(_row(audit, folder, entry.date, source.command, end, policy))
-    heads = [headline(audit, policy) for audit in audits]
+    heads = list(map(headline, audits, repeat(policy)))
     first = "No answers stand behind these audits."
     measured = ""
     if audits:
@@ -474,16 +486,17 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
             script_hash=code.hash,
         )
     )
-    json_rows = [_as_json(row) for row in rows]
-    index = {"finding": first, "measured": measured, "rows": json_rows}
+    index = {"finding": first, "measured": measured, "rows": list(map(_as_json, rows))}
     files["index.json"] = json.dumps(index, indent=1, ensure_ascii=False) + "\n"
     return files
 
 
-def _unused_folder(name: str, used_names: Sequence[str]) -> str:
+def _unused_folder(name: str, rows: Sequence[Mapping[str, object]]) -> str:
+    """A folder of this name, with a number where a row has it already."""
+    used_names = set(map(itemgetter("folder"), rows))
     plain = re.sub(r"[^\w-]+", "-", name).strip("-") or "benchmark"
-    numbered = (f"{plain}-{number}" for number in count(2))
-    return next(candidate for candidate in chain([plain], numbered) if candidate not in used_names)
+    numbered = map(f"{plain}-{{}}".format, count(2))
+    return next(filterfalse(used_names.__contains__, chain([plain], numbered)))
 
 
 def _row(
@@ -498,12 +511,13 @@ def _row(
     points = Points.for_metric(audit)
     budget = audit.budget.get(leading_metric(audit))
     widest = largest_row(budget_rows(audit))
-    missing = [row for row in budget_rows(audit) if row.status == "not_measured"]
     size = [pluralise(audit.items_used, "item"), pluralise(len(audit.respondents), "model")]
     strip = ""
     error = None
+    missing = []
     if budget is not None:
         strip = budget_strip(audit.title, budget, points, end)
+        missing = [SOURCES[row.source][0].lower() for row in budget.unmeasured]
     if widest is not None and widest.half is not None:
         error = widest.half * points.factor
     return {
@@ -515,7 +529,7 @@ def _row(
         "statement": audit.statement,
         "strip": strip,
         "error": error,
-        "unmeasured": join_names([SOURCES[row.source][0].lower() for row in missing]),
+        "unmeasured": join_names(missing),
         "leaks": _leaks(audit),
         "keys": _keys(audit),
         "lead": _lead(audit, policy),
@@ -552,7 +566,7 @@ def _leaks(audit: BenchmarkAudit) -> dict[str, Any]:
     if searched is None or searched.value is None:
         return _count(None, searched.reason if searched is not None else "nothing to predict")
     leaks = leaks_shown(audit)
-    return _count(len(leaks), join_names([leak.name for leak in leaks[:3]]))
+    return _count(len(leaks), join_names(list(map(attrgetter("name"), leaks[:3]))))
 
 
 def _keys(audit: BenchmarkAudit) -> dict[str, Any]:
@@ -560,8 +574,10 @@ def _keys(audit: BenchmarkAudit) -> dict[str, Any]:
     faults = [remedy for remedy in audit.mend if remedy.what in ("keys", "two_keys", "reversed")]
     if not faults and (searched is None or searched.value is None):
         return _count(None, searched.reason if searched is not None else "there are no keys")
-    names = chain.from_iterable(fault.names[:3] for fault in faults)
-    return _count(sum(fault.count for fault in faults), join_names(list(names)))
+    names: list[str] = []
+    for fault in faults:
+        names += fault.names[:3]
+    return _count(sum(map(attrgetter("count"), faults)), join_names(names))
 
 
 def _lead(audit: BenchmarkAudit, policy: Policy | None) -> dict[str, Any]:
@@ -602,21 +618,20 @@ def _seldom_measured(audits: Sequence[BenchmarkAudit]) -> str:
             continue
         # what few models answered was asked too, as the rows of the index say
         n_judged += audit.scoring == "people" or budget.row("people").status in _MEASURED_STATES
-        wordings = [
-            row
-            for row in map(budget.row, ("wording", "negation"))
-            if row.status in _MEASURED_STATES
-        ]
-        n_reworded += bool(wordings)
+        is_reworded = False
         points = Points.for_metric(audit)
-        shifts += [(row.half * points.factor, audit.title) for row in wordings if row.half]
+        for row in map(budget.row, ("wording", "negation")):
+            if row.status in _MEASURED_STATES:
+                is_reworded = True
+                shifts.append(((row.half or 0.0) * points.factor, audit.title))
+        n_reworded += is_reworded
     judged = number_word(n_judged) if n_judged else "none"
     sentence = (
         f"Another wording was asked in {number_word(n_reworded)} of {number_word(len(audits))}"
         f" audits, and people judged the answers of {judged}."
     )
-    if shifts:
-        half, title = max(shifts)
+    half, title = max(shifts, default=(0.0, ""))
+    if half:
         sentence += f" A wording moves one model by up to {number(half, 1)} points ({title})."
     return sentence
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain, filterfalse, repeat
 from operator import attrgetter
 
 from hqm.reports.pages.phrases import (
@@ -21,9 +23,10 @@ from hqm.reports.tables.table import (
     Text,
     administration_name,
     capital,
+    clause,
     decimals_of,
+    drop_none,
     estimate_text,
-    estimates_of,
     family_title,
     find_estimate,
     finite_number,
@@ -42,6 +45,7 @@ from hqm.reports.tables.table import (
 )
 
 from hqm import FLAGS, BenchmarkAudit, Estimate, Interval
+from hqm.auditing.definitions import estimates_of
 from hqm.indicators.indicator import INDICATOR_FAMILIES
 
 SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
@@ -127,28 +131,18 @@ def reliability(audit: BenchmarkAudit) -> Table:
     for family, (name, unadjusted, adjusted, remedy) in SOURCES.items():
         if family in _PICTURE_FAMILIES and not audit.images:
             continue
-        measured = [
-            (Text(name, small=_comparison_text(administration, family)), Text(metric), *row)
-            for metric in audit.metrics
-            for own_family, administration in _compared_administrations(audit, family, metric)
-            if (
-                row := _reliability_cells(
-                    audit, own_family, metric, administration, unadjusted, adjusted
-                )
-            )
-            is not None
-        ]
-        rows += measured
-        if not measured and remedy:
+        n_measured = len(rows)
+        for metric in audit.metrics:
+            for pair in _compared_administrations(audit, family, metric):
+                cells = _reliability_cells(audit, *pair, metric, unadjusted, adjusted)
+                if cells is not None:
+                    comparison = _comparison_text(pair[1], family)
+                    rows.append((Text(name, small=comparison), Text(metric), *cells))
+        if len(rows) == n_measured and remedy:
             reasons = map(attrgetter("reason"), estimates_of_families(audit, [family]))
             reason = next(filter(None, reasons), remedy)
-            absent.append(
-                (
-                    Text(name, small=f"not measured: {reason}"),
-                    Text("not measured", muted=True),
-                    *(Text("") for _ in range(6)),
-                )
-            )
+            source = Text(name, small=f"not measured: {reason}")
+            absent.append((source, Text("not measured", muted=True), *repeat(Text(""), 6)))
     return Table.for_page(
         "Reliability by source of error",
         columns=(
@@ -190,11 +184,10 @@ def _compared_administrations(
 ) -> list[tuple[str, str]]:
     """The administrations that a family compares with the reference, each with the family that its
     estimates name; test-retest has one row for all its runs."""
-    pairs = dict.fromkeys(
-        (e.indicator.partition(".")[0], e.other)
-        for e in estimates_of_families(audit, [family])
-        if e.metric == metric
-    )
+    pairs: dict[tuple[str, str], None] = {}
+    for e in estimates_of_families(audit, [family]):
+        if e.metric == metric:
+            pairs[e.indicator.partition(".")[0], e.other] = None
     if family == "test_retest":
         return list(pairs)[:1]
     return list(pairs)
@@ -216,63 +209,58 @@ def _comparison_text(administration: str, family: str) -> str:
 
 
 def _pick_estimate(
-    audit: BenchmarkAudit, family: str, statistic: str, metric: str, administration: str
+    audit: BenchmarkAudit, family: str, administration: str, metric: str, statistic: str
 ) -> Estimate | None:
     name = f"{family}.{statistic}"
-    # test-retest has one row for all its runs, whichever of them an estimate names
-    candidates = estimates_of(audit, name, metric)
-    return next(
-        (e for e in candidates if e.other == administration),
-        candidates[0] if candidates and family == "test_retest" else None,
-    )
+    candidates = estimates_of(audit, name, metric, administration)
+    if family == "test_retest":
+        # it has one row for all its runs, whichever of them an estimate names
+        candidates += estimates_of(audit, name, metric)
+    return next(iter(candidates), None)
 
 
 def _reliability_cells(
     audit: BenchmarkAudit,
     family: str,
-    metric: str,
     administration: str,
+    metric: str,
     unadjusted_name: str,
     adjusted_names: Sequence[str],
 ) -> tuple[Text, ...] | None:
-    unadjusted = _pick_estimate(audit, family, unadjusted_name, metric, administration)
-    candidates = [
-        e
-        for name in adjusted_names
-        if (e := _pick_estimate(audit, family, name, metric, administration)) is not None
-    ]
-    adjusted = next(
-        (e for e in candidates if e.value is not None), candidates[0] if candidates else None
-    )
-    if (unadjusted is None or unadjusted.value is None) and (
-        adjusted is None or adjusted.value is None
-    ):
+    pick = partial(_pick_estimate, audit, family, administration, metric)
+    unadjusted = pick(unadjusted_name)
+    candidates = list(filter(None, map(pick, adjusted_names)))
+    valued = filterfalse(_has_no_value, candidates)
+    adjusted = next(chain(valued, candidates), None)
+    if not _has_no_value(adjusted):
+        bounded = adjusted
+    elif not _has_no_value(unadjusted):
+        bounded = unadjusted
+    else:
         return None
-    floor = _pick_estimate(audit, family, "noise_floor", metric, administration)
-    length = _pick_estimate(audit, family, "rho_g_1000", metric, administration)
-    agreement = _pick_estimate(audit, family, "icc_a1", metric, administration)
-    bounded = adjusted if adjusted is not None and adjusted.value is not None else unadjusted
-    return (
-        estimate_with_name(unadjusted),
-        estimate_with_name(adjusted),
-        Text(
-            _interval_lines(bounded),
-            small=" · ".join(x for x in [_status(unadjusted), _status(adjusted)] if x),
-        ),
-        *(estimate_with_name(estimate, plain=True) for estimate in (floor, length, agreement)),
-    )
+    others = map(_unnamed, map(pick, ("noise_floor", "rho_g_1000", "icc_a1")))
+    states = " · ".join(filter(None, (_status(unadjusted), _status(adjusted))))
+    interval = Text(_interval_lines(bounded), small=states)
+    return (estimate_with_name(unadjusted), estimate_with_name(adjusted), interval, *others)
 
 
-def estimate_with_name(estimate: Estimate | None, plain: bool = False) -> Text:
+def _has_no_value(estimate: Estimate | None) -> bool:
+    return estimate is None or estimate.value is None
+
+
+def _unnamed(estimate: Estimate | None) -> Text:
+    """An estimate's cell where the column names its statistic."""
+    return replace(estimate_with_name(estimate), small="")
+
+
+def estimate_with_name(estimate: Estimate | None) -> Text:
     """An estimate's cell with the name of its statistic in small print."""
     if estimate is None:
         return Text(DASH, "not measured", True)
     cell = estimate_text(estimate)
     if estimate.value is None:
         cell = replace(cell, text="no number", muted=True)
-    return replace(
-        cell, small="" if plain else statistic_name(estimate.indicator.partition(".")[2])
-    )
+    return replace(cell, small=statistic_name(estimate.indicator.partition(".")[2]))
 
 
 def _status(estimate: Estimate | None) -> str:
@@ -289,11 +277,10 @@ def _interval_lines(estimate: Estimate | None) -> str:
         ("others like them", "model_population"),
         ("items", "items"),
     )
-    lines = [
-        f"{interval_text(interval, decimals_of(estimate))} {name}"
-        for name, kind in populations
-        if (interval := shown_interval(estimate, kind))
-    ]
+    lines = []
+    for name, kind in populations:
+        if interval := shown_interval(estimate, kind):
+            lines.append(f"{interval_text(interval, decimals_of(estimate))} {name}")
     return "\n".join(lines)
 
 
@@ -306,44 +293,37 @@ def components_table(estimate: Estimate) -> Table | None:
     total = sum(max(0.0, finite_number(row.get("variance")) or 0.0) for row in rows)
     for row in rows:
         share = finite_number(row.get("share"))
-        low, high = finite_number(row.get("low")), finite_number(row.get("high"))
-        if low is None or high is None:
-            interval = ""
-        else:
+        low = finite_number(row.get("low"))
+        high = finite_number(row.get("high"))
+        interval = ""
+        if low is not None and high is not None:
             interval = interval_text(Interval(low, high, "items", ""), 5)
-        if low is not None and high is not None and high > 100 * total:
-            # with two levels of a facet, chi-square leaves its variance without an upper end that
-            # means anything
-            interval = f"from {number(low, 5)}, no upper end"
+            if high > 100 * total:
+                # with two levels of a facet, chi-square leaves its variance without an upper end
+                # that means anything
+                interval = f"from {number(low, 5)}, no upper end"
+        bar = ""
+        if share is not None:
+            # a variance below zero has a share below zero, which has no bar
+            bar = number(100 * max(0.0, min(1.0, share)), 1)
+        facet = _facet(str(row.get("facet", "")))
+        variance = number(finite_number(row.get("variance")), 5)
         table.append(
-            (
-                Text(_facet(str(row.get("facet", "")))),
-                Text(
-                    percent(share, 1),
-                    bar="" if share is None else number(100 * max(0.0, min(1.0, share)), 1),
-                ),
-                Text(number(finite_number(row.get("variance")), 5)),
-                Text(interval),
-            )
+            (Text(facet), Text(percent(share, 1), bar=bar), Text(variance), Text(interval))
         )
-    notes = (
-        (
-            "The respondents' share is what the benchmark is meant to measure; the other shares are"
-            " errors of some kind."
-        ),
-        (
-            f"{administration_name(estimate.first)} and"
-            f" {' & '.join(map(administration_name, estimate.other.split(' & ')))}."
-            if estimate.other
-            else ""
-        ),
-    )
+    notes = [
+        "The respondents' share is what the benchmark is meant to measure; the other shares are"
+        " errors of some kind."
+    ]
+    if estimate.other:
+        first = administration_name(estimate.first)
+        notes.append(f"{first} and {_crossed_names(estimate.other)}.")
     return Table.for_page(
         caption=f"G study: where the variance of {estimate.metric} comes from{_design(estimate)}",
         columns=("Source", "Share of the variance", "Variance", "95% interval"),
         rows=tuple(table),
         right=(1, 2, 3),
-        notes=tuple(filter(None, notes)),
+        notes=tuple(notes),
         signature=estimate.signature,
     )
 
@@ -384,21 +364,21 @@ def d_study_table(estimate: Estimate) -> Table | None:
     sizes = ("items", "runs", "forms", "judges", "answers", "cost")
 
     def has_size(key: str) -> bool:
-        return any(row.get(key) is not None for row in rows)
+        return bool(drop_none(row.get(key) for row in rows))
 
     sizes_given = list(filter(has_size, sizes))
     remarks = any(row.get("reason") for row in rows)
     table = []
     for row in rows:
         target = Text(number(finite_number(row.get("target")), 2))
-        counts = [Text(count_text(row.get(key))) for key in sizes_given]
+        counts = map(Text, map(count_text, map(row.get, sizes_given)))
         table.append((target, *counts, *([Text(str(row.get("reason") or ""))] * remarks)))
     heads = {"runs": "seeds", "answers": "answers per respondent"}
     return Table.for_page(
         caption=f"D-study: what you would need for .90{_design(estimate)}",
         columns=(
             "Wanted Phi",
-            *(heads.get(key, key) for key in sizes_given),
+            *map(heads.get, sizes_given, sizes_given),
             *(["Remark"] * remarks),
         ),
         rows=table,
@@ -427,12 +407,12 @@ def family_table(
     """The estimates of some families, and how to measure those that the audit has not."""
     estimates = estimates_of_families(audit, families)
     measured_families = set(map(_family_of, estimates))
-    missing = [
-        f"{FAMILIES.get(name, name)}: not measured;"
-        f" {SOURCES[name][3] if name in SOURCES else 'this audit has none'}."
-        for name in families
-        if name not in measured_families
-    ]
+    missing = []
+    for name in filterfalse(measured_families.__contains__, families):
+        remedy = "this audit has none"
+        if name in SOURCES:
+            remedy = SOURCES[name][3]
+        missing.append(f"{FAMILIES.get(name, name)}: not measured; {remedy}.")
     applicable = [e for e in estimates if e.status != "not_applicable"]
     return _estimates_table(audit, caption, applicable, (note, *missing))
 
@@ -443,15 +423,15 @@ def oracle_table(audit: BenchmarkAudit) -> Table | None:
     What older audits estimate from its labels as if they were people's (corrections, labels needed)
     is left out.
     """
-    estimates = [
-        e
-        for e in audit.all_estimates
-        if is_by_oracle(e) and "people" not in meaning_of(e.indicator.partition(".")[2])
-    ]
+
+    def is_about_reading(estimate: Estimate) -> bool:
+        return "people" not in meaning_of(estimate.indicator.partition(".")[2])
+
+    estimates = tuple(filter(is_about_reading, filter(is_by_oracle, audit.all_estimates)))
     if not estimates:
         return None
     return family_table(
-        replace(audit, all_estimates=tuple(estimates)),
+        replace(audit, all_estimates=estimates),
         ["oracle"],
         "A second reading by the benchmark's oracle",
         note=(
@@ -466,11 +446,10 @@ def criterion_table(audit: BenchmarkAudit) -> Table | None:
     """How far the scores follow people's labels; None where nobody labelled answers."""
     if not estimates_of_families(audit, ["criterion"]):
         return None
-    notes = {
-        _labelling_note(e)
-        for e in audit.all_estimates
-        if e.indicator == "criterion.labelled_answers" and "pool" in e.detail
-    }
+    notes = set()
+    for count in estimates_of(audit, "criterion.labelled_answers"):
+        if "pool" in count.detail:
+            notes.add(_labelling_note(count))
     return family_table(
         audit,
         ["criterion"],
@@ -509,19 +488,26 @@ def stages_table(audit: BenchmarkAudit) -> Table | None:
     """
     if not estimates_of_families(audit, ["stages"]):
         return None
-    counts = {
-        f"{e.metric}: people labelled {e.detail['labelled']:,} {e.detail['unit']}s; of"
-        f" {e.detail['not_asked']:,} the judge was not asked, {e.detail['unread']:,} replies say"
-        f" neither yes nor no, on {e.detail['unresolved']:,} people disagree. Yes is"
-        f" “{e.detail['yes']}”, no “{e.detail['no']}”."
-        for e in audit.all_estimates
-        if _family_of(e) == "stages" and "labelled" in e.detail
-    }
+    counts = set()
+    for e in estimates_of_families(audit, ["stages"]):
+        if "labelled" in e.detail:
+            counts.add(_stage_note(e))
     return family_table(
         audit,
         ["stages"],
         "Stages of the judge compared with people's labels",
         note=" ".join(sorted(counts)),
+    )
+
+
+def _stage_note(estimate: Estimate) -> str:
+    """How many decisions of a stage people labelled, and what came of them."""
+    detail = estimate.detail
+    return (
+        f"{estimate.metric}: people labelled {detail['labelled']:,} {detail['unit']}s; of"
+        f" {detail['not_asked']:,} the judge was not asked, {detail['unread']:,} replies say"
+        f" neither yes nor no, on {detail['unresolved']:,} people disagree. Yes is"
+        f" “{detail['yes']}”, no “{detail['no']}”."
     )
 
 
@@ -538,14 +524,10 @@ def blind_tables(audit: BenchmarkAudit) -> list[Table]:
                 *_figures(estimate.detail, "baseline", "p"),
             )
         ]
-        rows += [
-            (
-                Text(str(r.get("type") or "no type")),
-                Text(count_text(r.get("items"))),
-                *_figures(r, "accuracy", "baseline", "q"),
-            )
-            for r in estimate.detail.get("by_type", ())
-        ]
+        for row in estimate.detail.get("by_type", ()):
+            kind = Text(str(row.get("type") or "no type"))
+            figures = _figures(row, "accuracy", "baseline", "q")
+            rows.append((kind, Text(count_text(row.get("items"))), *figures))
         tables.append(
             Table.for_page(
                 "Blind solvability",
@@ -571,29 +553,13 @@ def blind_tables(audit: BenchmarkAudit) -> list[Table]:
         )
     cues = find_estimate(audit, "solvability.leakage_cues")
     if cues is not None and cues.value is not None:
-        rows = [
-            (
-                Text(str(c.get("cue"))),
-                Text(str(c.get("where") or "all items")),
-                *_figures(c, "accuracy", "baseline", "gain"),
-                Text(p_value(finite_number(c.get("p")))),
-                Text("leaks" if c.get("leak") else "no"),
-            )
-            for c in cues.detail.get("cues", ())
-        ]
-        giveaways = [
-            f"“{g.get('phrase')}” ({g.get('label')}, {percent(finite_number(g.get('share')))} of"
-            f" {g.get('items')} items)"
-            for g in cues.detail.get("giveaways", ())[:8]
-        ]
+        rows = list(map(_cue_row, cues.detail.get("cues", ())))
+        giveaways = "; ".join(map(_giveaway, cues.detail.get("giveaways", ())[:8]))
+        phrases = clause("Phrases that mostly occur with one label: {}.", giveaways)
         constant = [
             f"the label of type {c.get('type')} is always {c.get('label')}"
             for c in cues.detail.get("constant_types", ())
         ]
-        if giveaways:
-            phrases = f"Phrases that mostly occur with one label: {'; '.join(giveaways)}."
-        else:
-            phrases = ""
         tables.append(
             Table.for_page(
                 "Leakage: cues that predict the label",
@@ -607,20 +573,41 @@ def blind_tables(audit: BenchmarkAudit) -> list[Table]:
     return tables
 
 
+def _cue_row(cue: Mapping[str, object]) -> tuple[Text, ...]:
+    leak = "no"
+    if cue.get("leak"):
+        leak = "leaks"
+    location = Text(str(cue.get("where") or "all items"))
+    figures = _figures(cue, "accuracy", "baseline", "gain", "p")
+    return (Text(str(cue.get("cue"))), location, *figures, Text(leak))
+
+
+def _giveaway(phrase: Mapping[str, object]) -> str:
+    """A phrase that tells the label, with how often it does."""
+    share = percent(finite_number(phrase.get("share")))
+    return (
+        f"“{phrase.get('phrase')}” ({phrase.get('label')}, {share} of {phrase.get('items')} items)"
+    )
+
+
 def _figures(row: Mapping[str, object], *keys: str) -> list[Text]:
     """The numbers that a row holds under some keys."""
-    return [_figure(row, key) for key in keys]
+    return list(map(_figure, repeat(row), keys))
 
 
 def _figure(row: Mapping[str, object], key: str) -> Text:
-    format_value = p_value if key in ("p", "q") else number
-    return Text(format_value(finite_number(row.get(key))))
+    value = finite_number(row.get(key))
+    if key in ("p", "q"):
+        return Text(p_value(value))
+    return Text(number(value))
 
 
 def not_measured_remark(estimate: Estimate | None, subject: str) -> str:
     """Why an estimate has no table or drawing."""
-    reason = estimate.reason if estimate is not None else ""
-    return f"{subject} not measured: {reason or 'this audit holds no estimate of it'}."
+    reason = "this audit holds no estimate of it"
+    if estimate is not None:
+        reason = estimate.reason or reason
+    return f"{subject} not measured: {reason}."
 
 
 # --- all estimates, a table for each family ---
@@ -643,12 +630,12 @@ def estimates_by_family(audit: BenchmarkAudit) -> list[Table]:
 
 
 def _family_estimates(audit: BenchmarkAudit, title: str, estimates: Sequence[Estimate]) -> Table:
-    differs = next((f.differs for f in INDICATOR_FAMILIES.values() if f.title == title), "")
-    first = (
-        f"{capital(differs)}. What is compared is the administration"
-        f" “{administration_name(audit.reference)}”."
-    )
-    return _estimates_table(audit, title, estimates, (first if differs else "",))
+    reference = f"What is compared is the administration “{administration_name(audit.reference)}”."
+    for family in INDICATOR_FAMILIES.values():
+        if family.title == title and family.differs:
+            note = f"{capital(family.differs)}. {reference}"
+            return _estimates_table(audit, title, estimates, (note,))
+    return _estimates_table(audit, title, estimates, ())
 
 
 def _estimates_table(
@@ -656,17 +643,18 @@ def _estimates_table(
 ) -> Table:
     """Estimates with what they mean, their intervals, and the reason where there is no number."""
     # stages are estimated under names of their own
-    metrics = len({*audit.metrics, *(e.metric for e in estimates)}) > 1
+    metrics = len({*audit.metrics, *map(attrgetter("metric"), estimates)}) > 1
     explained: set[str] = set()
     rows = []
     for e in estimates:
         statistic = e.indicator.partition(".")[2]
-        meaning = "" if statistic in explained else meaning_of(statistic)
+        meaning = ""
+        if statistic not in explained:
+            meaning = meaning_of(statistic)
         explained.add(statistic)
+        administration = "by itself"
         if e.other:
             administration = " and ".join(map(administration_name, e.other.split(" & ")))
-        else:
-            administration = "by itself"
         rows.append(
             (
                 Text(f"{family_title(e)}, {statistic_name(statistic)}", e.indicator, small=meaning),
@@ -678,8 +666,8 @@ def _estimates_table(
                 _notes(e),
             )
         )
-    raised = sorted({flag for e in estimates for flag in e.flags if flag in FLAGS})
-    words = [f"{capital(flag_words(flag))}: {FLAGS[flag]}." for flag in raised]
+    raised = FLAGS.keys() & chain.from_iterable(map(attrgetter("flags"), estimates))
+    words = [f"{capital(flag_words(flag))}: {FLAGS[flag]}." for flag in sorted(raised)]
     heads = ("Statistic", *(["Metric"] * metrics), "Compared with", "Value", "95% interval")
     return Table.for_page(
         caption,
@@ -693,18 +681,12 @@ def _estimates_table(
 def _interval_cell(estimate: Estimate) -> Text:
     if reason_withheld(estimate):
         return Text("")
-    spans = [
-        (interval, population)
-        for kind, population in _INFERENCE_LABELS
-        if (interval := shown_interval(estimate, kind))
-    ]
+    lines = []
+    for kind, population in _INFERENCE_LABELS:
+        if interval := shown_interval(estimate, kind):
+            lines.append(f"{_interval_ends(estimate, interval)} {population}")
     methods = "; ".join(f"{i.inference}: {i.method}, {i.level:.0%}" for i in estimate.intervals)
-    return Text(
-        "\n".join(
-            f"{_interval_ends(estimate, interval)} {population}" for interval, population in spans
-        ),
-        methods,
-    )
+    return Text("\n".join(lines), methods)
 
 
 def _interval_ends(estimate: Estimate, interval: Interval) -> str:
@@ -725,7 +707,7 @@ def _interval_ends(estimate: Estimate, interval: Interval) -> str:
 
 
 def _sample_cell(estimate: Estimate) -> Text:
-    lost = f", {estimate.unscored:,} unscored" if estimate.unscored else ""
+    lost = clause(", {:,} unscored", estimate.unscored)
     return Text(
         f"{estimate.n_respondents:,} respondents, {estimate.n_items:,} items{lost}",
         small=lost_note(estimate),
@@ -734,15 +716,14 @@ def _sample_cell(estimate: Estimate) -> Text:
 
 def _notes(estimate: Estimate) -> Text:
     """The flags in words, and beneath them why there is no number, or no interval."""
+    words = list(map(flag_words, estimate.flags))
     if estimate.status != "ok":
-        status = [estimate.status.replace("_", " ")]
-    else:
-        status = []
-    words = "; ".join([*map(flag_words, estimate.flags), *status])
+        words.append(estimate.status.replace("_", " "))
     absent = estimate.detail.get("no_interval_for_others")
     reasons = (
         estimate.reason,
         reason_withheld(estimate),
-        f"no interval for others: {absent}" if absent else "",
+        clause("no interval for others: {}", absent),
     )
-    return Text(words, ", ".join(estimate.flags), small="; ".join(filter(None, reasons)))
+    flags = ", ".join(estimate.flags)
+    return Text("; ".join(words), flags, small="; ".join(filter(None, reasons)))

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, starmap
+from itertools import combinations, filterfalse, repeat, starmap
+from operator import attrgetter, itemgetter, methodcaller
 from typing import Any, Literal
 
 from hqm.reports.pages.phrases import Points, join_names, reason_withheld
@@ -20,6 +22,7 @@ from hqm.reports.tables.table import (
     administration_name,
     bracket_text,
     capital,
+    clause,
     cluster_noun,
     detail_of,
     find_estimate,
@@ -27,10 +30,11 @@ from hqm.reports.tables.table import (
     flag_words,
     interval_in_words,
     leading_metric,
+    name_cell,
     number,
+    number_texts,
     official_score,
     percent,
-    scores_by_name,
     short_name,
     spelled_out,
 )
@@ -38,7 +42,12 @@ from hqm.reports.tables.table import (
 from hqm import BenchmarkAudit, Cell, ErrorBudget, Estimate
 from hqm.auditing.audit import RespondentScores
 from hqm.auditing.budget import BudgetRow
-from hqm.auditing.definitions import answered_in_part, guessing_level, who_labelled
+from hqm.auditing.definitions import (
+    answered_in_part,
+    guessing_level,
+    scores_by_name,
+    who_labelled,
+)
 from hqm.imports.human_labels import labelled_by
 from hqm.scoring.rules import advice_on_cut
 from hqm.types import STATES
@@ -54,7 +63,7 @@ def score_signature(audit: BenchmarkAudit) -> str:
         if estimate.metric == metric and of_reference and estimate.signature:
             fields = estimate.signature.split("|")
             own_prefixes = ("statistic:", "interval:")
-            return "|".join(field for field in fields if not field.startswith(own_prefixes))
+            return "|".join(filterfalse(methodcaller("startswith", own_prefixes), fields))
     return f"benchmark:{audit.benchmark}@{audit.version}|metric:{metric}|{audit.reference}"
 
 
@@ -82,7 +91,10 @@ def set_name(i: int) -> str:
     >>> set_name(0), set_name(25), set_name(26)
     ('A', 'Z', 'A2')
     """
-    return chr(ord("A") + i % 26) + (str(i // 26 + 1) if i >= 26 else "")
+    letter = chr(ord("A") + i % 26)
+    if i >= 26:
+        return f"{letter}{i // 26 + 1}"
+    return letter
 
 
 def respondents_in_order(audit: BenchmarkAudit) -> list[RespondentScores]:
@@ -110,25 +122,26 @@ def names_in_order(audit: BenchmarkAudit, cell: str) -> list[str]:
     """The models from the best to the worst in an administration, equals as in the reference."""
     metric = leading_metric(audit)
     sign = -better_sign(audit)
-    reference = scores_by_name(audit, metric)
-    other_scores = {row.name: row.cells.get(cell, {}).get(metric) for row in audit.respondents}
-    ordered = list(reference)
+
+    def worth(score: float | None) -> float:
+        return math.inf if score is None else sign * score
+
     # sorting leaves equals as they stand, so that those of the second sort keep the first's order
-    for scores in (reference,) if cell == audit.reference else (reference, other_scores):
-        worth = {name: math.inf if s is None else sign * s for name, s in scores.items()}
-        ordered.sort(key=worth.__getitem__)
-    return ordered
+    ordered = sorted(audit.respondents, key=lambda row: worth(row.scores.get(metric)))
+    if cell != audit.reference:
+        ordered.sort(key=lambda row: worth(row.cells.get(cell, {}).get(metric)))
+    return list(map(attrgetter("name"), ordered))
 
 
 def count_reordered_pairs(audit: BenchmarkAudit, cell: str) -> int:
     """How many pairs of models have the opposite order in another administration."""
     metric = leading_metric(audit)
-    scores = [
-        (first, second)
-        for respondent in audit.respondents
-        if (first := respondent.scores.get(metric)) is not None
-        and (second := respondent.cells.get(cell, {}).get(metric)) is not None
-    ]
+    scores = []
+    for respondent in audit.respondents:
+        first = respondent.scores.get(metric)
+        second = respondent.cells.get(cell, {}).get(metric)
+        if first is not None and second is not None:
+            scores.append((first, second))
     return sum((a[0] - b[0]) * (a[1] - b[1]) < 0 for a, b in combinations(scores, 2))
 
 
@@ -173,15 +186,13 @@ def orders(audit: BenchmarkAudit) -> tuple[Order, ...]:
         "judge": "other judge",
     }
     for source, title in titles.items():
-        administrations = budget_row(audit, source).other
-        columns += [Order(title, tuple(names_in_order(audit, c))) for c in administrations[:1]]
+        if administrations := budget_row(audit, source).other:
+            columns.append(Order(title, tuple(names_in_order(audit, administrations[0]))))
     moves = budget_row(audit, "people").moves
     if len(moves) == len(audit.respondents):
-        scores = {
-            respondent.name: (respondent.scores.get(leading_metric(audit)) or 0.0)
-            + (moves[respondent.name] or 0.0)
-            for respondent in audit.respondents
-        }
+        scores = {}
+        for name, score in scores_by_name(audit, leading_metric(audit)).items():
+            scores[name] = (score or 0.0) + (moves[name] or 0.0)
         ranked = sorted(columns[0].names, key=lambda name: -better_sign(audit) * scores[name])
         columns.append(Order("by people", tuple(ranked)))
     return tuple(columns)
@@ -197,12 +208,11 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
     sets = undistinguished_sets(audit)
     positions = ranks(audit)
     set_names = _set_names(sets)
-    # metrics that are scored, but not audited; a dot stands in the names of parts of metrics
-    unaudited = [
-        name
-        for name in (audit.respondents[0].scores if audit.respondents else ())
-        if name not in audit.metrics and "." not in name
-    ]
+    unaudited: list[str] = []
+    for respondent in audit.respondents[:1]:
+        # metrics that are scored, but not audited; a dot stands in the names of parts of metrics
+        whole = filterfalse(methodcaller("count", "."), respondent.scores)
+        unaudited += filterfalse(audit.metrics.__contains__, whole)
 
     columns = ["Respondent"]
     for metric in audit.metrics:
@@ -215,7 +225,7 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
 
     rows = []
     for row in respondents_in_order(audit):
-        cells = [Text(short_name(row.name), row.name)]
+        cells = [name_cell(row)]
         for metric in audit.metrics:
             low, high = row.intervals.get(metric) or (None, None)
             cells += [Text(official_score(audit, row, metric)), Text(bracket_text(low, high))]
@@ -223,7 +233,7 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
             cells.append(Text(position_text(positions.get(row.name))))
         if sets:
             cells.append(Text(", ".join(set_names.get(row.name, [])) or "differs from all"))
-        cells += [Text(official_score(audit, row, name)) for name in unaudited]
+        cells += map(Text, map(official_score, repeat(audit), repeat(row), unaudited))
         rows.append(tuple(cells))
 
     return Table.for_page(
@@ -239,9 +249,12 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
 def _set_names(sets: Sequence[Sequence[str]]) -> Mapping[str, list[str]]:
     """Respondent -> the letters of the sets of several respondents that it is in."""
     names: dict[str, list[str]] = {}
-    for i, group in enumerate(group for group in sets if len(group) > 1):
-        for respondent in group:
-            names.setdefault(respondent, []).append(set_name(i))
+    n_sets = 0
+    for group in sets:
+        if len(group) > 1:
+            for respondent in group:
+                names.setdefault(respondent, []).append(set_name(n_sets))
+            n_sets += 1
     return names
 
 
@@ -266,7 +279,7 @@ def _leaderboard_notes(audit: BenchmarkAudit, *, has_sets: bool) -> Iterator[str
         )
     if sentence := guessing_sentence(audit):
         yield sentence
-    if any(row.printed for row in audit.respondents):
+    if any(map(attrgetter("printed"), audit.respondents)):
         yield (
             "Scores are rounded as the release prints them; intervals and all statistics come from"
             " unrounded scores."
@@ -281,9 +294,9 @@ def guessing_sentence(audit: BenchmarkAudit) -> str:
     interval = ""
     if guessing.low is not None and guessing.high is not None:
         interval = f" [{percent(guessing.low)}, {percent(guessing.high)}]"
-    guesser = "Guessing without the picture" if audit.images else "Guessing"
+    without = clause(" without the picture", audit.images)
     return (
-        f"{guesser} reaches {percent(guessing.share)}{interval}, from words,"
+        f"Guessing{without} reaches {percent(guessing.share)}{interval}, from words,"
         " options and the frequencies of answers: scores start from there."
     )
 
@@ -308,13 +321,14 @@ def yes_ratios(audit: BenchmarkAudit) -> Table | None:
     """
     if not audit.truth_yes:
         return None
-    cells_with_ratio = set().union(*(row.yes_ratio for row in audit.respondents))
-    cells = [name for name in audit.cells if name in cells_with_ratio]
-    truths = (Text(number(audit.truth_yes.get(Cell.parse(name).form))) for name in cells)
+    cells_with_ratio = set().union(*map(attrgetter("yes_ratio"), audit.respondents))
+    cells = list(filter(cells_with_ratio.__contains__, audit.cells))
+    forms_of_cells = map(attrgetter("form"), map(Cell.parse, cells))
+    truths = number_texts(map(audit.truth_yes.get, forms_of_cells))
     rows = [(Text("the right answers", muted=True), *truths)]
     for row in respondents_in_order(audit):
-        shares = (Text(number(row.yes_ratio.get(name))) for name in cells)
-        rows.append((Text(short_name(row.name), row.name), *shares))
+        shares = number_texts(map(row.yes_ratio.get, cells))
+        rows.append((name_cell(row), *shares))
     return Table.for_page(
         "Share of yes answers",
         ("Respondent", *map(administration_name, cells)),
@@ -340,17 +354,21 @@ def response_bias(audit: BenchmarkAudit) -> Table | None:
         "parallel_forms.position_bias": ("position bias V", ("v",)),
     }
     columns: list[str] = []
-    sources: list[tuple[Mapping[str, Any], Any]] = []
+    respondents = respondents_in_order(audit)
+    table = [[name_cell(respondent)] for respondent in respondents]
     for indicator, (name, keys) in statistics.items():
-        if rows := detail_of(audit, indicator, "by_respondent"):
-            columns += [f"{name}, first", f"{name}, other"] if len(keys) > 1 else [name]
-            sources += [(rows, key) for key in keys or (None,)]
+        rows = detail_of(audit, indicator, "by_respondent")
+        if not rows:
+            continue
+        if len(keys) > 1:
+            columns += (f"{name}, first", f"{name}, other")
+        else:
+            columns.append(name)
+        for key in keys or (None,):
+            for cells, respondent in zip(table, respondents, strict=True):
+                cells.append(Text(number(_lookup_number(rows.get(respondent.name), key))))
     if not columns:
         return None
-    table = []
-    for row in respondents_in_order(audit):
-        cells = [Text(number(_lookup_number(rows.get(row.name), key))) for rows, key in sources]
-        table.append((Text(short_name(row.name), row.name), *cells))
     notes = (
         (
             "First: the original wording. Other: the parallel wording, whose right answers are"
@@ -363,7 +381,7 @@ def response_bias(audit: BenchmarkAudit) -> Table | None:
     return Table.for_page(
         "Response bias",
         ("Respondent", *columns),
-        tuple(table),
+        tuple(map(tuple, table)),
         tuple(range(1, len(columns) + 1)),
         notes,
         score_signature(audit),
@@ -372,7 +390,9 @@ def response_bias(audit: BenchmarkAudit) -> Table | None:
 
 def _lookup_number(value: Any, key: object) -> float | None:
     """A respondent's figure: the value itself, or the one under a key."""
-    return finite_number(value if key is None or value is None else value[key])
+    if key is not None and value is not None:
+        value = value[key]
+    return finite_number(value)
 
 
 def lengths(audit: BenchmarkAudit) -> Table:
@@ -382,14 +402,13 @@ def lengths(audit: BenchmarkAudit) -> Table:
     columns = ("Respondent", *map(administration_name, audit.cells))
     rows = []
     for row in respondents_in_order(audit):
-        words = (Text(number(row.words.get(name), 1)) for name in audit.cells)
-        rows.append((Text(short_name(row.name), row.name), *words))
-    notes = [
-        f"Elasticity of {estimate.metric} ({administration_name(estimate.other)}):"
-        f" {_elasticity(estimate)}."
-        for estimate in audit.all_estimates
-        if estimate.indicator.endswith(".length_elasticity")
-    ]
+        words = number_texts(map(row.words.get, audit.cells), 1)
+        rows.append((name_cell(row), *words))
+    notes = []
+    for estimate in audit.all_estimates:
+        if estimate.indicator.endswith(".length_elasticity"):
+            subject = f"{estimate.metric} ({administration_name(estimate.other)})"
+            notes.append(f"Elasticity of {subject}: {_elasticity(estimate)}.")
     return Table.for_page(
         "Mean length of an answer in words",
         columns,
@@ -404,11 +423,9 @@ def _elasticity(estimate: Estimate) -> str:
     """How much longer answers score higher, in words, or why that is not printed."""
     if reason := reason_withheld(estimate):
         return f"withheld: {reason}"
-    interval = estimate.interval("model_population")
-    if interval is not None:
+    interval_note = ""
+    if interval := estimate.interval("model_population"):
         interval_note = f" ({interval_in_words(interval)} for others like them)"
-    else:
-        interval_note = ""
     if estimate.value is None:
         return f"not measured: {estimate.reason}{interval_note}"
     return f"{number(estimate.value)} percent of score per percent of length{interval_note}"
@@ -416,26 +433,28 @@ def _elasticity(estimate: Estimate) -> str:
 
 def states(audit: BenchmarkAudit) -> Table:
     """How many answers ended in each state."""
-
-    def is_occurring(state: str) -> bool:
-        return any(counts.get(state) for counts in audit.state_counts.values())
-
-    occurring = list(filter(is_occurring, STATES))
-    columns = [
-        state for state in STATES if state in occurring or state not in ("missing", "cut", "empty")
-    ]
+    occurring: Counter[str] = Counter()
+    advices = []
+    for name, counts in audit.state_counts.items():
+        occurring.update(counts)
+        if advice := advice_on_cut(counts):
+            advices.append(f"{administration_name(name)}: {advice}.")
+    # three rare states have a column only where they occur
+    columns: list[str] = list(STATES)
+    for state in ("missing", "cut", "empty"):
+        if not occurring[state]:
+            columns.remove(state)
+    state_notes = []
+    if occurring["cut"]:
+        state_notes.append("cut: cut off at the token limit before any word.")
+    if occurring["empty"]:
+        state_notes.append("empty: the answer holds no word.")
     rows: list[tuple[Text, ...]] = []
     for row in respondents_in_order(audit):
         for name in audit.cells:
-            counts = [row.states[name].get(state, 0) for state in columns]
-            numbers = (Text(f"{count:,}", muted=not count) for count in counts)
-            rows.append(
-                (
-                    Text(short_name(row.name), row.name),
-                    Text(administration_name(name), name),
-                    *numbers,
-                )
-            )
+            counts_of_states = map(row.states[name].get, columns, repeat(0))
+            numbers = (Text(f"{count:,}", muted=not count) for count in counts_of_states)
+            rows.append((name_cell(row), Text(administration_name(name), name), *numbers))
     return Table.for_page(
         "How the answers came out",
         columns=("Respondent", "Administration", *columns),
@@ -448,13 +467,8 @@ def states(audit: BenchmarkAudit) -> Table:
                 " because it could be read. error: no answer was received. Only ok and truncated"
                 " are scored."
             ),
-            *(["cut: cut off at the token limit before any word."] if "cut" in occurring else []),
-            *(["empty: the answer holds no word."] if "empty" in occurring else []),
-            *(
-                f"{administration_name(name)}: {advice}."
-                for name, counts in audit.state_counts.items()
-                if (advice := advice_on_cut(counts))
-            ),
+            *state_notes,
+            *advices,
         ),
         signature=score_signature(audit),
     )
@@ -462,13 +476,13 @@ def states(audit: BenchmarkAudit) -> Table:
 
 def _form_row(name: str, row: Mapping[str, Any]) -> tuple[Text, ...]:
     reasons = "; ".join(f"{n:,}: {reason}" for reason, n in row.get("reasons", {}).items())
-    rules = ", ".join(f"{rule} {n:,}" for rule, n in row["rules"].items())
-    changes = (f"{n:,} changed from {change}" for change, n in row.get("modes", {}).items())
+    rules = ", ".join(starmap("{} {:,}".format, row["rules"].items()))
+    changes = "; ".join(starmap("{1:,} changed from {0}".format, row.get("modes", {}).items()))
     return (
         Text(name),
         Text(f"{row['items']:,}"),
         Text(f"{row['left_out']:,}", small=reasons),
-        Text(rules, small="; ".join(changes)),
+        Text(rules, small=changes),
         Text(row["digest"]),
     )
 
@@ -487,14 +501,12 @@ def findings(audit: BenchmarkAudit) -> Table | None:
     """The linter's findings about the data."""
     if not audit.findings:
         return None
-    rows = [
-        (
-            Text(finding["name"], small=f"{finding['code']}, {finding['severity']}"),
-            Text(finding["sentence"], small=str(finding.get("remedy") or "")),
-            Text("\n".join(finding.get("examples", ()))),
-        )
-        for finding in audit.findings
-    ]
+    rows = []
+    for finding in audit.findings:
+        kind = f"{finding['code']}, {finding['severity']}"
+        sentence = Text(finding["sentence"], small=str(finding.get("remedy") or ""))
+        examples = Text("\n".join(finding.get("examples", ())))
+        rows.append((Text(finding["name"], small=kind), sentence, examples))
     return Table.for_page("Found in the data", ("Finding", "What", "Examples"), rows)
 
 
@@ -505,7 +517,7 @@ def judged_table(audit: BenchmarkAudit) -> Table | None:
     if not audit.respondents:
         return None
     cells = list(audit.respondents[0].judged)
-    metric = next(iter(audit.metrics), "")
+    metric = leading_metric(audit)
     corrections = {}
     for statistic in ("prediction_powered", "rogan_gladen", "sensitivity", "specificity"):
         rows = detail_of(audit, f"criterion.{statistic}", "by_respondent")
@@ -519,16 +531,10 @@ def judged_table(audit: BenchmarkAudit) -> Table | None:
     }
     table = []
     for row in respondents_in_order(audit):
-        shares = [Text(number(row.judged.get(c))) for c in cells]
+        score = Text(official_score(audit, row, metric))
+        shares = number_texts(map(row.judged.get, cells))
         corrected = [_corrected_score(rows.get(row.name)) for rows in corrections.values()]
-        table.append(
-            (
-                Text(short_name(row.name), row.name),
-                Text(official_score(audit, row, metric)),
-                *shares,
-                *corrected,
-            )
-        )
+        table.append((name_cell(row), score, *shares, *corrected))
     columns = ["Respondent", metric]
     for name in cells:
         judge = Cell.parse(name).judge
@@ -536,10 +542,12 @@ def judged_table(audit: BenchmarkAudit) -> Table | None:
             columns.append("share faithful, by people")
         else:
             columns.append(f"share faithful, by the benchmark's {judge} (a rule, no people)")
-    columns += [titles.get(statistic, statistic) for statistic in corrections]
-    by_people = who_labelled(audit).by_people
+    columns += map(titles.get, corrections, corrections)
+    reading = "read a second time"
+    if who_labelled(audit).by_people:
+        reading = "scored and labelled"
     return Table.for_page(
-        f"The same answers, {'scored and labelled' if by_people else 'read a second time'}",
+        f"The same answers, {reading}",
         columns,
         tuple(table),
         tuple(range(1, len(columns))),
@@ -567,14 +575,10 @@ def warnings(audit: BenchmarkAudit) -> Table | None:
         grouped.setdefault((bool(flag.get("note")), str(flag["flag"])), []).append(flag)
     lines = []
     for (note, name), flags in sorted(grouped.items(), key=lambda pair: pair[0][0]):
-        sentences = "\n".join(_flag_sentence(flag) for flag in flags)
-        lines.append(
-            (
-                Text(capital(flag_words(name)), name, small="note" if note else "warning"),
-                Text(sentences),
-                Text(capital(str(flags[0]["what_to_do"]))),
-            )
-        )
+        kind = "note" if note else "warning"
+        sentences = Text("\n".join(map(_flag_sentence, flags)))
+        remedy = Text(capital(str(flags[0]["what_to_do"])))
+        lines.append((Text(capital(flag_words(name)), name, small=kind), sentences, remedy))
     note_below = (
         "A warning may change what the scores are used for; a note only says how a number was made."
     )
@@ -591,13 +595,15 @@ def _flag_sentence(flag: Mapping[str, object]) -> str:
     sentence = re.sub(r"(?<![\w-])-(?=[\d.])", "−", spelled_out(str(flag["sentence"])))
     family = str(flag.get("about") or "")
     title = FAMILIES.get(family, family)
-    subjects = [str(flag["metric"]), "" if sentence.startswith(title) else title]
+    subjects = [str(flag["metric"])]
+    if not sentence.startswith(title):
+        subjects.append(title)
     return f"{', '.join(filter(None, subjects)) or 'the benchmark'}: {sentence}."
 
 
 def reason_against_total(audit: BenchmarkAudit) -> str:
     """Why the parts should not be summed up in one total; empty where no flag says so."""
-    raised = {str(flag["flag"]) for flag in audit.flags}
+    raised = set(map(itemgetter("flag"), audit.flags))
     if "NOT_ONE_THING" in raised:
         return "The types do not make one score: report them separately."
     if "FAVOURS_FAMILY" in raised:
@@ -626,12 +632,12 @@ def people_scores_note(audit: BenchmarkAudit) -> str:
     metric = next(iter(audit.metrics))
     count = sum(row.states.get(audit.reference, {}).get("ok", 0) for row in audit.respondents)
     format_points = Points.for_metric(audit).format
-    model_scores = [
-        f"{short_name(row.name)} {format_points(row.scores.get(metric))}"
-        for row in respondents_in_order(audit)
-    ]
+    model_scores = []
+    for row in respondents_in_order(audit)[:6]:
+        score = format_points(row.scores.get(metric))
+        model_scores.append(f"{short_name(row.name)} {score}")
     return (
-        f"By people: {', '.join(model_scores[:6])} ({metric}, {count:,} answers). No scorer stands"
+        f"By people: {', '.join(model_scores)} ({metric}, {count:,} answers). No scorer stands"
         " beside"
         " them: --judge NAME adds one."
     )

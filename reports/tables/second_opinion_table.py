@@ -28,7 +28,7 @@ def opinion_table(opinion: SecondOpinion) -> Table:
         Column("outcome", "text"),
         Column("definitions", "text"),
     )
-    rows = tuple(_row(check) for check in opinion.checks)
+    rows = tuple(map(_row, opinion.checks))
     caption = f"{opinion.title}: numbers computed again from the recorded answers"
     return Table("tab:check", caption, columns, rows, tuple(_sentences(opinion)))
 
@@ -56,16 +56,13 @@ def _small(value: float | None) -> str:
 
 def opinion_lines(opinion: SecondOpinion) -> list[str]:
     """Return what the comparison comes to, a sentence a line, the disagreements first."""
-    n_judged, n_findings = len(opinion.judged), len(opinion.findings)
-    versions = join_names([f"{name} {version}" for name, version in opinion.versions.items()])
-    lines = []
+    n_judged = len(opinion.judged)
+    n_agreeing = n_judged - len(opinion.findings)
+    versions = join_names(list(map(" ".join, opinion.versions.items())))
+    line = f"{opinion.title}: no number was computed again."
     if n_judged:
-        lines.append(
-            f"{opinion.title}: {n_judged - n_findings} of {n_judged} numbers agree with {versions}."
-        )
-    else:
-        lines.append(f"{opinion.title}: no number was computed again.")
-    return [*lines, *map(_disagreement, opinion.findings), *_sentences(opinion)]
+        line = f"{opinion.title}: {n_agreeing} of {n_judged} numbers agree with {versions}."
+    return [line, *map(_disagreement, opinion.findings), *_sentences(opinion)]
 
 
 def _disagreement(check: Check) -> str:
@@ -77,13 +74,12 @@ def _disagreement(check: Check) -> str:
 
 
 def _sentences(opinion: SecondOpinion) -> list[str]:
-    n_other = sum(check.outcome == "other_definition" for check in opinion.checks)
     sentences = [f"{remark}." for remark in opinion.remarks]
-    sentences += [
-        f"{check.quantity} by {check.library} has no value: {check.reason}."
-        for check in opinion.checks
-        if check.outcome == "not_computed"
-    ]
+    n_other = 0
+    for check in opinion.checks:
+        n_other += check.outcome == "other_definition"
+        if check.outcome == "not_computed":
+            sentences.append(f"{check.quantity} by {check.library} has no value: {check.reason}.")
     if n_other:
         sentences.append(f"{n_other} further numbers are defined otherwise; the table says how.")
     return sentences

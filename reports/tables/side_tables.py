@@ -24,7 +24,6 @@ from hqm.reports.tables.table import (
     bracket_text,
     default_policy,
     estimate_text,
-    estimates_of,
     find_estimate,
     finite_number,
     interval_text,
@@ -35,7 +34,7 @@ from hqm.reports.tables.table import (
 )
 
 from hqm import BenchmarkAudit, Cell, ErrorBudget, Estimate
-from hqm.auditing.definitions import planned_contrasts
+from hqm.auditing.definitions import estimates_of, planned_contrasts
 
 TOOLS_TITLE = "HQM and the tools that recorded the answers"
 Tool = Mapping[str, Any]

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
-from typing import Any, Literal
+from itertools import chain, compress, repeat
+from operator import attrgetter, itemgetter, not_
+from typing import Any, Literal, TypeVar
 
 from hqm import Audit, BenchmarkAudit, Cell, Estimate, Interval, Policy, indicator_named
 from hqm.auditing.audit import RespondentScores
+from hqm.auditing.definitions import estimates_of
 from hqm.imports.human_labels import by_people
 from hqm.indicators.indicator import INDICATOR_FAMILIES
 from hqm.scoring.rules import withheld
 from hqm.signature import short_signature
+
+_Value = TypeVar("_Value")
+
+
+def drop_none(values: Iterable[_Value | None]) -> list[_Value]:
+    """The values that exist, in their order."""
+    return [value for value in values if value is not None]
+
 
 # --- what estimates say beside their number ---
 
@@ -172,7 +183,7 @@ def is_headline(family: str, statistic: str) -> bool:
     if family not in INDICATOR_FAMILIES:
         return True
     indicator = indicator_named(f"{family}.{statistic}")
-    return indicator is not None and family in (headline.name for headline in indicator.headline)
+    return indicator is not None and family in map(attrgetter("name"), indicator.headline)
 
 
 def spelled_out(sentence: str) -> str:
@@ -194,6 +205,17 @@ def spelled_out(sentence: str) -> str:
 def capital(text: str) -> str:
     """A text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
+
+
+def clause(words: str, value: object) -> str:
+    """The words with the value in place of `{}`; empty where there is no value.
+
+    >>> clause(", read by {}", "strict"), clause(", read by {}", "")
+    (', read by strict', '')
+    """
+    if value:
+        return words.format(value)
+    return ""
 
 
 DASH = "–"
@@ -238,6 +260,20 @@ class Column:
     kind: Kind = "number"
     group: str = ""
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it holds text, which is set to the left and wrapped."""
+        return self.kind == "text"
+
+    @property
+    def heading(self) -> str:
+        """What it is called where its group stands nowhere else."""
+        return f"{clause('{}: ', self.group)}{self.title}"
+
+
+_COLUMN_KINDS: Mapping[bool, Kind] = {True: "number", False: "text"}
+"""Whether a column of a page is aligned to the right -> what it holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -269,27 +305,35 @@ class Table:
         """Return a table of a page; the columns at the indices `right` hold numbers, and are
         aligned to the right.
         """
-        heads = [Column(c, "number" if i in right else "text") for i, c in enumerate(columns)]
-        return cls("", caption, tuple(heads), tuple(rows), notes, signature=signature)
+        heads = tuple(Column(c, _COLUMN_KINDS[i in right]) for i, c in enumerate(columns))
+        return cls("", caption, heads, tuple(rows), notes, signature=signature)
+
+    def entries(self, index: int) -> list[Text]:
+        """The cells of a column."""
+        return list(map(itemgetter(index), self.rows))
 
     @property
     def text_columns(self) -> tuple[int, ...]:
         """The places of the columns that hold text."""
-        return tuple(i for i, column in enumerate(self.columns) if column.kind == "text")
+        is_text = map(attrgetter("is_text"), self.columns)
+        return tuple(compress(range(len(self.columns)), is_text))
 
     @property
     def right(self) -> tuple[int, ...]:
         """The places of the columns that hold numbers."""
-        return tuple(i for i, column in enumerate(self.columns) if column.kind != "text")
+        is_text = map(attrgetter("is_text"), self.columns)
+        return tuple(compress(range(len(self.columns)), map(not_, is_text)))
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings, each with its group."""
+        return tuple(map(attrgetter("heading"), self.columns))
 
     @property
     def titles(self) -> tuple[str, ...]:
         """The headings, with their group where a heading stands twice."""
-        titles = [column.title for column in self.columns]
-        return tuple(
-            f"{c.group}: {c.title}" if c.group and titles.count(c.title) > 1 else c.title
-            for c in self.columns
-        )
+        counts = Counter(map(attrgetter("title"), self.columns))
+        return tuple(c.heading if counts[c.title] > 1 else c.title for c in self.columns)
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -315,6 +359,11 @@ def number(value: float | None, digits: int = 3) -> str:
     if zero:
         return text.lstrip("-")
     return text.replace("-", "−")
+
+
+def number_texts(values: Iterable[float | None], digits: int = 3) -> list[Text]:
+    """Cells with numbers."""
+    return list(map(Text, map(number, values, repeat(digits))))
 
 
 TARGETS: Mapping[str, str] = {
@@ -412,6 +461,11 @@ def short_name(name: str) -> str:
     return plain.rpartition("/")[2].rpartition(":")[2] or name
 
 
+def name_cell(respondent: RespondentScores) -> Text:
+    """The cell that names a respondent, with its full name on demand."""
+    return Text(short_name(respondent.name), respondent.name)
+
+
 def administration_name(text: str) -> str:
     """An administration in a few words.
 
@@ -421,18 +475,25 @@ def administration_name(text: str) -> str:
     'parallel'
     """
     parsed = Cell.parse(text)
-    count = parsed.run + 1
-    # 11th, 12th and 13th
-    endings = {} if count % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}
-    words = (
-        parsed.form,
-        f"{count}{endings.get(count % 10, 'th')} run" if parsed.run else "",
-        f"judged by {parsed.judge}" if parsed.judge != "rule" else "",
-        parsed.sight,
-        f"pictures at {parsed.resolution}%" if parsed.resolution else "",
-        f"stopped ({parsed.until})" if parsed.until else "",
-    )
+    words = [parsed.form]
+    if parsed.run:
+        words.append(f"{_ordinal(parsed.run + 1)} run")
+    if parsed.judge != "rule":
+        words.append(f"judged by {parsed.judge}")
+    resolution = clause("pictures at {}%", parsed.resolution)
+    words += (parsed.sight, resolution, clause("stopped ({})", parsed.until))
     return ", ".join(filter(None, words))
+
+
+def _ordinal(count: int) -> str:
+    """An ordinal number.
+
+    >>> _ordinal(2), _ordinal(11), _ordinal(21)
+    ('2nd', '11th', '21st')
+    """
+    if count % 100 in (11, 12, 13):
+        return f"{count}th"
+    return f"{count}{({1: 'st', 2: 'nd', 3: 'rd'}).get(count % 10, 'th')}"
 
 
 def decimals_of(estimate: Estimate) -> int:
@@ -442,13 +503,12 @@ def decimals_of(estimate: Estimate) -> int:
     >>> decimals_of(Estimate("a.b", "m", "", "", "", 0.998, intervals=(narrow,)))
     4
     """
-    widths = [
-        i.high - i.low
-        for i in estimate.intervals
-        if math.isfinite(i.high - i.low) and i.high > i.low
-    ]
-    decimals = math.ceil(-math.log10(min(widths) / 2)) if widths else 0
-    return max(digits_of(estimate.indicator.rpartition(".")[2]), min(6, decimals))
+    decimals = digits_of(estimate.indicator.rpartition(".")[2])
+    for interval in estimate.intervals:
+        width = interval.high - interval.low
+        if math.isfinite(width) and width > 0:
+            decimals = max(decimals, min(6, math.ceil(-math.log10(width / 2))))
+    return decimals
 
 
 def estimate_text(estimate: Estimate) -> Text:
@@ -479,7 +539,7 @@ def withheld_score_note(audit: BenchmarkAudit, row: RespondentScores) -> str:
     answers; else nothing.
     """
     count = withheld(row.states.get(audit.reference, {}))
-    if count and any(flag["flag"] == "WITHHELD" for flag in audit.flags):
+    if count and "WITHHELD" in map(itemgetter("flag"), audit.flags):
         return f" WITHHELD {count:,}"
     return ""
 
@@ -543,16 +603,6 @@ def p_value(value: float | None) -> str:
     return number(value)
 
 
-def scores_by_name(audit: BenchmarkAudit, metric: str) -> dict[str, float | None]:
-    """Respondent -> its score in the reference administration; None where it has none."""
-    return {row.name: row.scores.get(metric) for row in audit.respondents}
-
-
-def estimates_of(audit: BenchmarkAudit, indicator: str, metric: str) -> list[Estimate]:
-    """The estimates of an indicator, one for each administration that it compares."""
-    return [e for e in audit.all_estimates if (e.indicator, e.metric) == (indicator, metric)]
-
-
 def find_estimate(
     audit: BenchmarkAudit, indicator: str, metric: str = "", administration: str | None = None
 ) -> Estimate | None:
@@ -562,17 +612,13 @@ def find_estimate(
     Of `criterion` it is one with people's labels: what older audits call so of an oracle is no
     criterion.
     """
-    estimates = estimates_of(audit, indicator, metric or leading_metric(audit))
+    metric = metric or leading_metric(audit)
     # older audits name estimates by an oracle `criterion` too
     people_only = indicator.startswith("criterion.")
-    return next(
-        (
-            e
-            for e in estimates
-            if administration in (None, e.other) and not (people_only and is_by_oracle(e))
-        ),
-        None,
-    )
+    for estimate in estimates_of(audit, indicator, metric, administration):
+        if not (people_only and is_by_oracle(estimate)):
+            return estimate
+    return None
 
 
 def detail_of(audit: BenchmarkAudit, indicator: str, key: str, metric: str = "") -> Any:
@@ -618,20 +664,20 @@ def shown_interval(estimate: Estimate, inference: str) -> Interval | None:
 
 def lost_note(estimate: Estimate) -> str:
     """How many respondents and items an estimate used, and which share it left out; else empty."""
-    used = {"respondents": estimate.n_respondents, "items": estimate.n_items}
-    shares = {kind: finite_number(estimate.detail.get(f"{kind}_left_out")) or 0.0 for kind in used}
-    return "; ".join(
-        f"{used[kind]:,} {kind} used, {percent(share, 1)} left out"
-        for kind, share in shares.items()
-        if 0 < share < 1
-    )
+    notes = []
+    for kind, n in (("respondents", estimate.n_respondents), ("items", estimate.n_items)):
+        share = finite_number(estimate.detail.get(f"{kind}_left_out")) or 0.0
+        if 0 < share < 1:
+            notes.append(f"{n:,} {kind} used, {percent(share, 1)} left out")
+    return "; ".join(notes)
 
 
 def indicators_brief(audit: BenchmarkAudit) -> Table:
     """The main estimates in the width of a terminal, with the intervals for these models and for
     others like them.
     """
-    rows, reasons = [], []
+    rows = []
+    reasons = []
     for estimate in audit.all_estimates:
         family, _, statistic = estimate.indicator.partition(".")
         if not is_headline(family, statistic) or estimate.status == "not_applicable":
@@ -651,10 +697,8 @@ def indicators_brief(audit: BenchmarkAudit) -> Table:
         notes = "; ".join(filter(None, (estimate.reason, lost_note(estimate))))
         if notes:
             reasons.append(f"{estimate.indicator} ({estimate.metric}): {notes}")
-    order = list(FAMILIES)
-    rows.sort(
-        key=lambda row: order.index(row[0].tooltip) if row[0].tooltip in order else len(order)
-    )
+    order = dict(zip(FAMILIES, range(len(FAMILIES)), strict=True))
+    rows.sort(key=lambda row: order.get(row[0].tooltip, len(order)))
     return Table.for_page(
         "Indicators",
         columns=("indicator", "metric", "value", "these models", "other models"),
@@ -666,12 +710,12 @@ def indicators_brief(audit: BenchmarkAudit) -> Table:
 
 def record_table(audit: Audit) -> Table:
     """How the audit was made."""
+    entries = dict(audit.record)
     # tokens and seconds of each respondent are for `hqm design`
-    entries = {key: value for key, value in audit.record.items() if key != "costs"}
-    rows = [("HQM", audit.hqm_version), ("command", audit.command), *_flatten("", entries)]
-    return Table.for_page(
-        "How the audit was made", ("What", "Value"), tuple((Text(k), Text(str(v))) for k, v in rows)
-    )
+    entries.pop("costs", None)
+    stated = [("HQM", audit.hqm_version), ("command", audit.command), *_flatten("", entries)]
+    rows = tuple((Text(key), Text(str(value))) for key, value in stated)
+    return Table.for_page("How the audit was made", ("What", "Value"), rows)
 
 
 def identity_table(audit: Audit) -> Table:
@@ -679,29 +723,23 @@ def identity_table(audit: Audit) -> Table:
     identity_by_name: dict[str, dict[str, object]] = {}
     for benchmark in audit.audits:
         for row in benchmark.respondents:
-            identity = {
-                k: v
-                for k, v in row.identity.items()
-                if k not in ("kind", "max_tokens", "model") and v is not None
-            }
+            identity = {key: value for key, value in row.identity.items() if value is not None}
             identity_by_name.setdefault(row.name, identity)
-    keys = list(dict.fromkeys(chain.from_iterable(identity_by_name.values())))
-
-    def row_of(name: str) -> tuple[Text, ...]:
-        identity = identity_by_name[name]
-        return (Text(name), *(Text(str(identity.get(key, DASH))) for key in keys))
-
-    return Table.for_page(
-        "How each respondent was asked",
-        ("Respondent", *(key.replace("_", " ") for key in keys)),
-        rows=tuple(map(row_of, identity_by_name)),
-    )
+    keys = dict.fromkeys(chain.from_iterable(identity_by_name.values()))
+    for key in ("kind", "max_tokens", "model"):
+        keys.pop(key, None)
+    rows = []
+    for name, identity in identity_by_name.items():
+        values = map(str, map(identity.get, keys, repeat(DASH)))
+        rows.append((Text(name), *map(Text, values)))
+    titles = ("Respondent", *(key.replace("_", " ") for key in keys))
+    return Table.for_page("How each respondent was asked", titles, rows)
 
 
 def _flatten(prefix: str, data: object) -> Iterable[tuple[str, str]]:
     if isinstance(data, dict):
         for key, value in data.items():
-            yield from _flatten(f"{prefix}.{key}" if prefix else str(key), value)
+            yield from _flatten(f"{prefix}.{key}".removeprefix("."), value)
     elif isinstance(data, (list, tuple)):
         yield prefix, ", ".join(map(str, data))
     elif data is not None:

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter, itemgetter
 from typing import Any
 
-from hqm.reports.figures.drawings import DotRow, Figure, dots, error_curves
+from hqm.reports.figures.drawings import DotRow, Figure, dots, error_curves, figure_list
 from hqm.reports.pages.phrases import join_names, number_word, verb_form
 from hqm.reports.tables import score_tables
 from hqm.reports.tables.score_tables import respondents_in_order, score_signature
@@ -19,8 +21,10 @@ from hqm.reports.tables.table import (
     administration_name,
     bracket_text,
     capital,
+    drop_none,
     find_estimate,
     finite_number,
+    name_cell,
     number,
     short_name,
 )
@@ -46,10 +50,10 @@ STANDING_LABELS: Mapping[str, tuple[str, str]] = {
 
 def types_title(audit: BenchmarkAudit, limit: float = MEASURABLE) -> str:
     """Which types say more than the total, and which are at chance or leak."""
-    measured = [row for row in types_measured(audit, limit) if row.items]
-    alone = [row.type for row in measured if row.stands_alone]
+    measured = list(filter(attrgetter("items"), types_measured(audit, limit)))
+    alone = list(map(attrgetter("type"), filter(attrgetter("stands_alone"), measured)))
     chance = [row.type for row in measured if row.standing == "chance"]
-    leaking = [row.type for row in measured if row.leaks]
+    leaking = list(map(attrgetter("type"), filter(attrgetter("leaks"), measured)))
     tail = ""
     if chance:
         tail += f"; {_type_names(chance)} {verb_form(len(chance), 'is', 'are')} at chance"
@@ -78,27 +82,19 @@ def by_type(audit: BenchmarkAudit) -> Table | None:
     """Respondents by hallucination type, coloured from worst to best; None where no item has a
     type.
     """
-    scored_types = set().union(*(row.by_type for row in audit.respondents))
-    types = [kind for kind in audit.coverage if kind in scored_types]
+    named_types = set().union(*map(attrgetter("by_type"), audit.respondents))
+    types = list(filter(named_types.__contains__, audit.coverage))
     if not types:
         return None
     first = next(iter(audit.metrics))
-    step = _heat(
-        values=[
-            v
-            for row in audit.respondents
-            for kind in types
-            if (v := row.by_type.get(kind)) is not None
-        ],
-        lower=audit.metrics[first]["better"] == "lower",
-    )
+    respondents = respondents_in_order(audit)
+    scores = [list(map(row.by_type.get, types)) for row in respondents]
+    values = drop_none(chain.from_iterable(scores))
+    step = _heat(values, lower=audit.metrics[first]["better"] == "lower")
     rows = []
-    for row in respondents_in_order(audit):
-        cells = [
-            Text(number(row.by_type.get(kind), 2), heat=step(row.by_type.get(kind)))
-            for kind in types
-        ]
-        rows.append((Text(short_name(row.name), row.name), *cells))
+    for respondent, own_scores in zip(respondents, scores, strict=True):
+        cells = [Text(number(score, 2), heat=step(score)) for score in own_scores]
+        rows.append((name_cell(respondent), *cells))
     return Table.for_page(
         f"Respondents by type: {first}",
         ("Respondent", *types),
@@ -115,14 +111,18 @@ def by_type(audit: BenchmarkAudit) -> Table | None:
     )
 
 
-def _heat(values: Sequence[float], lower: bool) -> Any:
-    low, high = (min(values), max(values)) if values else (0.0, 0.0)
+def _heat(values: Sequence[float], lower: bool) -> Callable[[float | None], int | None]:
+    """Score -> its step from the worst score (0) to the best; None where all are equal."""
+    low = min(values, default=0.0)
+    high = max(values, default=0.0)
 
     def step(value: float | None) -> int | None:
         if value is None or high == low:
             return None
         share = (value - low) / (high - low)
-        return min(int((1 - share if lower else share) * STEPS), STEPS - 1)
+        if lower:
+            share = 1 - share
+        return min(int(share * STEPS), STEPS - 1)
 
     return step
 
@@ -131,11 +131,9 @@ def coverage(audit: BenchmarkAudit) -> Table:
     """The eight types with their items, pictures and wordings, their standard error in this audit,
     and what is missing.
     """
-    estimated = find_estimate(audit, "types.index") is not None
-    if estimated:
+    measured = {}
+    if find_estimate(audit, "types.index") is not None:
         measured = {row.type: row for row in types_measured(audit) if row.items}
-    else:
-        measured = {}
     counts = {"items": "Items", "images": "Pictures", "wordings": "Distinct wordings"}
     if not audit.images:
         del counts["images"]
@@ -144,28 +142,18 @@ def coverage(audit: BenchmarkAudit) -> Table:
         measurement = measured.get(kind)
         state = str(row["state"])
         lacking = DASH
+        error = DASH
         if measurement is not None:
-            state = f"{state}, {'measurable' if measurement.measurable else 'not measurable'}"
+            state += ", measurable" if measurement.measurable else ", not measurable"
             if measurement.at_chance:
-                lacking = DASH
+                state += ", at chance"
             else:
                 lacking = f"{measurement.missing:,}"
-            state += ", at chance" if measurement.at_chance else ""
+            if measurement.measured:
+                error = number(measurement.error, 4)
+        counted = (Text(f"{row[k]:,}") for k in counts)
         lines.append(
-            (
-                Text(kind),
-                Text(state, muted=not row["items"]),
-                *(Text(f"{row[k]:,}") for k in counts),
-                Text(
-                    number(
-                        measurement.error
-                        if measurement is not None and measurement.measured
-                        else None,
-                        4,
-                    )
-                ),
-                Text(lacking),
-            )
+            (Text(kind), Text(state, muted=not row["items"]), *counted, Text(error), Text(lacking))
         )
     return Table.for_page(
         "Coverage of types",
@@ -202,26 +190,25 @@ def _limit(audit: BenchmarkAudit) -> str:
 def added_value(audit: BenchmarkAudit) -> Table | None:
     """Whether the score of a type says more about that type than the total score does."""
     estimate = find_estimate(audit, "types.added_value")
-    kinds = (estimate.detail.get("types") or ()) if estimate is not None else ()
-    if estimate is None or not kinds:
+    if estimate is None or not estimate.detail.get("types"):
         return None
     measured = {row.type: row for row in types_measured(audit)}
     lines = []
-    for row in kinds:
-        measurement = measured.get(str(row.get("type")))
-        standing = "unmeasured" if measurement is None else measurement.standing
+    for row in estimate.detail["types"]:
+        standing = "unmeasured"
+        error = DASH
+        if measurement := measured.get(str(row.get("type"))):
+            standing = measurement.standing
+            error = number(measurement.error_high)
+        low, high = map(finite_number, map(row.get, ("gain_low", "gain_high")))
         lines.append(
             (
                 Text(str(row.get("type"))),
                 Text(str(row.get("items"))),
                 Text(number(finite_number(row.get("by_subscore")))),
                 Text(number(finite_number(row.get("by_total")))),
-                Text(
-                    bracket_text(
-                        finite_number(row.get("gain_low")), finite_number(row.get("gain_high"))
-                    )
-                ),
-                Text(number(measurement.error_high if measurement is not None else None)),
+                Text(bracket_text(low, high)),
+                Text(error),
                 Text(_worth(row, standing), muted=row.get("status") != "ok"),
             )
         )
@@ -276,14 +263,14 @@ class _DetailTable:
 
 
 def _unidimensionality_note(estimate: Estimate) -> str:
-    visible, shared = (finite_number(estimate.detail.get(key)) for key in ("visible", "shared"))
+    visible = finite_number(estimate.detail.get("visible"))
+    shared = finite_number(estimate.detail.get("shared"))
+    power_note = "Strengths of 2 logits would have been missed."
     if visible is not None:
         power_note = (
             f"Nothing larger than a standard deviation of {number(visible, 1)} logits would have"
             " been missed (80% power)."
         )
-    else:
-        power_note = "Strengths of 2 logits would have been missed."
     return (
         "What models have in a type beyond one ability, as a standard deviation in logits. All"
         f" types together: {number(estimate.value, 2)}, p ="
@@ -309,11 +296,8 @@ def _family_note(estimate: Estimate) -> str:
 
 
 def _precision_note(estimate: Estimate) -> str:
-    models = [short_name(str(name)) for name in estimate.detail.get("in_top") or ()]
-    if models:
-        models_note = f" There: {', '.join(models)}."
-    else:
-        models_note = " No model lies there."
+    models = ", ".join(map(short_name, map(str, estimate.detail.get("in_top") or ())))
+    models_note = f" There: {models}." if models else " No model lies there."
     return (
         "The standard error of a score where the score is: over other items of the same kind"
         " (Lord), and over these items, as differences between models have it (Rasch). From"
@@ -343,15 +327,12 @@ def _draw_numbers(*lines: float) -> Callable[[_DetailTable, BenchmarkAudit, Esti
         for row in _detail_rows(spec, estimate):
             value = finite_number(row.get(key))
             if value is not None:
-                names = [row[k] for k in ("type", "part", "group", "name") if k in row]
-                label = ", ".join(short_name(str(name)) for name in names)
-                low, high = finite_number(row.get("low")), finite_number(row.get("high"))
-                rows.append(DotRow(label, (value,), low, high))
+                names = map(row.get, filter(row.__contains__, ("type", "part", "group", "name")))
+                label = ", ".join(map(short_name, map(str, names)))
+                ends = map(finite_number, map(row.get, ("low", "high")))
+                rows.append(DotRow(label, (value,), *ends))
         detectable = finite_number(estimate.detail.get("visible"))
-        if detectable is not None:
-            reference_lines = (*lines, detectable)
-        else:
-            reference_lines = lines
+        reference_lines = drop_none((*lines, detectable))
         unit = "difference of scores" if "name" in keys else "logits"
         if rows:
             return dots(rows, unit, spec.title, reference_lines)
@@ -364,13 +345,13 @@ def _draw_error_curves(spec: _DetailTable, audit: BenchmarkAudit, estimate: Esti
     metric = estimate.metric
     rows = _detail_rows(spec, estimate)
     curves = {
-        "other items": [(float(row["score"]), float(row["other_items"])) for row in rows],
-        "these items": [(float(row["score"]), float(row["these_items"])) for row in rows],
+        "other items": list(map(itemgetter("score", "other_items"), rows)),
+        "these items": list(map(itemgetter("score", "these_items"), rows)),
     }
     scores = [row.cells.get(audit.reference, {}).get(metric) for row in audit.respondents]
     end = 0.0 if audit.metrics[metric].get("better") == "lower" else 1.0
     tied_range = (finite_number(estimate.value) or end, end)
-    return error_curves(curves, tied_range, [s for s in scores if s is not None], spec.title)
+    return error_curves(curves, tied_range, drop_none(scores), spec.title)
 
 
 _EXPOSURE_COLUMNS = {
@@ -447,14 +428,15 @@ _DETAIL_TABLES = (
 
 def structure_tables(audit: BenchmarkAudit) -> tuple[list[Table], list[Figure]]:
     """Every table of `_DETAIL_TABLES` for which the leading metric has rows, and its drawing."""
-    pairs = ((spec, find_estimate(audit, spec.indicator)) for spec in _DETAIL_TABLES)
-    measured = [(spec, e) for spec, e in pairs if e is not None and _detail_rows(spec, e)]
-    figures = [
-        Figure(svg, _CAPTIONS[spec.key], e.signature)
-        for spec, e in measured
-        if (svg := spec.draw(spec, audit, e))
-    ]
-    return [_detail_table(spec, e) for spec, e in measured], figures
+    tables = []
+    figures: list[Figure] = []
+    for spec in _DETAIL_TABLES:
+        estimate = find_estimate(audit, spec.indicator)
+        if estimate is not None and _detail_rows(spec, estimate):
+            tables.append(_detail_table(spec, estimate))
+            svg = spec.draw(spec, audit, estimate)
+            figures += figure_list(svg, _CAPTIONS[spec.key], estimate.signature)
+    return tables, figures
 
 
 _CAPTIONS = {
@@ -475,20 +457,18 @@ def _detail_rows(spec: _DetailTable, estimate: Estimate) -> Sequence[Mapping[str
 
 
 def _detail_table(spec: _DetailTable, estimate: Estimate) -> Table:
-    rows = _detail_rows(spec, estimate)
     keys = spec.columns.values()
-
-    def cells(row: Mapping[str, Any]) -> tuple[Text, ...]:
-        return tuple(_text(row.get(key)) for key in keys)
-
-    if rows:
-        texts = sum(isinstance(rows[0].get(key), str) for key in keys)
-    else:
-        texts = 0
+    texts = 0
+    table: list[tuple[Text, ...]] = []
+    for row in _detail_rows(spec, estimate):
+        values = list(map(row.get, keys))
+        if not table:
+            texts = sum(isinstance(value, str) for value in values)
+        table.append(tuple(map(_text, values)))
     return Table.for_page(
         spec.title,
         tuple(spec.columns),
-        tuple(map(cells, rows)),
+        table,
         tuple(range(texts, len(spec.columns))),
         notes=(spec.note(estimate),),
         signature=estimate.signature,
@@ -522,11 +502,11 @@ def analysis_tables(audit: BenchmarkAudit) -> list[Table | None]:
 def analysis_figures(audit: BenchmarkAudit) -> list[Figure]:
     """The drawings of the further tables that ask for one and have two numbers or more."""
     signature = score_tables.score_signature(audit)
-    return [
-        Figure(svg, f"{analysis['title']}: {analysis['drawn']}.", signature)
-        for analysis in audit.analyses
-        if (svg := _drawing(analysis))
-    ]
+    figures: list[Figure] = []
+    for analysis in audit.analyses:
+        caption = f"{analysis['title']}: {analysis['drawn']}."
+        figures += figure_list(_drawing(analysis), caption, signature)
+    return figures
 
 
 def _table(audit: BenchmarkAudit, analysis: Mapping[str, Any]) -> Table:
@@ -562,9 +542,8 @@ def _drawing(analysis: Mapping[str, Any]) -> str:
 
 def _name(columns: Sequence[str], row: Row) -> str:
     """The texts at the beginning of a row."""
-    texts = [
-        short_name(v) if c == "Respondent" else v
-        for c, v in zip(columns, row, strict=True)
-        if isinstance(v, str)
-    ]
+    texts = []
+    for title, value in zip(columns, row, strict=True):
+        if isinstance(value, str):
+            texts.append(_text(value, name=title == "Respondent").text)
     return ", ".join(texts)
