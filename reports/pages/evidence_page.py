@@ -9,8 +9,9 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from itertools import chain, zip_longest
+from functools import cache, partial
+from itertools import chain, repeat, zip_longest
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ from hqm.reports.tables.item_tables import (
 from hqm.reports.tables.table import Table, short_name
 from markupsafe import Markup, escape
 
-from hqm import Audit, BenchmarkAudit, Gate, Policy, indicator_named
+from hqm import Audit, BenchmarkAudit, Estimate, Gate, Policy, indicator_named
 from hqm.auditing.gate import check_against
 from hqm.auditing.seven_questions import find_remedies
 
@@ -141,23 +142,19 @@ def sections_of(
     only `audit.json` has; with the second opinion on each, where there is one.
     """
     gate = check_against(audit, policy)
-    return [
-        _section(
-            _keep_page_estimates(benchmark),
-            i,
-            gate=gate,
-            version=audit.hqm_version,
-            opinion=opinion,
-        )
-        for i, (benchmark, opinion) in enumerate(zip_longest(audit.audits, opinions), 1)
-    ]
+    make_section = partial(_section, gate=gate, version=audit.hqm_version)
+    sections = []
+    for i, (benchmark, opinion) in enumerate(zip_longest(audit.audits, opinions), 1):
+        estimates = tuple(filter(_is_on_page, benchmark.all_estimates))
+        benchmark = replace(benchmark, all_estimates=estimates)
+        sections.append(make_section(benchmark, i, opinion=opinion))
+    return sections
 
 
-def _keep_page_estimates(audit: BenchmarkAudit) -> BenchmarkAudit:
-    pairs = ((e, indicator_named(e.indicator)) for e in audit.all_estimates)
-    return replace(
-        audit, all_estimates=tuple(e for e, kind in pairs if kind is None or kind.on_page)
-    )
+def _is_on_page(estimate: Estimate) -> bool:
+    """Whether the page shows an estimate; `audit.json` has all of them."""
+    indicator = indicator_named(estimate.indicator)
+    return indicator is None or indicator.on_page
 
 
 def render(audit: Audit, sections: Sequence[Mapping[str, object]]) -> str:
@@ -199,27 +196,26 @@ def _section(
     version: str,
     opinion: SecondOpinion | None,
 ) -> dict[str, Any]:
-    numbered = [
-        replace(
+    groups = []
+    anchors = {}
+    for n, subsection in enumerate([*_subsections(audit), *_second_opinion(opinion)], 1):
+        group = replace(
             subsection,
             anchor=f"b{i}-{subsection.anchor or n}",
             tables=list(filter(None, subsection.tables)),
         )
-        for n, subsection in enumerate([*_subsections(audit), *_second_opinion(opinion)], 1)
-    ]
-    groups = [
-        subsection
-        for subsection in numbered
-        if subsection.tables or subsection.figures or subsection.remarks
-    ]
+        if group.tables or group.figures or group.remarks:
+            groups.append(group)
+            anchors[group.title] = group.anchor
+    anchors["Quote this"] = f"b{i}-quote"
     facets: list[str] = []
     respondents: list[str] = []
     for example in audit.examples:
         facets += example["facets"]
-        respondents += [answer["respondent"] for answer in example["answers"]]
+        respondents += map(itemgetter("respondent"), example["answers"])
+    facets = _distinct(facets)
     items = reading_list(audit)
-    failing = chain.from_iterable(item["fails"] for item in items)
-    anchors = {group.title: group.anchor for group in groups} | {"Quote this": f"b{i}-quote"}
+    failing = chain.from_iterable(map(itemgetter("fails"), items))
     if items:
         anchors["Read these items"] = f"b{i}-read"
     metrics = {name: details.get("about") for name, details in audit.metrics.items()}
@@ -227,10 +223,10 @@ def _section(
         "audit": audit,
         "anchor": f"b{i}",
         "anchors": anchors,
-        "metrics": [(name, about) for name, about in metrics.items() if about],
+        "metrics": list(filter(itemgetter(1), metrics.items())),
         "groups": groups,
-        "examples": [example_for_page(audit, example) for example in audit.examples],
-        "facets": [(facet, FACETS.get(facet, facet)) for facet in _distinct(facets)],
+        "examples": list(map(example_for_page, repeat(audit), audit.examples)),
+        "facets": list(zip(facets, map(FACETS.get, facets, facets), strict=True)),
         "types": _distinct(str(example["type"]) for example in audit.examples),
         "respondents": _with_short_names(respondents),
         "gate": gate_table(gate_of_benchmark(gate, audit)),
@@ -238,8 +234,8 @@ def _section(
         "quotes": quotes(audit, version),
         "bibtex": bibtex(audit, version),
         "to_read": items,
-        "reasons": _distinct(item["why"] for item in items),
-        "read_types": _distinct(item["type"] for item in items),
+        "reasons": _distinct(map(itemgetter("why"), items)),
+        "read_types": _distinct(map(itemgetter("type"), items)),
         "failing": _with_short_names(failing),
         # whether the answers are compared with a key that a reader can correct
         "can_be_marked": audit.task in ("yes_no", "choice"),
@@ -251,7 +247,8 @@ def _section(
 
 def _with_short_names(names: Iterable[str]) -> list[tuple[str, str]]:
     """Each name once, with its short form."""
-    return [(name, short_name(name)) for name in _distinct(names)]
+    distinct_names = _distinct(names)
+    return list(zip(distinct_names, map(short_name, distinct_names), strict=True))
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
@@ -310,7 +307,7 @@ def _subsections(audit: BenchmarkAudit) -> list[Subsection]:
         _items(audit, metric, signature),
         _questions_alone(audit),
         Subsection("Unscored answers", [score_tables.states(audit)], anchor="states"),
-        Subsection(side_tables.TOOLS_TITLE, [table for table in harness if table.rows]),
+        Subsection(side_tables.TOOLS_TITLE, list(filter(attrgetter("rows"), harness))),
         Subsection("Forms and data", [score_tables.forms(audit), score_tables.findings(audit)]),
         Subsection("All estimates", estimates_by_family(audit)),
     ]
@@ -352,13 +349,13 @@ def _bias(audit: BenchmarkAudit) -> list[Subsection]:
 
 def _questions_alone(audit: BenchmarkAudit) -> Subsection:
     blind = tables.find_estimate(audit, "solvability.blind_accuracy")
-    is_measured = blind is not None and blind.value is not None
+    remarks = []
+    if blind is None or blind.value is None:
+        remarks.append(evidence_tables.not_measured_remark(blind, "Blind solvability was"))
     return Subsection(
         "What the questions alone give away",
         evidence_tables.blind_tables(audit),
-        remarks=[]
-        if is_measured
-        else [evidence_tables.not_measured_remark(blind, "Blind solvability was")],
+        remarks=remarks,
         anchor="blind",
     )
 
@@ -413,16 +410,12 @@ def _items(audit: BenchmarkAudit, metric: str, signature: str) -> Subsection:
 
 
 def _variance(audit: BenchmarkAudit) -> Subsection:
-    studies = [
-        make_table(e)
-        for e in evidence_tables.crossed(audit)
-        for make_table in (evidence_tables.components_table, evidence_tables.d_study_table)
-    ]
-    reasons = (
-        e.reason
-        for e in audit.all_estimates
-        if e.indicator.startswith("generalizability.") and e.reason
-    )
+    studies: list[Table | None] = []
+    for design in evidence_tables.crossed(audit):
+        studies.append(evidence_tables.components_table(design))
+        studies.append(evidence_tables.d_study_table(design))
+    generalizability = evidence_tables.estimates_of_families(audit, ["generalizability"])
+    reasons = filter(None, map(attrgetter("reason"), generalizability))
     reason = next(reasons, "they need a second seed, form or judge")
     return Subsection(
         "Where the variance comes from, and what you would need",

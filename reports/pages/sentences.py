@@ -9,8 +9,10 @@ because one thing is said in one way, wherever it is said.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter, methodcaller
 from statistics import stdev
 from textwrap import shorten
 
@@ -52,8 +54,10 @@ from hqm.reports.tables.score_tables import (
 from hqm.reports.tables.table import (
     Text,
     capital,
+    clause,
     default_policy,
     detail_of,
+    drop_none,
     estimate_text,
     find_estimate,
     finite_number,
@@ -75,7 +79,7 @@ from hqm import (
     __version__,
 )
 from hqm.auditing.budget import ERROR_OPTIONS, BudgetRow, Remedy
-from hqm.auditing.definitions import has_graded_items, scale_width, types_measured
+from hqm.auditing.definitions import has_graded_items, scale_width, scores_by_name, types_measured
 from hqm.auditing.gate import PASSING, check_against
 from hqm.auditing.precision import total_precision
 from hqm.auditing.seven_questions import SevenAnswers, is_unread, seven_answers, shift_margin
@@ -201,7 +205,7 @@ def _too_little_sentence(audit: BenchmarkAudit) -> str:
 
 def _fault_list(remedies: Sequence[Remedy]) -> str:
     """What is shown or suspected of the items, in a few words."""
-    unread = [remedy for remedy in remedies if is_unread(remedy)]
+    unread = list(filter(is_unread, remedies))
     faults = unread or [remedy for remedy in remedies if remedy.severity == "fault"]
     urgent = faults or [remedy for remedy in remedies if remedy.severity == "doubt"]
     key_checks = [remedy for remedy in remedies if remedy.what == "keys" and remedy not in urgent]
@@ -218,9 +222,7 @@ def _fault_words(remedy: Remedy) -> str:
     else:
         leaks = pluralise_in_words(len(leaking), "part")
     words = {
-        "keys": f"{pluralise_in_words(count, 'key')} to check"
-        if count
-        else "a list of keys to check",
+        "keys": f"{_counted(count, 'key') or 'a list of keys'} to check",
         "two_keys": f"{pluralise_in_words(count, 'question')} with two keys",
         "reversed": _reversed_items(remedy),
         "leaks": f"answers leak in {leaks}",
@@ -239,6 +241,13 @@ def _reversed_items(remedy: Remedy) -> str:
     if not remedy.count:
         return "a list of items to check"
     return f"{pluralise_in_words(remedy.count, 'possibly reversed item')}"
+
+
+def _counted(count: int, noun: str) -> str:
+    """A count with its noun; empty where nothing was counted."""
+    if count:
+        return pluralise_in_words(count, noun)
+    return ""
 
 
 def _finding(name: str) -> str:
@@ -283,10 +292,10 @@ def _wording_sentence(audit: BenchmarkAudit) -> str:
 
 
 def _types_sentence(audit: BenchmarkAudit, policy: Policy) -> str:
-    measured = [row for row in types_measured(audit, policy.coverage.error) if row.items]
+    measured = list(filter(attrgetter("items"), types_measured(audit, policy.coverage.error)))
     if (reason := reason_against_total(audit)) or len(measured) < 2:
         return reason
-    n_alone = sum(row.stands_alone for row in measured)
+    n_alone = sum(map(attrgetter("stands_alone"), measured))
     if not n_alone:
         return "No type adds information to the total score."
     subject = f"{capital(number_word(n_alone))} of {number_word(len(measured))} types"
@@ -305,20 +314,16 @@ def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
     for row in budget.rows:
         end = row.half
         shift = row.shift or 0.0
-        outlying = [
-            name for name, move in row.moves.items() if end and abs((move or shift) - shift) > end
-        ]
-        if (
-            outlying
-            and row.source not in ("seed", "items", "metric", "blind")
-            and len(row.moves) > 4
-        ):
-            other_moves = [move or 0.0 for name, move in row.moves.items() if name != outlying[0]]
-            band = change_band(other_moves).half
-            yield (
-                f"Without {short_name(outlying[0])}, the bar “{SOURCES[row.source][0]}” would end"
-                f" at {points.format(band)} points."
-            )
+        if not end or row.source in ("seed", "items", "metric", "blind") or len(row.moves) <= 4:
+            continue
+        for outlying, move in row.moves.items():
+            if abs((move or shift) - shift) > end:
+                others = [other or 0.0 for name, other in row.moves.items() if name != outlying]
+                yield (
+                    f"Without {short_name(outlying)}, the bar “{SOURCES[row.source][0]}” would end"
+                    f" at {points.format(change_band(others).half)} points."
+                )
+                break
     labels = budget.row("people")
     if labels.half is not None and labels.answers < _MIN_LABELS * labels.respondents:
         labels_per_model = round(labels.answers / max(labels.respondents, 1))
@@ -356,21 +361,17 @@ class RemedyLine:
 
 def remedy_lines(audit: BenchmarkAudit, remedies: Sequence[Remedy]) -> list[RemedyLine]:
     """The remedies, a line each; remedies of several types with one title become one line."""
-    lines: dict[str, list[RemedyLine]] = {}
+    similar: dict[str, list[RemedyLine]] = {}
     for remedy in remedies:
         line = _remedy_line(audit, remedy)
-        lines.setdefault(line.title, []).append(line)
-    return [
-        replace(
-            similar[0],
-            sentence=(
-                f"{similar[0].sentence} {capital(number_word(len(similar) - 1))} more of this kind."
-            ),
-        )
-        if len(similar) > 1
-        else similar[0]
-        for similar in lines.values()
-    ]
+        similar.setdefault(line.title, []).append(line)
+    lines = []
+    for line, *others in similar.values():
+        if others:
+            n_others = capital(number_word(len(others)))
+            line = replace(line, sentence=f"{line.sentence} {n_others} more of this kind.")
+        lines.append(line)
+    return lines
 
 
 def _remedy_line(audit: BenchmarkAudit, remedy: Remedy) -> RemedyLine:
@@ -434,8 +435,8 @@ def _leak_sentence(audit: BenchmarkAudit, remedy: Remedy) -> str:
 def _type_note(audit: BenchmarkAudit) -> str:
     """That the first items to read are of one type, where as many of it are no chance."""
     first = [row for row in audit.to_read if row.get("why") != "contradiction"][:10]
-    kinds = {str(row.get("type") or "") for row in first}
-    name = kinds.pop() if len(kinds) == 1 else ""
+    kinds = set(map(methodcaller("get", "type"), first))
+    name = str(kinds.pop() or "") if len(kinds) == 1 else ""
     # as many items drawn at random would all be of this type with a chance below 1 in 100
     share = (audit.coverage.get(name) or {}).get("items", 0) / max(audit.n_items, 1)
     if not name or len(first) < 3 or share ** len(first) >= 0.01:
@@ -453,9 +454,8 @@ def reading_notes(audit: BenchmarkAudit) -> tuple[str, ...]:
     if has_graded_items(audit) or not _has_keys(audit):
         faults = f"reversed {pluralise_in_words(planted, 'item')} in a copy of these scores"
     share = percent(finite_number(power["true_among_first"]))
-    if planted == 1:
-        ranked = "first"
-    else:
+    ranked = "first"
+    if planted != 1:
         ranked = f"among the first {number_word(planted)}"
     return (
         f"Test of this list: we {faults}; {share} ranked {ranked}.",
@@ -465,7 +465,7 @@ def reading_notes(audit: BenchmarkAudit) -> tuple[str, ...]:
 
 def _has_keys(audit: BenchmarkAudit) -> bool:
     """Whether the items to read have right answers; a table of scores has none."""
-    return any(row.get("key") for row in audit.to_read)
+    return any(map(methodcaller("get", "key"), audit.to_read))
 
 
 # --- the seven questions ---
@@ -513,9 +513,9 @@ def how_to_measure(audit: BenchmarkAudit, source: str) -> str:
     """The option that measures a source of error, or what must be recorded where all answers are
     recorded.
     """
-    if source in _RECORDING_HINTS and all(
-        respondent.name.startswith("recorded/") for respondent in audit.respondents
-    ):
+    names = map(attrgetter("name"), audit.respondents)
+    is_recorded = map(methodcaller("startswith", "recorded/"), names)
+    if source in _RECORDING_HINTS and all(is_recorded):
         return _RECORDING_HINTS[source]
     return ERROR_OPTIONS[source]
 
@@ -562,12 +562,12 @@ def _scores_of_rerun(audit: BenchmarkAudit, rho: Estimate) -> list[float]:
     """The scores of the models that were asked again, whose reliability it is."""
     errors = rho.detail.get("by_respondent") or {}
     metric = leading_metric(audit)
-    scores = [
-        row.scores.get(metric)
-        for row in audit.respondents
-        if not errors or errors.get(row.name) is not None
-    ]
-    return [score for score in scores if score is not None and math.isfinite(score)]
+    scores = []
+    for name, score in scores_by_name(audit, metric).items():
+        is_rerun = not errors or errors.get(name) is not None
+        if is_rerun and score is not None and math.isfinite(score):
+            scores.append(score)
+    return scores
 
 
 def _limit_sentence(audit: BenchmarkAudit, row: BudgetRow, policy: Policy) -> Iterator[str]:
@@ -667,9 +667,9 @@ def _people_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     row = budget_row(audit, "people")
     if note := people_scores_note(audit):
         return (as_sentence(note),)
-    r, kappa, accuracy = (
-        find_estimate(audit, f"criterion.{name}") for name in ("pearson", "kappa", "accuracy")
-    )
+    r = find_estimate(audit, "criterion.pearson")
+    kappa = find_estimate(audit, "criterion.kappa")
+    accuracy = find_estimate(audit, "criterion.accuracy")
     if row.status == "not_measured" and (r is None or not by_people(r)):
         return _not_measured(audit, "people")
     sentences = [*_agreement_sentences(audit, accuracy, kappa, row.answers)]
@@ -694,19 +694,24 @@ def _people_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
 def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Sentence, ...]:
     remedies = [remedy for remedy in answers.mend if remedy.severity != "note"][:4]
     if remedies:
-        names = [name for remedy in remedies if remedy.what == "reversed" for name in remedy.names]
-        named = [compose("Read {items} first.", items=join_names(names[:_MAX_ITEMS]))]
         words = ", ".join(dict.fromkeys(map(_fault_words, remedies)))
-        return (as_sentence(f"{capital(words)}."), *(named if names else ()))
+        sentences = [as_sentence(f"{capital(words)}.")]
+        names: list[str] = []
+        for remedy in remedies:
+            if remedy.what == "reversed":
+                names += remedy.names
+        if names:
+            items = join_names(names[:_MAX_ITEMS])
+            sentences.append(compose("Read {items} first.", items=items))
+        return tuple(sentences)
     if audit.task == "caption" and not audit.to_read:
         return (compose("None in the data. There are no keys to check answers against."),)
     if answers.codes["faulty"] == "fine":
         return (as_sentence("None shown."), *map(as_sentence, reading_notes(audit)))
     reason = find_estimate(audit, "items.label_errors")
-    if reason is not None and reason.reason:
-        explanation = f": {reason.reason}"
-    else:
-        explanation = ""
+    explanation = ""
+    if reason is not None:
+        explanation = clause(": {}", reason.reason)
     doubt = "keys are wrong" if _has_keys(audit) else "items count the wrong way"
     unknown = f"The answers do not show whether {doubt}{explanation}."
     return (as_sentence("None in the data."), as_sentence(unknown))
@@ -721,9 +726,9 @@ def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:
             compose("Yes: the total with its interval and the wording of the questions."),
             *decisions,
         )
-    outcomes = [test.outcome for test in gate.tests]
-    failed = outcomes.count("FAIL")
-    missing = outcomes.count("NOT MEASURED")
+    outcomes = Counter(map(attrgetter("outcome"), gate.tests))
+    failed = outcomes["FAIL"]
+    missing = outcomes["NOT MEASURED"]
     if answers.state == "not_ready":
         opening = "Not before the items are corrected."
     else:
@@ -775,9 +780,8 @@ def joint_sentence(audits: Sequence[BenchmarkAudit], heads: Sequence[Headline]) 
     """
     sound = sum(head.code == "fine" for head in heads)
     n_first = sum(map(is_first_shown, audits))
-    sources = [
-        row.source for audit in audits if (row := largest_row(budget_rows(audit))) is not None
-    ]
+    largest = drop_none(map(largest_row, map(budget_rows, audits)))
+    sources = list(map(attrgetter("source"), largest))
     n_words = number_word(sound) if sound else "none"
     sentence = f"Of {number_word(len(audits))} benchmarks, {n_words} passed the search for faults."
     if sources:
