@@ -60,6 +60,10 @@ class Assignment:
         sampling = asdict(self.sampling) if self.respondent.live else {}
         return {**self.respondent.identity(), **sampling}
 
+    def number(self, store: Store) -> int | None:
+        """Return the respondent's number in a store; None where it has no answer there."""
+        return store.find_respondent(self.respondent.name, self.identity())
+
 
 def assign(
     respondent: Respondent, benchmark: Benchmark, overrides: Mapping[str, object] | None = None
@@ -440,7 +444,7 @@ def _stored_and_refused(
 ) -> tuple[frozenset[str], frozenset[str]]:
     """The digests of the answered questions, and of those refused for good."""
     respondent = assignment.respondent
-    number = asks.store.find_respondent(respondent.name, assignment.identity())
+    number = assignment.number(asks.store)
     if number is None:
         return frozenset(), frozenset()
     answered = asks.store.answered(number, administration.run)

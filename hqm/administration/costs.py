@@ -235,7 +235,7 @@ def spent(
     for job in jobs:
         respondent = job.assignment.respondent
         if respondent.live:
-            number = store.find_respondent(respondent.name, job.assignment.identity())
+            number = job.assignment.number(store)
         else:
             number = None
         if number is not None:

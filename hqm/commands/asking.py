@@ -9,8 +9,9 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -29,7 +30,7 @@ from hqm.commands.shared import (
     store_path,
     writable,
 )
-from hqm.commands.terminal import bars, judging, print_lines, tell, width
+from hqm.commands.terminal import bars, judging, print_lines, tell, tell_failures, width
 from hqm.errors import HQMError, UsageError
 from hqm.extensions import load_extension, names_in
 from hqm.files.whole import write_together
@@ -170,10 +171,8 @@ def audit(
         session.check()
         tell(*session.notes)
         if not output.quiet:
-            matched = (
-                f"{name}: {answers.sentence}" for name, answers in session.imported_answers.items()
-            )
-            print_lines(*matched, to=sys.stderr)
+            for name, answers in session.imported_answers.items():
+                print_lines(f"{name}: {answers.sentence}", to=sys.stderr)
         complete, errors = (True, []) if offline else _administer(session)
         if no_report and options.asking.expected and not output.dry_run:
             show.probability_counts(session)
@@ -200,18 +199,16 @@ def _other_audit(
     """
     from hqm.benchmark.registry import is_log
 
-    files = [name for name in names if is_log(name)]
+    files = list(filter(is_log, names))
     kinds = names_in(FILE_AUDITS) if files else ()
     for kind in kinds:
         find_audit = load_extension(FILE_AUDITS, kind, "an audit of files")
         audit_files: Callable[[Path | None, RunOptions], None] | None = find_audit(names, columns)
         if audit_files:
             return audit_files
-    may_be_preferences = columns is None or "model_a" in columns
-    if _PREFERENCES not in kinds and may_be_preferences:
-        files = [name for name in files if _has_two_models(Path(name))]
-        if files:
-            load_extension(FILE_AUDITS, _PREFERENCES, "an audit of files")
+    may_be_preferences = _PREFERENCES not in kinds and (columns is None or "model_a" in columns)
+    if may_be_preferences and any(map(_has_two_models, map(Path, files))):
+        load_extension(FILE_AUDITS, _PREFERENCES, "an audit of files")
     return None
 
 
@@ -219,11 +216,11 @@ def _has_two_models(path: Path) -> bool:
     """Whether the rows of a file name two models each."""
     from hqm.files.records import first_record
 
-    records: Sequence[Mapping[str, Any]] = ()
+    records: Sequence[Mapping[str, object]] = ()
     if path.is_file():
         with suppress(HQMError):
             records = first_record(path)
-    return any({"model_a", "model_b"} <= record.keys() for record in records[:1])
+    return bool(records) and {"model_a", "model_b"} <= records[0].keys()
 
 
 def _conclude(
@@ -261,9 +258,7 @@ def _write(audited: Audit, folder: Path) -> None:
     """Write audit.json and the findings, both or none; then the report."""
     from hqm.benchmark.findings import findings_csv
 
-    lists = findings_csv(
-        (benchmark_audit.benchmark, benchmark_audit.findings) for benchmark_audit in audited.audits
-    )
+    lists = findings_csv(map(attrgetter("benchmark", "findings"), audited.audits))
     write_together({folder / "audit.json": audited.to_json(), folder / "findings.csv": lists})
     try:
         with waiting("drawing the report"):
@@ -281,7 +276,8 @@ def _expect_workers(path: Path, options: RunOptions) -> None:
     """Start importing what the embedded models need, where an empty store says that they will be
     asked.
     """
-    respondent_options, compute = options.answering, options.compute
+    respondent_options = options.answering
+    compute = options.compute
     # importing takes seconds, which the reading of the data hides
     if (
         path.exists()
@@ -291,12 +287,8 @@ def _expect_workers(path: Path, options: RunOptions) -> None:
         or compute.workers
     ):
         return
-    if all(
-        name.startswith("hf/shapes:") for name in respondent_options.respondents
-    ) and compute.device in (
-        "auto",
-        "cpu",
-    ):
+    are_embedded = all(name.startswith("hf/shapes:") for name in respondent_options.respondents)
+    if are_embedded and compute.device in ("auto", "cpu"):
         from hqm.administration.engines.local import import_ahead
 
         import_ahead()
@@ -339,12 +331,7 @@ def _administer(session: Session) -> tuple[bool, list[str]]:
         return True, []
     session.get_ready()
     session.fetch_images()
-    live = any(
-        respondent.live
-        for benchmark in session.benchmarks
-        for respondent in session.respondents(benchmark)
-    )
-    if not session.options.asking.blind and live:
+    if not session.options.asking.blind and any(map(session.has_live, session.benchmarks)):
         show.missing_images(session.missing_images())
     if session.options.asking.until:
         return _administer_until(session)
@@ -386,21 +373,21 @@ def _tell(
     from hqm.respondents.server_parameters import describe_left_out
     from hqm.scoring.rules import advice_on_cut
 
-    tell(*(f"{name} was given up: {error}" for name, error in outcome.failed))
-    live = any(job.assignment.respondent.live for job in jobs)
+    tell_failures("", outcome.failed)
+    respondents = [job.assignment.respondent for job in jobs]
     errors = show.errors(
-        outcome.errors - outcome.refused if live else 0,
-        outcome.refused + sum(job.refused for job in jobs),
+        outcome.errors - outcome.refused if any(map(attrgetter("live"), respondents)) else 0,
+        outcome.refused + sum(map(attrgetter("refused"), jobs)),
         outcome.reasons,
     )
     if advice := advice_on_cut(outcome.states):
         tell(f"{advice}.")
-    tell(*describe_left_out(job.assignment.respondent for job in jobs))
+    tell(*describe_left_out(respondents))
     # jobs were planned before anything was asked: `stored` is what the store had then
-    stored = sum(job.stored for job in jobs)
-    recorded = [isinstance(job.assignment.respondent, RecordedRespondent) for job in jobs]
-    counts = [f"read {outcome.read}"] if any(recorded) else []
-    if not all(recorded) or not recorded:
+    stored = sum(map(attrgetter("stored"), jobs))
+    kinds = set(map(type, respondents))
+    counts = [f"read {outcome.read}"] if RecordedRespondent in kinds else []
+    if kinds != {RecordedRespondent}:
         counts.insert(0, f"asked {outcome.asked}")
     print(f"{', '.join(counts)}, stored before {stored}, errors {outcome.errors}")
     show.spent(spent(session.store, jobs, session.options.compute.prices))
@@ -435,12 +422,12 @@ def _end_at_the_bound(session: Session, state: str) -> NoReturn:
 def _judge(session: Session) -> tuple[bool, list[str]]:
     """Ask the judges about the answers; the result is that of `_administer`."""
 
-    if not any(session.judging.panels(benchmark) for benchmark in session.benchmarks):
+    if not any(map(session.judging.panels, session.benchmarks)):
         return True, []
     quiet = session.options.output.quiet
     with interruption(quiet, is_idle) as stop, judging(quiet) as progress:
         outcome = session.judging.ask(progress, stop)
-    tell(*(f"the judge {name} was given up: {error}" for name, error in outcome.failed))
+    tell_failures("the judge ", outcome.failed)
     print(f"judges asked {outcome.asked}, errors {outcome.errors}")
     if stop():
         state = f"the judges' replies are stored in {session.store.path}"
@@ -484,16 +471,15 @@ def print_summary(result: Audit, folder: Path) -> None:
             if (sentence := advice_on_cut(counts))
         }
     )
+    cut_note = "".join(advice[:1])
     if len(advice) > 1:
-        suffix = f" So with {len(advice) - 1} other administrations."
-    else:
-        suffix = ""
+        cut_note += f" So with {len(advice) - 1} other administrations."
     single = len(result.audits) == 1
     print_lines(
         f"\n{cards.brief(result.audits[0], width())}"
         if single
         else _benchmarks_summary(result.audits),
-        *(f"{line}{suffix}" for line in advice[:1]),
+        cut_note,
         f"wrote  {folder / 'report.html'}  evidence.html  audit.json  findings.csv",
         f"next:  hqm report {shlex.quote(str(folder))} --to table.tex",
     )
@@ -504,7 +490,7 @@ def _benchmarks_summary(audits: Sequence[BenchmarkAudit]) -> str:
     line_width = width()
     sentences = importlib.import_module("hqm.reports.pages.sentences")
     cards = importlib.import_module("hqm.reports.pages.benchmark_card")
-    headlines = [sentences.headline(audited) for audited in audits]
+    headlines = list(map(sentences.headline, audits))
     lines = [textwrap.fill(sentences.joint_sentence(audits, headlines), line_width)]
     title_width = max(len(audited.title) for audited in audits)
     if len(audits) <= _MAX_BENCHMARKS:

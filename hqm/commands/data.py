@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -256,12 +257,12 @@ def check(
     for report in linted:
         rows = [finding.to_dict() for finding in report.selected_findings(selection)]
         rows_by_benchmark.append((report.benchmark, rows))
-        severities.update(row["severity"] for row in rows)
+        severities.update(map(itemgetter("severity"), rows))
     if lists is not None:
         write_text(lists, findings_csv(rows_by_benchmark))
     # notes never end a check with a failure
     has_failures = "error" in severities or (strict and "warning" in severities)
-    if (has_failures or not all(report.readable for report in linted)) and not exit_zero:
+    if (has_failures or not all(map(attrgetter("readable"), linted))) and not exit_zero:
         raise typer.Exit(1)
 
 
@@ -411,7 +412,8 @@ def _benchmarks() -> None:
             for name, benchmark_card in cards.items()
         ),
     )
-    print_all(*(f"{group} = {' + '.join(members)}" for group, members in groups().items()))
+    for group, members in groups().items():
+        print_all(f"{group} = {' + '.join(members)}")
 
 
 def _respondents() -> None:
@@ -464,7 +466,7 @@ def _parsers() -> None:
 def _indicators() -> None:
     from hqm.indicators import INDICATOR_FAMILIES, statistics
 
-    rows = ((indicator.name, indicator.meaning) for indicator in statistics().values())
+    rows = map(attrgetter("name", "meaning"), statistics().values())
     print_table("", ("statistic", "what"), rows)
     families = ", ".join(
         f"{family.name} ({family.differs})" for family in INDICATOR_FAMILIES.values()

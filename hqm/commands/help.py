@@ -8,7 +8,8 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from typer.core import TyperCommand, TyperGroup, TyperOption
@@ -49,7 +50,7 @@ def completion_script(shell: str) -> str:
     UsageError
         There is none for this shell.
     """
-    commands = tuple(f"`hqm --completion {shell_name}`" for shell_name in SHELLS)
+    commands = map("`hqm --completion {}`".format, SHELLS)
     remedy = f"Write one of {', '.join(commands)}."
     check_known(shell, SHELLS, f"there is no completion for the shell {shell!r}", remedy)
     if shell == "bash":
@@ -86,6 +87,10 @@ def _words(line: str) -> list[str]:
 # --- values ---
 
 
+Values = Iterable[str | tuple[str, str]]
+"""Possible values, some of them with a word of explanation."""
+
+
 class Candidate(NamedTuple):
     """A completion that a shell may offer."""
 
@@ -99,7 +104,7 @@ def completions(
 ) -> Callable[[], list[Candidate]] | None:
     """Return the possible values of an argument or option; None where only files are possible."""
     keys = (*(f"{command} {parameter_name}" for parameter_name in (name, *flags)), name, *flags)
-    values = next((_VALUES[key] for key in keys if key in _VALUES), None)
+    values = next(filter(None, map(_VALUES.get, keys)), None)
     if values is None:
         return None
     return lambda: [
@@ -107,41 +112,41 @@ def completions(
     ]
 
 
-def _benchmarks() -> Iterable[Any]:
+def _benchmarks() -> Values:
     from hqm.benchmark.registry import groups, names
 
     return sorted({*names(), *groups()})
 
 
-def _respondents() -> Iterable[Any]:
+def _respondents() -> Values:
     return [*embedded(), *((f"{kind.name}/", kind.meaning) for kind in all_kinds())]
 
 
-def _list_kinds() -> Iterable[Any]:
+def _list_kinds() -> Values:
     from hqm.commands.data import list_kinds
 
     return list_kinds()
 
 
-def _parsers() -> Iterable[Any]:
+def _parsers() -> Values:
     from hqm.scoring.parsers import PARSERS
 
     return [(name, parser.source) for name, parser in sorted(PARSERS.items())]
 
 
-def _policies() -> Iterable[Any]:
+def _policies() -> Values:
     from hqm.auditing.policy import POLICIES
 
     return POLICIES
 
 
-def _codes() -> Iterable[Any]:
+def _codes() -> Values:
     from hqm.benchmark.findings import CODES
 
-    return [(code.code, code.name) for code in CODES.values()]
+    return list(map(attrgetter("code", "name"), CODES.values()))
 
 
-_VALUES: dict[str, Callable[[], Iterable[Any]]] = {
+_VALUES: dict[str, Callable[[], Values]] = {
     "benchmarks": _benchmarks,
     "benchmark": _benchmarks,
     "--respondent": _respondents,
@@ -183,12 +188,12 @@ class CommandGroup(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands in the order of their use."""
-        rows = [
-            (name, (self.commands[name].help or "").partition("\n\n")[0])
-            for name in self.list_commands(ctx)
-        ]
+        rows: list[tuple[str, str]] = []
+        for name in self.list_commands(ctx):
+            text, _, _ = (self.commands[name].help or "").partition("\n\n")
+            rows.append((name, " ".join(text.split())))
         with formatter.section("Commands"):
-            formatter.write_dl([(name, " ".join(text.split())) for name, text in rows])
+            formatter.write_dl(rows)
 
 
 def every_command(program: Any) -> dict[str, Any]:
@@ -200,12 +205,10 @@ def every_command(program: Any) -> dict[str, Any]:
     commands: dict[str, Any] = {}
     for name, command in program.commands.items():
         if hasattr(command, "commands"):
-            subcommands = every_command(command)
+            for subname, subcommand in every_command(command).items():
+                commands[f"{name} {subname}"] = subcommand
         else:
-            subcommands = {}
-        commands |= {
-            f"{name} {subname}": subcommand for subname, subcommand in subcommands.items()
-        } or {name: command}
+            commands[name] = command
     return commands
 
 
@@ -244,7 +247,7 @@ class GroupedCommand(TyperCommand):
         """Read the arguments; a misspelt option is answered with the nearest one alone, one that
         takes one value is given once, and no other option is taken for its value.
         """
-        flags = [flag for parameter in self.get_params(ctx) for flag in parameter.opts]
+        flags = list(chain.from_iterable(map(attrgetter("opts"), self.get_params(ctx))))
         try:
             # click keeps the last of two values without a word: the arguments are read once more
             values, _, order = self.make_parser(ctx).parse_args(list(args))
@@ -295,7 +298,9 @@ def _setting_hint(flag: str) -> str:
     return f"It is a setting: write --set {option.name}=VALUE, or a line in hqm.toml."
 
 
-def _complete(candidates: Any, _ctx: object, incomplete: str) -> list[Any]:
+def _complete(
+    candidates: Callable[[], list[Candidate]], _ctx: object, incomplete: str
+) -> list[Candidate]:
     return [candidate for candidate in candidates() if candidate.value.startswith(incomplete)]
 
 

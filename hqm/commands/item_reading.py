@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from hqm.commands.options import RunOptions
 from hqm.commands.session_judges import JudgePlan, plan_requests
 from hqm.commands.shared import AUDIT, command, readable, session_of, writable
 from hqm.commands.terminal import judging as show_judging
-from hqm.commands.terminal import tell
+from hqm.commands.terminal import tell, tell_failures
 from hqm.judges.item_readings import (
     SAMPLING,
     ItemReader,
@@ -98,7 +99,7 @@ def _listed_items(checked: Checked, form: Form, path: Path) -> set[str]:
     for audit in Audit.load(path).audits if path.is_file() else ():
         if audit.benchmark == checked.benchmark:
             rows += map(dict, audit.to_read)
-    return {str(row["item"]) for row in rows} & form.by_id.keys()
+    return form.by_id.keys() & set(map(str, map(itemgetter("item"), rows)))
 
 
 def _cost_sentences(plan: JudgePlan, n_items: int, n_listed: int) -> Iterator[str]:
@@ -124,7 +125,7 @@ def _ask(judging: Judging, form: Form, quiet: bool) -> None:
             outcome = judging.judge(form, item_rows(form), progress=progress, stop=stop)
     finally:
         judging.close()
-    tell(*(f"the model {name} was given up: {error}" for name, error in outcome.failed))
+    tell_failures("the model ", outcome.failed)
     if stop():
         tell(f"interrupted: replies are stored in {judging.store.path}. Go on with\n  {command()}")
         raise typer.Exit(stop.status)

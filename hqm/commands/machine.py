@@ -12,9 +12,9 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, NotRequired, TypedDict
 
 import typer
 
@@ -35,6 +35,7 @@ _SCREEN_LIBRARIES = ("numpy", "scipy", "openai", "transformers")
 PORTS = {8000: "vLLM", 30000: "SGLang", 11434: "Ollama"}
 """Default port -> the server that listens on it."""
 _TIMEOUT_SECONDS = 3.0
+_LOCAL_TIMEOUT_SECONDS = 0.5
 """Seconds that a server has to answer; one that nobody named has less."""
 _MIN_FREE_BYTES = 1 << 30
 """Bytes of free disk below which a run may end for lack of room."""
@@ -48,7 +49,7 @@ class Report:
 
     lines: list[tuple[str, str]] = field(default_factory=list)
     """A heading (empty if it is the same as above) and a sentence."""
-    data: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, object] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
 
@@ -258,7 +259,16 @@ def _data(report: Report, option: Path | None) -> None:
         report.lines.append(("", f"get them: `hqm fetch {fetch_names}`"))
 
 
-def _release_state(card: Card, root: Path) -> dict[str, Any]:
+class _ReleaseState(TypedDict):
+    """What lies below the data root of a benchmark's release."""
+
+    state: str
+    folder: NotRequired[str]
+    missing: list[str]
+    pictures: bool
+
+
+def _release_state(card: Card, root: Path) -> _ReleaseState:
     """Return the state of a benchmark's release below the data root.
 
     Sizes are compared; checksums are left to `hqm fetch`.
@@ -298,17 +308,20 @@ def _is_complete(path: Path, size: int) -> bool:
 
 def _servers(report: Report, urls: Sequence[str]) -> None:
     named_urls = dict.fromkeys(filter(None, [*urls, os.environ.get("OPENAI_BASE_URL")]))
-    local = [f"http://127.0.0.1:{port}/v1" for port in PORTS]
-    servers = [{**_probe_server(url, _TIMEOUT_SECONDS), "named": True} for url in named_urls]
-    unnamed = (_probe_server(url, 0.5) for url in local if url not in named_urls)
-    servers += [{**row, "named": False} for row in unnamed if row["reachable"]]
-    report.data["servers"] = servers
-    report.data["keys"] = [name for name in ("OPENAI_API_KEY", "HF_TOKEN") if os.environ.get(name)]
-    for row in servers:
-        report.lines.append(("server", f"{row['url']}: {row['said']}"))
-        if not row["reachable"]:
+    local_urls = map("http://127.0.0.1:{}/v1".format, PORTS)
+    servers: list[_Server] = []
+    for url in dict.fromkeys([*named_urls, *local_urls]):
+        server = _probe_server(url, named=url in named_urls)
+        # a port of this machine where nobody listens is no news
+        if server.named or server.reachable:
+            servers.append(server)
+    report.data["servers"] = list(map(asdict, servers))
+    report.data["keys"] = list(filter(os.environ.get, ("OPENAI_API_KEY", "HF_TOKEN")))
+    for server in servers:
+        report.lines.append(("server", f"{server.url}: {server.said}"))
+        if not server.reachable:
             report.problems.append(
-                f"{row['url']} cannot be reached ({row['said']}): start the server, or correct the"
+                f"{server.url} cannot be reached ({server.said}): start the server, or correct the"
                 " address"
             )
     if not servers:
@@ -317,7 +330,19 @@ def _servers(report: Report, urls: Sequence[str]) -> None:
         report.lines.append(("servers", message))
 
 
-def _probe_server(url: str, timeout: float) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """A server that somebody named, or that listens at a port of this machine."""
+
+    url: str
+    reachable: bool
+    models: list[str]
+    said: str
+    """What it answers, or why it does not."""
+    named: bool
+
+
+def _probe_server(url: str, *, named: bool) -> _Server:
     """Return which models a server has.
 
     No key is sent, so that a server which needs a key says so.
@@ -332,6 +357,7 @@ def _probe_server(url: str, timeout: float) -> dict[str, Any]:
     # a server is reached directly, as respondents reach it, and not by the proxy of a browser
     opener = build_opener(ProxyHandler({}))
     try:
+        timeout = _TIMEOUT_SECONDS if named else _LOCAL_TIMEOUT_SECONDS
         with opener.open(f"{url.rstrip('/')}/models", timeout=timeout) as reply:
             models = [str(model.get("id")) for model in json.load(reply)["data"]]
         suffix = f" and {len(models) - 3} more" if len(models) > 3 else ""
@@ -346,7 +372,7 @@ def _probe_server(url: str, timeout: float) -> dict[str, Any]:
         state = f"no answer: {getattr(error, 'reason', error)}"
     except (ValueError, KeyError, TypeError, AttributeError):
         state = "what answers there is no server of models"
-    return {"url": url, "reachable": reachable, "models": models, "said": state}
+    return _Server(url, reachable, models, state, named)
 
 
 # --- room for answers ---

@@ -12,6 +12,8 @@ import os
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
+from itertools import filterfalse
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
@@ -41,13 +43,13 @@ def settings_files(machine: Path | None = None) -> list[Path]:
     """
     if machine is not None and not machine.is_file():
         raise DataError("there is no such file", location=str(machine), remedy="Correct --machine.")
-    files = [path for path in (user_settings_file(), Path(FILE)) if path.is_file()]
-    return [*files, *([] if machine is None else [machine])]
+    files = filter(Path.is_file, (user_settings_file(), Path(FILE)))
+    return [*files, *filter(None, (machine,))]
 
 
 def read_command_settings(
     machine: Path | None, assigned: Sequence[str], setting_names: Collection[str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the values of a command's settings, by name.
 
     Parameters
@@ -67,26 +69,28 @@ def read_command_settings(
         A name or a value means nothing, or a file in the current folder has a setting that only
         the user may decide.
     """
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for path in settings_files(machine):
         values |= read_settings(path, is_folder_file=path == Path(FILE) and path != machine)
     # a settings file serves all commands, and each takes the settings that it has
     values = {name: value for name, value in values.items() if name in setting_names}
-    assignments: dict[str, Any] = {}
+    assignments: dict[str, object] = {}
     for text in assigned:
         name, equals, value = text.partition("=")
         if not equals:
             raise UsageError(f"--set {text!r} has no value", remedy="Write --set NAME=VALUE.")
         values_read = _check_setting(name, value, setting_names, "--set")
-        # Several of a kind may be assigned one by one: roles=a=x, roles=b=y.
-        extends_tuple = isinstance(values_read, tuple) and name in assignments
-        if name in assignments and not extends_tuple:
+        earlier = assignments.get(name)
+        # several of a kind may be assigned one by one: roles=a=x, roles=b=y
+        if isinstance(values_read, tuple) and isinstance(earlier, tuple):
+            values_read = (*earlier, *values_read)
+        elif name in assignments:
             raise UsageError(f"--set {name} is given twice", remedy="Give it once.")
-        assignments[name] = (*assignments[name], *values_read) if extends_tuple else values_read
+        assignments[name] = values_read
     return values | assignments
 
 
-def read_settings(path: Path, *, is_folder_file: bool = False) -> Mapping[str, Any]:
+def read_settings(path: Path, *, is_folder_file: bool = False) -> Mapping[str, object]:
     """Read a settings file: a line for each setting, by the names of `hqm list settings`."""
     try:
         lines = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -94,11 +98,10 @@ def read_settings(path: Path, *, is_folder_file: bool = False) -> Mapping[str, A
         raise DataError(
             f"the settings cannot be read: {error}", location=str(path), remedy="Correct the file."
         ) from None
+    lines.pop(STUDY, None)
     setting_names = {name for name, option in OPTIONS.items() if option.setting}
     values = {
-        name: _check_setting(name, value, setting_names, str(path))
-        for name, value in lines.items()
-        if name != STUDY
+        name: _check_setting(name, value, setting_names, str(path)) for name, value in lines.items()
     }
     for name in values:
         setting = OPTIONS[name].setting
@@ -151,12 +154,10 @@ def read_study(machine: Path | None, option_names: Collection[str]) -> dict[str,
                 location=str(path),
                 remedy='Write [study] and benchmarks = ["pope"].',
             )
-        study = {
-            name.replace("-", "_"): _check_study_value(
-                name.replace("-", "_"), value, option_names, str(path)
-            )
-            for name, value in table.items()
-        }
+        study = {}
+        for line, value in table.items():
+            name = line.replace("-", "_")
+            study[name] = _check_study_value(name, value, option_names, str(path))
         if path == Path(FILE) and path != machine:
             _refuse_addresses(study, path)
     return study
@@ -164,7 +165,7 @@ def read_study(machine: Path | None, option_names: Collection[str]) -> dict[str,
 
 def _check_study_value(
     name: str, value: object, option_names: Collection[str], location: str
-) -> Any:
+) -> object:
     """Return the value of a study's line in the type of its option."""
     from pydantic import TypeAdapter, ValidationError
 
@@ -203,7 +204,9 @@ def _refuse_addresses(study: Mapping[str, Any], path: Path) -> None:
                 )
 
 
-def _check_setting(name: str, value: object, setting_names: Collection[str], location: str) -> Any:
+def _check_setting(
+    name: str, value: object, setting_names: Collection[str], location: str
+) -> object:
     """Return a setting's value in its own type, from the text of `--set` or a TOML value."""
     from pydantic import TypeAdapter, ValidationError
 
@@ -294,13 +297,14 @@ setting, and `machine`.
 
 def _select_options(names: Sequence[str], excluded: Sequence[str]) -> list[Option]:
     """The options of these names, and those of the groups of these names in `RunOptions`."""
-    groups = {group.name for group in fields(RunOptions)}
-    options = [OPTIONS[name] for name in names if name not in groups]
-    return options + [
+    groups = set(map(attrgetter("name"), fields(RunOptions)))
+    options = map(OPTIONS.__getitem__, filterfalse(groups.__contains__, names))
+    members = [
         option
         for option in OPTIONS.values()
         if option.group in names and option.name not in excluded
     ]
+    return [*options, *members]
 
 
 def with_options(
@@ -352,11 +356,9 @@ def with_options(
                     study_folder = lines.pop("out", None)
                     values["out"] = values["out"] or study_folder
                     # what stands on the command line decides over the study
-                    option_values |= {
-                        name: value
-                        for name, value in lines.items()
-                        if option_values[name] == shared[name].default
-                    }
+                    for name, value in lines.items():
+                        if option_values[name] == shared[name].default:
+                            option_values[name] = value
             command(**values, options=RunOptions.from_values(option_values))
 
         # typer reads the options from the signature of the function that it is given
@@ -424,11 +426,10 @@ def with_keywords(
                 file_values = {}
             else:
                 file_values = read_command_settings(Path(machine), (), settings)
-            option_values = {name: value for name, value in bound.items() if name in selected}
+            option_values = {name: bound.pop(name) for name in selected if name in bound}
             options = RunOptions.from_values(defaults | file_values | option_values)
-            function_arguments = inspect.BoundArguments(
-                inner, {name: value for name, value in bound.items() if name not in selected}
-            )
+            # what is left are the function's own arguments
+            function_arguments = inspect.BoundArguments(inner, bound)
             return function(*function_arguments.args, **function_arguments.kwargs, options=options)
 
         wrapped.__signature__ = outer  # type: ignore[attr-defined]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import Any
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
@@ -23,16 +23,49 @@ from hqm.store.database import Store
 from hqm.version import installed_version
 
 
+class UsageRecord(TypedDict, total=False):
+    """What a respondent or judge took, by which `hqm design` prices another study."""
+
+    name: str
+    answers: int
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+    """The mean of an answer."""
+    price_in: float
+    price_out: float
+    replies_a_verdict: float
+
+
+class StudyCosts(TypedDict):
+    """What a study took: its respondents by name, its judge, and people's seconds a label."""
+
+    respondents: dict[str, UsageRecord]
+    judge: NotRequired[UsageRecord]
+    label_seconds: NotRequired[float]
+
+
 def record_of(
     options: RunOptions, benchmarks: Sequence[Benchmark], label_files: Mapping[str, Sequence[str]]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return what a repetition needs: versions, settings, hashes of data and cards."""
-    packages = ("numpy", "pandas", "pillow", "scipy", "torch", "transformers", "openai")
+    versions: dict[str, str] = {}
+    for package in ("numpy", "pandas", "pillow", "scipy", "torch", "transformers", "openai"):
+        if version := installed_version(package):
+            versions[package] = version
+    benchmark_records: dict[str, dict[str, object]] = {}
+    for benchmark in benchmarks:
+        record: dict[str, object] = {
+            "version": benchmark.card.version,
+            "card": benchmark.card.digest,
+            "items": benchmark.original.digest,
+        }
+        if label_files.get(benchmark.name):
+            record["labels"] = label_files[benchmark.name]
+        benchmark_records[benchmark.name] = record
     return {
         "python": platform.python_version(),
-        "packages": {
-            name: installed for name in packages if (installed := installed_version(name))
-        },
+        "packages": versions,
         "settings": {
             "runs": options.asking.times,
             "forms": list(dict.fromkeys([*options.material.forms, *options.material.form_files])),
@@ -50,15 +83,7 @@ def record_of(
             "withheld": options.reading.withheld,
             "sampling": dict(options.asking.sampling),
         },
-        "benchmarks": {
-            benchmark.name: {
-                "version": benchmark.card.version,
-                "card": benchmark.card.digest,
-                "items": benchmark.original.digest,
-                **({"labels": files} if (files := label_files.get(benchmark.name)) else {}),
-            }
-            for benchmark in benchmarks
-        },
+        "benchmarks": benchmark_records,
     }
 
 
@@ -71,7 +96,7 @@ def study_costs(
     respondents: Sequence[Respondent],
     judges: Sequence[Judge],
     prices: Prices | None = None,
-) -> dict[str, Any]:
+) -> StudyCosts:
     """What respondents, judges and people took for their answers, verdicts and labels, as far as
     the store has measured it.
 
@@ -85,52 +110,57 @@ def study_costs(
     prices_by_name = {
         respondent.name: prices or prices_of(respondent) for respondent in respondents
     }
-    usage_by_name = {
-        respondent.name: _usage_record(
-            store, respondent.number, prices_by_name.get(respondent.name, prices)
-        )
-        for respondent in evidence.respondents
-    }
-    costs: dict[str, Any] = {
-        "respondents": {name: used for name, used in usage_by_name.items() if used}
-    }
+    costs: StudyCosts = {"respondents": {}}
+    for respondent in evidence.respondents:
+        respondent_prices = prices_by_name.get(respondent.name, prices)
+        if used := _usage_record(store, respondent.number, respondent_prices):
+            costs["respondents"][respondent.name] = used
     # the cost of judging is that of the first panel that is asked
-    panel = next((judge for judge in judges if isinstance(judge, Judging)), None)
-    if panel is None:
-        number = None
-    else:
-        number = store.find_respondent(panel.panel.main.name, panel.identity(panel.panel.main))
-    if panel is not None and number is not None:
-        judged = [
-            matrix
-            for cell, matrix in evidence.matrices.items()
-            if parse_judge(cell.judge)[0] == panel.label
-        ]
-        verdicts = sum(int(np.isfinite(matrix.values).sum()) for matrix in judged)
-        used = _usage_record(store, number, prices or prices_of(panel.panel.main))
-        # a procedure of several stages asks more than once a verdict
-        replies = used.get("answers", 0) / verdicts if verdicts else 1.0
-        costs["judge"] = {"name": panel.panel.main.name, **used, "replies_a_verdict": replies}
-    times = [
-        seconds
-        for judgement in evidence.labels.judgements
-        if (seconds := LabelContext.from_judgement(judgement).seconds) is not None
-    ]
-    return {**costs, **({"label_seconds": median(times)} if times else {})}
+    for judge in judges:
+        if isinstance(judge, Judging):
+            if judge_costs := _judge_record(store, evidence, judge, prices):
+                costs["judge"] = judge_costs
+            break
+    times: list[float] = []
+    for judgement in evidence.labels.judgements:
+        seconds = LabelContext.from_judgement(judgement).seconds
+        if seconds is not None:
+            times.append(seconds)
+    if times:
+        costs["label_seconds"] = median(times)
+    return costs
 
 
-def _usage_record(store: Store, number: int, prices: Prices | None) -> dict[str, Any]:
+def _judge_record(
+    store: Store, evidence: Evidence, judging: Judging, prices: Prices | None
+) -> UsageRecord:
+    """`_usage_record` of a judge, with its replies a verdict; empty where it was never asked."""
+    judge = judging.panel.main
+    number = store.find_respondent(judge.name, judging.identity(judge))
+    if number is None:
+        return {}
+    n_verdicts = 0
+    for cell, matrix in evidence.matrices.items():
+        if parse_judge(cell.judge)[0] == judging.label:
+            n_verdicts += int(np.isfinite(matrix.values).sum())
+    used = _usage_record(store, number, prices or prices_of(judge))
+    # a procedure of several stages asks more than once a verdict
+    replies = used.get("answers", 0) / n_verdicts if n_verdicts else 1.0
+    return {"name": judge.name, **used, "replies_a_verdict": replies}
+
+
+def _usage_record(store: Store, number: int, prices: Prices | None) -> UsageRecord:
     """Tokens, mean seconds and prices of whoever has this number; empty where nothing was
     measured.
     """
     usage = store.usage(number)
     timed, seconds = store.seconds(number)
-    tokens = {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out}
-    measured: dict[str, Any] = {
-        **(tokens if usage.tokens_in else {}),
-        **({"seconds": float(seconds) / timed} if timed else {}),
-        **({} if prices is None else {"price_in": prices[0], "price_out": prices[1]}),
-    }
-    if measured:
-        return {"answers": usage.answers, **measured}
-    return {}
+    record: UsageRecord = {"answers": usage.answers}
+    if usage.tokens_in:
+        record["tokens_in"] = usage.tokens_in
+        record["tokens_out"] = usage.tokens_out
+    if timed:
+        record["seconds"] = float(seconds) / timed
+    if prices is not None:
+        record["price_in"], record["price_out"] = prices
+    return record if len(record) > 1 else {}

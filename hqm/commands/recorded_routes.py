@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, compress
+from itertools import chain, compress, repeat, starmap
+from operator import eq
 from pathlib import Path
 
 from hqm.errors import AnswerError, HQMError, UsageError
@@ -14,6 +15,11 @@ from hqm.imports.intake import plain_letters
 
 Routes = dict[str, list[Path]]
 """Benchmark -> the files and folders of answers to it."""
+
+
+def _routes_to(benchmarks: Iterable[str], path: Path) -> Routes:
+    """One file or folder for each of these benchmarks."""
+    return {benchmark: [path] for benchmark in benchmarks}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +62,9 @@ class Router:
         for source in sources:
             name, path = self._split_name(source)
             if name:
-                path_routes: Routes = {key: [path] for key in self.names[name]}
+                path_routes = _routes_to(self.names[name], path)
             elif len(self.benchmarks) == 1:
-                path_routes = {self.benchmarks[0]: [path]}
+                path_routes = _routes_to(self.benchmarks, path)
             else:
                 path_routes = self._route_path(path)
             for benchmark, paths in path_routes.items():
@@ -68,7 +74,7 @@ class Router:
     def _split_name(self, source: Path) -> tuple[str, Path]:
         """The name before a source, if any, and the source itself."""
         name, equals, path = str(source).partition("=")
-        known_names = {**{benchmark: (benchmark,) for benchmark in self.benchmarks}, **self.names}
+        known_names = dict.fromkeys([*self.benchmarks, *self.names])
         if not equals or source.exists() or "/" in name:
             return "", source
         if name not in known_names:
@@ -83,6 +89,9 @@ class Router:
     def _group_of(self, benchmark: str) -> str:
         return next(name for name, members in self.names.items() if benchmark in members)
 
+    def _groups_of(self, benchmarks: Iterable[str]) -> set[str]:
+        return set(map(self._group_of, benchmarks))
+
     def _route_path(self, path: Path) -> Routes:
         """Send a file, or the files of a folder; a folder of answers to one benchmark stays
         whole, as its benchmark may read several files together.
@@ -96,7 +105,8 @@ class Router:
                 if faults
                 else AnswerError("the folder has no file of answers", location=str(path))
             )
-        self.notes.extend(f"{fault.location} is left out: {fault.message}" for fault in faults)
+        for fault in faults:
+            self.notes.append(f"{fault.location} is left out: {fault.message}")
         return routes
 
     def _route_folder(self, folder: Path) -> tuple[Routes, list[HQMError]]:
@@ -115,9 +125,8 @@ class Router:
                     faults.append(fault)
             for benchmark, paths in child_routes.items():
                 routes[benchmark] += paths
-        units = {self._group_of(benchmark) for benchmark in routes}
-        if len(units) == 1 and not faults:
-            return {key: [folder] for key in routes}, []
+        if len(self._groups_of(routes)) == 1 and not faults:
+            return _routes_to(routes, folder), []
         return dict(routes), faults
 
     def _route_file(self, path: Path) -> Routes:
@@ -143,7 +152,7 @@ class Router:
                 location=str(path),
                 remedy=f"Name the benchmark: --recorded {next(iter(counts))}={path}.",
             )
-        return {name: [path] for name in counts if self._group_of(name) in units}
+        return _routes_to([name for name in counts if self._group_of(name) in units], path)
 
     def _likeliest_units(self, path: Path, counts: Mapping[str, tuple[int, int]]) -> set[str]:
         """Of the benchmarks that can read a file, the group of the one that its name names, all
@@ -152,16 +161,16 @@ class Router:
         letters = plain_letters(path.name)
         max_count = max(counts.values())
         rankings = (
-            [True for _ in counts],
+            repeat(True),
             [plain_letters(name) in letters for name in counts],
-            [n_answers == n_items for n_answers, n_items in counts.values()],
-            [count == max_count for count in counts.values()],
+            starmap(eq, counts.values()),
+            map(max_count.__eq__, counts.values()),
         )
         for selectors in rankings:
-            units = {self._group_of(name) for name in compress(counts, selectors)}
+            units = self._groups_of(compress(counts, selectors))
             if len(units) == 1:
                 return units
-        return {self._group_of(name) for name in counts}
+        return self._groups_of(counts)
 
     def _refusal(self, path: Path, faults: Sequence[tuple[str, HQMError]]) -> AnswerError:
         """The error on a file that answers no benchmark, with the reason of the benchmark that its

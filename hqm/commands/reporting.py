@@ -6,9 +6,10 @@ import importlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from operator import attrgetter
+from itertools import chain
+from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -151,11 +152,11 @@ def report(
         raise UsageError(
             f"{' and '.join(given_flags)} are two reports", remedy="Ask for one at a time."
         )
-    files = [find_audit(path) for path in audit_files]
+    files = list(map(find_audit, audit_files))
     if index is not None:
         _write_index(index, files, Policy.load(policy))
         return
-    audits = [Audit.load(file) for file in files]
+    audits = list(map(Audit.load, files))
     joined = _join_audits(audits)
     loaded_policy = Policy.load(policy)
     if verify is not None:
@@ -206,12 +207,12 @@ def _check_numbers(audit: Audit, path: Path | None, policy: Policy, *, as_json: 
         if path.suffix.lower() in (".html", ".htm"):
             pages = report_files(audit, path, policy, opinions)
         else:
-            tables = [layout.opinion_table(opinion) for opinion in opinions]
+            tables = list(map(layout.opinion_table, opinions))
             latex = importlib.import_module("hqm.reports.latex.latex_tables")
             pages = {path: str(latex.format_tables(tables, path.suffix.lower()))}
         write_together(pages)
         print_line(f"wrote  {'  '.join(map(str, pages))}")
-    if any(opinion.findings for opinion in opinions):
+    if any(map(attrgetter("findings"), opinions)):
         raise typer.Exit(1)
 
 
@@ -220,7 +221,7 @@ def _quotation(joined: Audit, path: Path | None) -> dict[Path, str | bytes]:
     cards = importlib.import_module("hqm.reports.pages.benchmark_card")
     if path is not None:
         statements = (_statement_text(audit.statement, path) for audit in joined.audits)
-        return {path: "".join(f"{statement}\n" for statement in statements)}
+        return {path: "\n".join([*statements, ""])}
     for audit in joined.audits:
         print_lines(f"{audit.title}: {audit.statement}")
         for quotation in cards.quotes(audit, joined.hqm_version):
@@ -257,7 +258,7 @@ def _write_index(folder: Path, files: Sequence[Path], policy: Policy) -> None:
         data = read_json(file)
         day = datetime.fromtimestamp(file.stat().st_mtime, UTC)
         summaries = [describe(data) for describe in describers]
-        audit = next((s for s in summaries if s is not None), None) or Audit.load(file)
+        audit = next(filter(None, summaries), None) or Audit.load(file)
         dated.append(pages.Dated(audit, f"{day:%Y-%m-%d}", file.absolute().parent.name))
     page_texts: dict[str, str] = pages.index_files(dated, policy)
     write_together({folder / name: text for name, text in page_texts.items()})
@@ -274,7 +275,8 @@ def _join_audits(audits: Sequence[Audit]) -> Audit:
         f"audit {i}": {"command": audit.command, **audit.record}
         for i, audit in enumerate(audits, 1)
     }
-    return Audit(tuple(member for audit in audits for member in audit.audits), command(), record)
+    members = chain.from_iterable(map(attrgetter("audits"), audits))
+    return Audit(tuple(members), command(), record)
 
 
 def _statement_text(statement: Statement, to: Path) -> str:
@@ -300,9 +302,8 @@ def _verify_statement(audit: Audit, text: str, as_json: bool) -> None:
             {"statement": str(statement), "benchmark": title, "differences": list(differences)}
         )
     elif differences:
-        print_lines(
-            f"this is not the statement of {title}: it has", *(f"  {line}" for line in differences)
-        )
+        print_line(f"this is not the statement of {title}: it has")
+        print_lines(*differences, prefix="  ")
     else:
         print_line(f"this is the statement of {title}: every number is the audit's")
     if differences:
@@ -389,7 +390,7 @@ class Rescoring:
         number = "none" if now is None else tables.estimate_text(now).text
         return f"{signed}: {rereading}; rescored: {number}"
 
-    def to_dict(self, name: str, estimate: Estimate) -> dict[str, Any]:
+    def to_dict(self, name: str, estimate: Estimate) -> dict[str, object]:
         """The same for JSON: empty where the same procedures signed."""
         rescored_pair = self._find(name, estimate)
         if rescored_pair is None:
@@ -442,7 +443,8 @@ class Rescoring:
             for kind, label, _ in changed
         )
         signed = (
-            f"signed by {' and '.join(signers)}, this is {' and '.join(now for *_, now in changed)}"
+            f"signed by {' and '.join(signers)}, this is"
+            f" {' and '.join(map(itemgetter(-1), changed))}"
         )
         if name not in self._rescored:
             from hqm.commands.rescoring import rescored

@@ -5,10 +5,11 @@ with nothing asked.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import filterfalse, product
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
@@ -25,7 +26,7 @@ from hqm.errors import DataError, DesignError, UsageError
 from hqm.files.records import read_text
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.store.database import Store
-from hqm.types import Cell, Response
+from hqm.types import Cell, Form, Item
 
 
 def audit_readings(
@@ -75,15 +76,15 @@ def audit_readings(
         has_recorded = has_recorded or recorded
         session = Session(names, store, _reading_options(options, scoring, reader, judge))
         for benchmark in session.benchmarks:
-            benchmark_metrics = {metric.name for metric in benchmark.metrics}
-            found_metrics = [name for name in metrics if name in benchmark_metrics]
+            benchmark_metrics = set(map(attrgetter("name"), benchmark.metrics))
+            found_metrics = list(filter(benchmark_metrics.__contains__, metrics))
             used.update(found_metrics)
             known_metrics |= benchmark_metrics
             if metrics and not found_metrics:
                 continue
-            audited = found_metrics or [metric.name for metric in benchmark.audited]
+            audited = found_metrics or list(map(attrgetter("name"), benchmark.audited))
             audits += _audits(session, benchmark, audited, recorded=recorded)
-    unknown = [name for name in metrics if name not in used]
+    unknown = list(filterfalse(used.__contains__, metrics))
     if unknown:
         raise UsageError(
             f"{', '.join(names)} has no metric {unknown[0]!r}",
@@ -132,21 +133,26 @@ def _reading_respondents(session: Session, benchmark: Benchmark) -> list[StoredR
     return respondents_in(session.asks, benchmark)
 
 
-def _has_answer(answers: Iterable[Response | None]) -> bool:
-    return any(answer is not None for answer in answers)
+def _answered_form(
+    session: Session, benchmark: Benchmark, respondents: Sequence[StoredRespondent]
+) -> Form:
+    """The original form with the items that any respondent has an answer to."""
+    form = benchmark.original
+    items: list[Item] = []
+    rows = session.answers.by_respondent(benchmark, form, respondents, 0).values()
+    for item, *answers in zip(form.items, *rows, strict=True):
+        if answers.count(None) < len(answers):
+            items.append(item)
+    return replace(form, items=tuple(items))
 
 
 def _drop_unasked_items(
     session: Session, benchmark: Benchmark, respondents: Sequence[StoredRespondent]
 ) -> None:
     """An item that no respondent was asked is no part of what was administered."""
-    form = benchmark.original
-    rows = session.answers.by_respondent(benchmark, form, respondents, 0).values()
-    asked_items = tuple(
-        item for item, *answers in zip(form.items, *rows, strict=True) if _has_answer(answers)
-    )
-    if asked_items and len(asked_items) < len(form.items):
-        benchmark.original = replace(form, items=asked_items)
+    form = _answered_form(session, benchmark, respondents)
+    if form.items and len(form) < len(benchmark.original):
+        benchmark.original = form
 
 
 # --- the answers of an audit that exists ---
@@ -234,7 +240,7 @@ def rescored(file: Path, audited: BenchmarkAudit, options: groups.RunOptions) ->
     with reopened(file, options, audited=audited) as answers:
         benchmark = answers.benchmark
         evidence = answers.session.evidence(benchmark, answers.respondents, pictures=False)
-        metrics = tuple(benchmark.metric(metric) for metric in audited.metrics)
+        metrics = tuple(map(benchmark.metric, audited.metrics))
         return audit(replace(evidence, metrics=metrics))
 
 
@@ -293,7 +299,7 @@ def _find_audit_of(full_audit: Audit, benchmark: Benchmark, file: Path) -> Bench
                     remedy="Audit it by the benchmark's own scoring.",
                 )
             return audited
-    audited_names = [audited.benchmark for audited in full_audit.audits]
+    audited_names = list(map(attrgetter("benchmark"), full_audit.audits))
     raise UsageError(
         f"it has no audit of {benchmark.name}, but of {', '.join(audited_names)}",
         location=str(file),
@@ -334,16 +340,7 @@ def _check_same_items(
     items_digest = full_audit.record.get("benchmarks", {}).get(benchmark.name, {}).get("items", "")
     if items_digest in ("", benchmark.original.digest):
         return
-    rows = session.answers.by_respondent(benchmark, benchmark.original, respondents, 0).values()
-    was_asked = list(map(_has_answer, zip(*rows, strict=True)))
-    answered = replace(
-        benchmark.original,
-        items=tuple(
-            item
-            for item, is_answered in zip(benchmark.original.items, was_asked, strict=True)
-            if is_answered
-        ),
-    )
+    answered = _answered_form(session, benchmark, respondents)
     if answered.digest != items_digest:
         raise DataError(
             f"it is of other items than {benchmark.label} has now",

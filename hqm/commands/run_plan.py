@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from hqm.administration.asks import Job
@@ -80,16 +82,18 @@ def plan_run(session: Session) -> Plan:
         judging=judging,
         judges=session.judging.plan(_unanswered_share(forecasts)),
         gpus=gpu_minutes(jobs),
-        bounds=bounds(session.budget, [forecasts[key] for key in live], sum(judging.values())),
-        refused=sum(job.refused for job in jobs),
+        bounds=bounds(
+            session.budget, list(map(forecasts.__getitem__, live)), sum(judging.values())
+        ),
+        refused=sum(map(attrgetter("refused"), jobs)),
     )
 
 
 def _unanswered_share(forecasts: Mapping[tuple[str, str], Forecast]) -> dict[str, float]:
     """Benchmark -> the answers of its respondents that are still to come, in whole respondents."""
-    shares: dict[str, float] = {}
+    shares: defaultdict[str, float] = defaultdict(float)
     for (_, benchmark), of_respondent in forecasts.items():
         if of_respondent.distinct:
             share = 1 - of_respondent.stored / of_respondent.distinct
-            shares[benchmark] = shares.get(benchmark, 0.0) + share
+            shares[benchmark] += share
     return shares

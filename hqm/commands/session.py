@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain, filterfalse
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +27,13 @@ from hqm.administration.asks import (
 from hqm.administration.costs import prices_of
 from hqm.administration.engines import Engine, get_ready, make_engine
 from hqm.administration.exported_answers import read_recorded_answers
-from hqm.administration.stored_answers import Answers, forms_of, respondents_in, respondents_of
+from hqm.administration.stored_answers import (
+    Answers,
+    forms_by_name,
+    forms_of,
+    respondents_in,
+    respondents_of,
+)
 from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.evidence import Evidence, gather
 from hqm.benchmark.adapter import Benchmark
@@ -32,7 +41,7 @@ from hqm.benchmark.corrected_keys import CorrectedKey, read_key
 from hqm.benchmark.items import restrict_form
 from hqm.benchmark.registry import load_all
 from hqm.commands.options import AskingOptions, JudgingOptions, MaterialOptions, RunOptions
-from hqm.commands.record import record_of, study_costs
+from hqm.commands.record import StudyCosts, record_of, study_costs
 from hqm.commands.recorded_routes import Router, Routes
 from hqm.commands.session_judges import BY_RULE, SessionJudges, is_recorded
 from hqm.errors import UsageError, check_known
@@ -48,7 +57,7 @@ from hqm.respondents.base import RecordedRespondent, Respondent, RespondentName
 from hqm.respondents.kinds import kind_of, read_families
 from hqm.respondents.server_limits import Budget
 from hqm.store.database import Store
-from hqm.types import ORIGINAL, REWORDINGS, Form
+from hqm.types import ORIGINAL, REWORDINGS, Form, Item
 
 ASKING = "hqm.asking"
 """The group of entry points by which an extension asks in another order, or stops early."""
@@ -111,19 +120,18 @@ class Session:
             member_names = [benchmark.name for benchmark in loaded]
             members[str(name) if len(loaded) > 1 else member_names[0]] = member_names
         mode = options.judging.mode
-        if mode and all(mode not in benchmark.modes for benchmark in self.benchmarks):
+        if mode and mode not in chain.from_iterable(map(attrgetter("modes"), self.benchmarks)):
             load_all(str(names[0]), **options.loading)  # says which modes there are
-        counts = Counter(benchmark.name for benchmark in self.benchmarks)
+        counts = Counter(map(attrgetter("name"), self.benchmarks))
         repeated = sorted(name for name, count in counts.items() if count > 1)
         if repeated:
             raise UsageError(
                 f"{', '.join(repeated)} is named twice", remedy="Name every benchmark once."
             )
         self.keys = self._corrected_keys()
-        self.full_benchmarks = {
-            benchmark.name: benchmark for benchmark in map(copy.copy, self.benchmarks)
-        }
+        self.full_benchmarks: dict[str, Benchmark] = {}
         for benchmark in self.benchmarks:
+            self.full_benchmarks[benchmark.name] = copy.copy(benchmark)
             if options.material.part or options.material.limit:
                 benchmark.original = restrict_form(
                     benchmark.original,
@@ -139,10 +147,10 @@ class Session:
         self._memory = FileMemory(MAX_BYTES if len(self.benchmarks) > 1 else 0)
         self._respondents: dict[str, list[Respondent]] = {}
         self._live_respondents: dict[str, Respondent] = {}
-        self._recorded_forms: dict[str, list[str]] = {}
+        self._recorded_forms: dict[str, set[str]] = {}
         self._file_forms: dict[str, list[Form]] = {}
         self._label_files: dict[str, list[str]] = {}
-        self._costs: dict[str, dict[str, Any]] = {}
+        self._costs: dict[str, StudyCosts] = {}
 
         # what came from files, for those who print or store it
         self.logs = LogSettings(partial=options.answering.partial, files=options.answering.files)
@@ -188,7 +196,7 @@ class Session:
         """Return the respondents of a benchmark: those named, else the embedded ones."""
         if benchmark.name not in self._respondents:
             respondent_options = self.options.answering
-            live = [name for name in respondent_options.respondents if not is_recorded(name)]
+            live = list(filterfalse(is_recorded, respondent_options.respondents))
             paths = self._recorded_routes().get(benchmark.name, [])
             if not live and not self._recorded_sources:
                 live = list(benchmark.card.respondents.embedded)
@@ -197,7 +205,7 @@ class Session:
             if paths or benchmark.included_recordings:
                 with self._memory.active():
                     respondents += self._recorded(benchmark, paths)
-            respondents += [self.live_respondent(name) for name in live]
+            respondents += map(self.live_respondent, live)
             self._respondents[benchmark.name] = respondents
         return self._respondents[benchmark.name]
 
@@ -205,7 +213,7 @@ class Session:
     def _recorded_sources(self) -> list[Path]:
         """The files and folders of recorded answers that the options name."""
         respondent_options = self.options.answering
-        recorded = [name for name in respondent_options.respondents if is_recorded(name)]
+        recorded = filter(is_recorded, respondent_options.respondents)
         paths = [Path(RespondentName.parse(name).target) for name in recorded]
         return paths + list(respondent_options.recorded)
 
@@ -229,17 +237,14 @@ class Session:
             benchmark, [path], self._readable_forms(benchmark), self.logs
         ).recordings
         n_answers = sum(len(recording.answers) for recording in recordings)
-        answered = {key for recording in recordings for key in recording.answers}
-        parts = {item.part for item in benchmark.original.items if item.id in answered}
-        n_items = sum(item.part in parts for item in benchmark.original.items)
+        n_items = len(_answered_parts(benchmark.original, recordings))
         return n_answers, n_items * len(recordings)
 
     def _readable_forms(self, benchmark: Benchmark) -> dict[str, Form]:
         """The forms of a whole benchmark to which a file may hold answers: those of the options,
         and the benchmark's own.
         """
-        forms = [*benchmark.further_forms, *self.forms(benchmark)]
-        return {form.name: form for form in forms}
+        return forms_by_name([*benchmark.further_forms, *self.forms(benchmark)])
 
     def live_respondent(self, name: str) -> Respondent:
         # one object a name, so that a model is loaded once for all benchmarks
@@ -287,11 +292,10 @@ class Session:
             full_benchmark = benchmark
         full_forms = self._readable_forms(full_benchmark)
         recorded = read_recorded_answers(full_benchmark, paths, full_forms, self.logs)
-        self._recorded_forms[benchmark.name] = [
-            recording.form for recording in recorded.recordings if recording.form in full_forms
-        ]
-        forms = {form.name: form for form in self.forms(benchmark)}
-        self._check_recorded_forms(benchmark, recorded, forms)
+        recorded_forms = set(map(attrgetter("form"), recorded.recordings))
+        self._recorded_forms[benchmark.name] = recorded_forms & full_forms.keys()
+        forms = forms_by_name(self.forms(benchmark))
+        self._check_recorded_forms(benchmark, recorded_forms, forms)
         recordings = [*benchmark.included_recordings, *recorded.recordings]
         if is_cut:
             restricted = [
@@ -301,9 +305,7 @@ class Session:
 
         # a part of which nobody answered anything was not administered; within the others, what was
         # not answered is missing
-        answered = {key for recording in recordings for key in recording.answers}
-        parts = {item.part for item in benchmark.original.items if item.id in answered}
-        administered = tuple(item for item in benchmark.original.items if item.part in parts)
+        administered = _answered_parts(benchmark.original, recordings)
         benchmark.original = replace(benchmark.original, items=administered)
 
         # what the user is told of the files
@@ -322,13 +324,11 @@ class Session:
         ]
 
     def _check_recorded_forms(
-        self, benchmark: Benchmark, recorded: ImportedLogs, forms: Mapping[str, Form]
+        self, benchmark: Benchmark, recorded_forms: set[str], forms: Mapping[str, Form]
     ) -> None:
         """Say which forms of recorded answers are left out, and refuse answers that leave the
         original form without any.
         """
-        recorded_forms = {recording.form for recording in recorded.recordings}
-        foreign = sorted(recorded_forms - forms.keys())
         if recorded_forms and ORIGINAL not in recorded_forms and not benchmark.included_recordings:
             raise UsageError(
                 f"the answers to {benchmark.name} are to the form {min(recorded_forms)!r}, and an"
@@ -338,11 +338,11 @@ class Session:
                     f" `hqm score {benchmark.name} --answers FILE`."
                 ),
             )
-        self.notes += [
-            f"{benchmark.name}: the answers to the form {name!r} are left out; --forms names"
-            " others."
-            for name in foreign
-        ]
+        for name in sorted(recorded_forms - forms.keys()):
+            self.notes.append(
+                f"{benchmark.name}: the answers to the form {name!r} are left out; --forms names"
+                " others."
+            )
 
     def check(self) -> None:
         """Refuse names that mean nothing, and files that do not fit, before anybody is asked."""
@@ -354,14 +354,12 @@ class Session:
             names: list[str] | None = None
             if not self.offline:
                 self.forms(benchmark)
-                names = [respondent.name for respondent in self.respondents(benchmark)]
+                names = list(map(attrgetter("name"), self.respondents(benchmark)))
             if judging.judgements:
                 self.judging.read_judgements(benchmark, names)
             else:
-                stored_judges = {judge.label for judge in self.judging.file_judges(benchmark)}
-                for name in judging.judges:
-                    if name not in stored_judges:
-                        self.judging.live_judge(name)
+                for name in self.judging.live_names(benchmark):
+                    self.judging.live_judge(name)
             if judging.criterion is not None:
                 benchmark.read_criterion(judging.criterion, benchmark.original, names or None)
 
@@ -388,40 +386,39 @@ class Session:
         option_names = self.options.material.form_names(benchmark.card.task)
         form_names = list(dict.fromkeys([*option_names, *self.options.material.form_files]))
         if benchmark.included_recordings:
-            recorded_forms = {recording.form for recording in benchmark.included_recordings}
+            recorded_forms = set(map(attrgetter("form"), benchmark.included_recordings))
             form_names = [ORIGINAL, *sorted(recorded_forms - {ORIGINAL})]
         is_default = self.options.material.forms == MaterialOptions().forms
         if self._only_recorded and is_default:
             # what was recorded was administered, whether or not somebody names it
             administered = sorted(self._recorded_forms.get(benchmark.name, ()))
             form_names = list(dict.fromkeys([*form_names, *administered]))
-        forms = forms_of(benchmark, self.forms_from_files(benchmark), rewordings=form_names)
-        forms_by_name = {form.name: form for form in forms}
-        unknown = [name for name in form_names if name not in forms_by_name]
-        if unknown:
-            known_names = ", ".join(dict.fromkeys([ORIGINAL, *REWORDINGS, *forms_by_name]))
-            raise UsageError(
-                f"{benchmark.name} has no form {unknown[0]!r}",
-                remedy=f"It has {known_names}; bring one with --form.",
-                name=unknown[0],
-                choices=forms_by_name,
-            )
-        if self._only_recorded and is_default:
-            # nobody asked for the parallel form by name, and nobody is going to be put it
-            form_names = [
-                name
-                for name in form_names
-                if forms_by_name[name].items or not forms_by_name[name].left_out
-            ]
+        forms = forms_by_name(
+            forms_of(benchmark, self.forms_from_files(benchmark), rewordings=form_names)
+        )
         for name in form_names:
-            if not forms_by_name[name].items and forms_by_name[name].left_out:
-                reason = foreign_sentence(forms_by_name[name])
-                reason = reason or f"the first: {forms_by_name[name].left_out[0].reason}"
+            if name not in forms:
+                known_names = ", ".join(dict.fromkeys([ORIGINAL, *REWORDINGS, *forms]))
                 raise UsageError(
-                    f"no item of {benchmark.name} has a wording {name!r}; {reason}",
-                    remedy=f"Ask with --forms {ORIGINAL}, or bring it with --form {name}=FILE.",
+                    f"{benchmark.name} has no form {name!r}",
+                    remedy=f"It has {known_names}; bring one with --form.",
+                    name=name,
+                    choices=forms,
                 )
-        return [forms_by_name[name] for name in form_names]
+        worded: list[Form] = []
+        for form in map(forms.__getitem__, form_names):
+            if form.items or not form.left_out:
+                worded.append(form)
+            # nobody asked for the parallel form by name, and nobody is going to be put it
+            elif not (self._only_recorded and is_default):
+                reason = foreign_sentence(form) or f"the first: {form.left_out[0].reason}"
+                raise UsageError(
+                    f"no item of {benchmark.name} has a wording {form.name!r}; {reason}",
+                    remedy=(
+                        f"Ask with --forms {ORIGINAL}, or bring it with --form {form.name}=FILE."
+                    ),
+                )
+        return worded
 
     def administrations(self, benchmark: Benchmark, respondent: Respondent) -> list[Administration]:
         """Return what a respondent is asked: the original form in every run, the other forms once.
@@ -448,9 +445,8 @@ class Session:
                 administrations.append(Administration(form, 0))
                 continue
             times = self.options.asking.times
-            administrations += [Administration(form, run) for run in range(times)]
-            scales = self.options.asking.resolutions
-            scaled += [Administration(form, 0, scale) for scale in scales]
+            administrations += map(partial(Administration, form), range(times))
+            scaled += map(partial(Administration, form, 0), self.options.asking.resolutions)
         return administrations + scaled
 
     def jobs(self) -> list[Job]:
@@ -458,16 +454,18 @@ class Session:
         for benchmark in self.benchmarks:
             self.check_respondents(benchmark)
         asking = self.options.asking
-        job_options: dict[str, Any] = {
-            "probabilities": asking.probabilities or asking.expected,
-            "retry_errors": asking.retry_errors,
-        }
-        return [
-            plan_job(self.asks, assignment, administration, **job_options)
-            for benchmark in self.benchmarks
-            for assignment in self.assignments(benchmark)
-            for administration in self.administrations(benchmark, assignment.respondent)
-        ]
+        plan = partial(
+            plan_job,
+            self.asks,
+            probabilities=asking.probabilities or asking.expected,
+            retry_errors=asking.retry_errors,
+        )
+        jobs: list[Job] = []
+        for assignment in chain.from_iterable(map(self.assignments, self.benchmarks)):
+            respondent = assignment.respondent
+            administrations = self.administrations(assignment.benchmark, respondent)
+            jobs += map(partial(plan, assignment), administrations)
+        return jobs
 
     def check_respondents(self, benchmark: Benchmark) -> None:
         """Prepare a benchmark's pictures, and refuse it if there is no respondent."""
@@ -499,28 +497,18 @@ class Session:
         """Let workers import their libraries during the planning, if a respondent is new."""
         compute = self.options.compute
         if compute.engine == "local":
-            assignments = [
-                assignment
-                for benchmark in self.benchmarks
-                for assignment in self.assignments(benchmark)
-            ]
-            numbers = (
-                self.store.find_respondent(assignment.respondent.name, assignment.identity())
-                for assignment in assignments
-            )
-            get_ready(
-                [
-                    assignment.respondent
-                    for assignment, number in zip(assignments, numbers, strict=True)
-                    if number is None
-                ],
-                workers=compute.workers,
-            )
+            assignments = chain.from_iterable(map(self.assignments, self.benchmarks))
+            unknown = [a.respondent for a in assignments if a.number(self.store) is None]
+            get_ready(unknown, workers=compute.workers)
+
+    def has_live(self, benchmark: Benchmark) -> bool:
+        """Whether a respondent of a benchmark looks at its pictures."""
+        return any(map(attrgetter("live"), self.respondents(benchmark)))
 
     def fetch_images(self) -> None:
         """Make or download the pictures that a live respondent will see."""
         for benchmark in self.benchmarks:
-            if not self.options.asking.blind and any(r.live for r in self.respondents(benchmark)):
+            if self.has_live(benchmark) and not self.options.asking.blind:
                 benchmark.prepare_images(benchmark.original)
                 names = [item.image for item in benchmark.original.items if item.image]
                 benchmark.pictures.fetch(names, private=self.options.material.allow_private_images)
@@ -627,6 +615,13 @@ def _check_exclusive(options: AskingOptions) -> None:
     raise UsageError(
         f"--resolution scales pictures, and {conflict}", remedy="Leave out one of the two."
     )
+
+
+def _answered_parts(form: Form, recordings: Iterable[Recording]) -> tuple[Item, ...]:
+    """The items of those parts of a form of which anything was answered."""
+    answered = set(chain.from_iterable(map(attrgetter("answers"), recordings)))
+    parts = {item.part for item in form.items if item.id in answered}
+    return tuple(item for item in form.items if item.part in parts)
 
 
 def _label_arguments(options: JudgingOptions) -> dict[str, Any]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from itertools import filterfalse, repeat
+from operator import attrgetter, itemgetter
+from typing import Protocol, TypeVar
 
 from hqm.administration.administering import Outcome, sum_outcomes
 from hqm.administration.asks import Asks, StoredRespondent
@@ -32,6 +35,8 @@ from hqm.respondents.base import Request, Respondent
 from hqm.respondents.server_limits import CHARACTERS_A_TOKEN, PICTURE_TOKENS, Budget, price
 from hqm.store.database import Store
 from hqm.types import ORIGINAL, Form, Judgement, Response
+
+_Judging = TypeVar("_Judging", bound=Judging)
 
 
 class JudgedSession(Protocol):
@@ -85,9 +90,14 @@ def plan_requests(
     prices: tuple[float, float] | None,
 ) -> JudgePlan:
     """Return what requests to a judge take and cost, each of them made so many times."""
-    read = sum(len(request.prompt) for request in requests) // CHARACTERS_A_TOKEN
-    read += PICTURE_TOKENS * sum(request.image is not None for request in requests)
-    written = sum(request.sampling.max_tokens for request in requests)
+    characters = 0
+    n_pictures = 0
+    written = 0
+    for request in requests:
+        characters += len(request.prompt)
+        n_pictures += request.image is not None
+        written += request.sampling.max_tokens
+    read = characters // CHARACTERS_A_TOKEN + PICTURE_TOKENS * n_pictures
     prices = prices or prices_of(judging.panel.main)
     if prices is None:
         cost = None
@@ -156,7 +166,7 @@ class SessionJudges:
             The benchmark is judged by a model, and there is no judge; or a judge is asked and
             brought under one name.
         """
-        from_files = {judge.label: judge for judge in self.file_judges(benchmark)}
+        from_files = self._labelled_file_judges(benchmark)
         panels = self.panels(benchmark)
         if (
             benchmark.roles
@@ -165,15 +175,15 @@ class SessionJudges:
             and not self._has_people_scores(benchmark)
         ):
             raise _no_judge(benchmark)
-        repeated = [panel.label for panel in panels if panel.label in from_files]
-        if repeated:
-            raise UsageError(
-                f"the judge {repeated[0]!r} is asked, and judgements of it are brought",
-                remedy="Name the judgements' judge otherwise: --judgements NAME=FILE.",
-            )
-        named_judges = [name for name in self.session.options.judging.judges if name in from_files]
+        for panel in panels:
+            if panel.label in from_files:
+                raise UsageError(
+                    f"the judge {panel.label!r} is asked, and judgements of it are brought",
+                    remedy="Name the judgements' judge otherwise: --judgements NAME=FILE.",
+                )
+        named = filter(from_files.__contains__, self.session.options.judging.judges)
         # all of the files' judges, unless some are named
-        return [*panels, *(from_files[name] for name in named_judges or from_files)]
+        return [*panels, *map(from_files.__getitem__, list(named) or from_files)]
 
     @property
     def has_judge(self) -> bool:
@@ -210,8 +220,8 @@ class SessionJudges:
             return False
         if self.session.options.judging.criterion is not None:
             return True
-        judges = (judge for judge, _, _ in self.session.store.judged(benchmark.name))
-        return any(labelled_by(judge) == "people" for judge in judges)
+        judges = map(itemgetter(0), self.session.store.judged(benchmark.name))
+        return "people" in map(labelled_by, judges)
 
     def panels(self, benchmark: Benchmark) -> list[Judging]:
         """Return the panels of models to ask; none for a benchmark that a rule scores."""
@@ -219,28 +229,39 @@ class SessionJudges:
         reading_model = self.reading_model(benchmark)
         if reading_model is not None:
             return [reading_model]
-        from_files = {judge.label for judge in self.file_judges(benchmark)}
-        live_names = [name for name in options.judges if name not in from_files]
+        live_names = self.live_names(benchmark)
         if not benchmark.roles or not live_names or benchmark.included_recordings:
             return []
-        role_respondents = {
-            role: self.live_judge(name) for role, name in parse_roles(options.roles).items()
-        }
-        used = {
-            role: respondent
-            for role, respondent in role_respondents.items()
-            if role in benchmark.roles
-        }
-        return [
-            Judging(
-                self.session.asks,
-                benchmark,
-                Panel(self.live_judge(name), used),
-                budget=self.session.budget,
-                retry_errors=self.session.options.asking.retry_errors,
-            )
-            for name in live_names
-        ]
+        role_respondents: dict[str, Respondent] = {}
+        for role, name in parse_roles(options.roles).items():
+            respondent = self.live_judge(name)  # one whose name means nothing is refused here
+            if role in benchmark.roles:
+                role_respondents[role] = respondent
+        panels: list[Judging] = []
+        for name in live_names:
+            panel = Panel(self.live_judge(name), role_respondents)
+            panels.append(self._judging(Judging, benchmark, panel))
+        return panels
+
+    def _judging(self, kind: type[_Judging], benchmark: Benchmark, panel: Panel) -> _Judging:
+        session = self.session
+        return kind(
+            session.asks,
+            benchmark,
+            panel,
+            budget=session.budget,
+            retry_errors=session.options.asking.retry_errors,
+        )
+
+    def _labelled_file_judges(self, benchmark: Benchmark) -> dict[str, FileJudge]:
+        """Label -> the judge whose judgements came in files."""
+        return {judge.label: judge for judge in self.file_judges(benchmark)}
+
+    def live_names(self, benchmark: Benchmark) -> list[str]:
+        """Return the judges that the options name and no file brings."""
+        from_files = self._labelled_file_judges(benchmark)
+        judges = self.session.options.judging.judges
+        return list(filterfalse(from_files.__contains__, judges))
 
     def reading_model(self, benchmark: Benchmark) -> ReadingModel | None:
         """Return the model that reads what the reader of a benchmark leaves unread; signatures of
@@ -250,13 +271,8 @@ class SessionJudges:
         if name is None or not benchmark.reads or benchmark.tool_scored:
             return None
         if benchmark.name not in self._reading_models:
-            model = ReadingModel(
-                self.session.asks,
-                read_by_model(benchmark),
-                Panel(self.live_judge(name)),
-                budget=self.session.budget,
-                retry_errors=self.session.options.asking.retry_errors,
-            )
+            panel = Panel(self.live_judge(name))
+            model = self._judging(ReadingModel, read_by_model(benchmark), panel)
             self._reading_models[benchmark.name] = model
         benchmark.read_with = self._reading_models[benchmark.name].version
         return self._reading_models[benchmark.name]
@@ -288,9 +304,9 @@ class SessionJudges:
         else:
             respondents = self.session.stored_respondents(benchmark)
         if names is None:
-            names = [respondent.name for respondent in respondents]
+            names = list(map(attrgetter("name"), respondents))
         texts = AnswerTexts(self.session.answers, full_benchmark, forms, respondents)
-        sources = [JudgementSource.parse(text) for text in self.session.options.judging.judgements]
+        sources = list(map(JudgementSource.parse, self.session.options.judging.judgements))
         return import_judgements(
             full_benchmark, forms, sources, names, texts, partial=self.session.logs.partial
         )
@@ -342,8 +358,8 @@ class SessionJudges:
                 # of the reference alone
                 askings = [(judges[0], 0)]
                 if cell.form == ORIGINAL and cell.run == 0 and not cell.resolution:
-                    askings = [(judges[0], n) for n in range(self.session.options.judging.rejudge)]
-                    askings += [(judging, 0) for judging in judges[1:]]
+                    repetitions = range(self.session.options.judging.rejudge)
+                    askings = [*zip(repeat(judges[0]), repetitions), *zip(judges[1:], repeat(0))]
                 for judging, asking in askings:
                     yield judging, partial(judging.judge, form, rows, asking, progress, stop)
             units = self._labelled_units(benchmark, respondents)
@@ -362,7 +378,7 @@ class SessionJudges:
         if path is None:
             labels = stored_labels(self.session.store, benchmark, form, 0)
         else:
-            names = [respondent.name for respondent in respondents]
+            names = list(map(attrgetter("name"), respondents))
             labels = Labels(tuple(benchmark.read_criterion(path, form, names)))
         answers = self.session.answers.by_answer(benchmark, form, respondents, 0)
         return judge_units(labelled_units(benchmark, form, labels), answers)
@@ -381,6 +397,7 @@ class SessionJudges:
         """
         plans: list[JudgePlan] = []
         options = self.session.options
+        prices = options.compute.prices
         has_models = options.judging.judges or options.reading.read_with
         for benchmark in self.session.benchmarks if has_models else ():
             n_respondents = respondents.get(benchmark.name, 0.0)
@@ -388,16 +405,14 @@ class SessionJudges:
             for number, panel in enumerate(self.panels(benchmark)):
                 requests = panel.first_requests(benchmark.original, row)
                 n_repeats = options.judging.rejudge if number == 0 else 1
-                plans.append(
-                    plan_requests(
-                        panel, requests, n_respondents * n_repeats, options.compute.prices
-                    )
-                )
-        return [plan for plan in plans if plan.askings]
+                plan = plan_requests(panel, requests, n_respondents * n_repeats, prices)
+                if plan.askings:
+                    plans.append(plan)
+        return plans
 
     def pending(self) -> dict[str, int]:
         """Return judge -> number of questions about stored answers that still lack a reply."""
-        pending: dict[str, int] = {}
+        pending: Counter[str] = Counter()
         options = self.session.options
         is_asked = bool(options.judging.judges or options.reading.read_with)
         for benchmark in self.session.benchmarks if is_asked else ():
@@ -408,5 +423,5 @@ class SessionJudges:
                 )
                 units = self._labelled_units(benchmark, respondents)
                 count = judging.pending(benchmark.original, rows, units)
-                pending[judging.panel.label] = pending.get(judging.panel.label, 0) + count
+                pending[judging.panel.label] += count
         return pending

@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 from hqm.commands.terminal import print_json, print_lines, print_report_table, print_table, tell
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from hqm.judges.judgements import ImportedJudgements
     from hqm.lint import Checked, Selection
     from hqm.psychometrics.items.leaks import Stratum
-    from hqm.types import Form
+    from hqm.types import Form, Item
 
 
 def _tables() -> Any:
@@ -133,9 +133,9 @@ def judgements(taken_files: ImportedJudgements | None) -> None:
     be JSON.
     """
     if taken_files is not None:
-        matched = [matching.sentence for matching in taken_files.matchings]
-        notes = [f"note: {note}" for note in taken_files.notes]
-        print_lines(*(f"judgements: {line}" for line in (*matched, *notes)), to=sys.stderr)
+        sentences = map(attrgetter("sentence"), taken_files.matchings)
+        print_lines(*sentences, to=sys.stderr, prefix="judgements: ")
+        print_lines(*taken_files.notes, to=sys.stderr, prefix="judgements: note: ")
 
 
 def imported_logs(
@@ -149,13 +149,14 @@ def imported_logs(
         print_json(
             {
                 "benchmark": benchmark.name,
-                "matched": [asdict(matching) for matching in logs.matchings],
+                "matched": list(map(asdict, logs.matchings)),
                 "notes": list(logs.notes),
                 "scores": scores,
             }
         )
         return
-    print_lines(*(f"note: {note}" for note in logs.notes), *(m.sentence for m in logs.matchings))
+    print_lines(*logs.notes, prefix="note: ")
+    print_lines(*map(attrgetter("sentence"), logs.matchings))
     for comparison in scores:
         recorded_scores(comparison)
     print(logs.sentence)
@@ -165,10 +166,10 @@ def log_benchmarks(benchmarks: Sequence[LogBenchmark | str]) -> None:
     """Print how the rows of logs were matched to questions, of benchmarks made from logs."""
     for benchmark in benchmarks:
         if not isinstance(benchmark, str):
-            notes = (f"note: {note}" for note in (*benchmark.matched.notes, *benchmark.notes))
-            matched = f"{benchmark.card.title}: {benchmark.matched.sentence}"
-            print_lines(f"{benchmark.card.title}: {benchmark.design}", to=sys.stderr)
-            print_lines(*notes, matched, to=sys.stderr)
+            title = f"{benchmark.card.title}: "
+            print_lines(benchmark.design, to=sys.stderr, prefix=title)
+            print_lines(*benchmark.matched.notes, *benchmark.notes, to=sys.stderr, prefix="note: ")
+            print_lines(benchmark.matched.sentence, to=sys.stderr, prefix=title)
 
 
 def recorded_scores(compared: Mapping[str, Any]) -> None:
@@ -232,7 +233,7 @@ def findings(
         _print_findings(report["findings"])
         item_readings = readings.get(linted.benchmark)
         if item_readings is not None:
-            print_lines(*(f"  {line}" for line in item_readings.sentences()))
+            print_lines(*item_readings.sentences(), prefix="  ")
 
 
 _LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
@@ -259,11 +260,10 @@ def _print_findings(rows: Sequence[Mapping[str, Any]]) -> None:
     for finding in rows:
         location = f"{finding['place']}: " if finding["place"] else ""
         print(f"  {finding['code']} {finding['name']}: {location}{finding['sentence']}")
-        for example in finding["examples"]:
-            print_lines(f"      {example}")
+        print_lines(*map(str, finding["examples"]), prefix="      ")
         if finding["code"].startswith("F"):
             print(f"      -> {finding['remedy']}")
-    counts = Counter(finding["severity"] for finding in rows)
+    counts = Counter(map(itemgetter("severity"), rows))
     tally = ", ".join(_counted(counts[name], name) for name in SEVERITIES if counts[name])
     print(f"  found: {tally}" if tally else "  nothing found")
 
@@ -308,7 +308,7 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
         return
     explanations: dict[str, None] = {}
     # tests are listed by benchmark, in the order in which these first appear
-    for name in dict.fromkeys(test.benchmark for test in result.tests):
+    for name in dict.fromkeys(map(attrgetter("benchmark"), result.tests)):
         print(f"{name}, policy {result.policy}:")
         for test in result.tests:
             if test.benchmark == name:
@@ -320,7 +320,7 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
             explanations[f"  {test.what}: {test.reason}"] = None
     if explanations:
         print_lines("why the policy asks for it:", *explanations)
-    counts = Counter(str(test.outcome) for test in result.tests)
+    counts = Counter(map(str, map(attrgetter("outcome"), result.tests)))
     order = ("PASS", "FAIL", "UNDECIDED", "NOT MEASURED")
     outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in order)
     print(f"policy {result.policy}: {'passed' if result.passed else 'not passed'} ({outcomes})")
@@ -331,7 +331,7 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
 def checklists(filled: Sequence[Any], as_json: bool) -> None:
     """Print each point of a checklist with its answer, or that it is left to the author."""
     if as_json:
-        print_json([asdict(checklist) for checklist in filled])
+        print_json(list(map(asdict, filled)))
         return
     for checklist in filled:
         print(f"{checklist.benchmark}, {checklist.title}:")
@@ -387,10 +387,10 @@ _MAX_LEFT_OUT = 20
 """Items without a parallel form that are listed at most."""
 
 
-def _question(item: Any) -> str:
+def _question(item: Item) -> str:
     if item.options:
         return f"{item.prompt} ({' / '.join(item.options)})"
-    return str(item.prompt)
+    return item.prompt
 
 
 # --- before and after asking ---
@@ -474,11 +474,14 @@ def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
     """Print what became of the files of each release."""
     from hqm.benchmark.download import summary
 
-    def rows(files: Sequence[Fetched]) -> list[dict[str, Any]]:
-        return [{**asdict(file), "path": str(file.path)} for file in files]
+    def row(file: Fetched) -> dict[str, object]:
+        return {**asdict(file), "path": str(file.path)}
 
     if as_json:
-        print_json([{**summary(card), "fetched": rows(files)} for card, files in results.items()])
+        releases: list[dict[str, object]] = []
+        for card, files in results.items():
+            releases.append({**summary(card), "fetched": list(map(row, files))})
+        print_json(releases)
         return
     for card, files in results.items():
         if not files:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, fields, replace
 from math import ceil
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from hqm.commands.show import errors, missing_images
@@ -12,7 +13,7 @@ from hqm.commands.terminal import print_json, print_lines, print_table, tell
 from hqm.respondents.kinds import kind_of
 
 if TYPE_CHECKING:
-    from hqm.administration.costs import Bound
+    from hqm.administration.costs import Bound, Forecast
     from hqm.commands.run_plan import Plan
 
 _NIGHT_HOURS = 8
@@ -32,40 +33,39 @@ def print_plan(planned: Plan, as_json: bool) -> None:
             unpriced = "no price"
         else:
             unpriced = ""
-        rows.append((respondent, benchmark, *_numbers(asdict(forecast), unpriced)))
+        rows.append((respondent, benchmark, *_numbers(forecast, unpriced)))
     columns = "respondent,benchmark,rows,distinct,stored,to ask,minutes,tokens in,tokens out,cost"
     total_row = ("total", "", *_numbers(totals))
     print_table("", columns.split(","), rows, right=range(2, 10), total=total_row)
-    print_lines(*_plan_notes(planned, measured=totals["measured"]))
+    print_lines(*_plan_notes(planned, measured=totals.measured))
     tell(*errors(0, planned.refused, {}))
     missing_images(
         planned.images, "{n_missing} are to be fetched, and are counted as if they were there"
     )
 
 
-def _total_forecast(planned: Plan) -> dict[str, Any]:
+def _total_forecast(planned: Plan) -> Forecast:
     """Return the sums over all forecasts; None where no forecast has a number."""
+    forecasts = list(planned.forecasts.values())
     totals: dict[str, Any] = {}
-    columns = [asdict(forecast) for forecast in planned.forecasts.values()]
-    for key in columns[0]:
-        values = [column[key] for column in columns if column[key] is not None]
-        totals[key] = sum(values) if values else None
-    forecasts = planned.forecasts.values()
-    totals["measured"] = all(forecast.measured for forecast in forecasts)
+    for field in fields(forecasts[0]):
+        values = [value for value in map(attrgetter(field.name), forecasts) if value is not None]
+        totals[field.name] = sum(values) if values else None
+    totals["measured"] = all(map(attrgetter("measured"), forecasts))
     if sum(layout.engines > 0 for layout in planned.layouts) > 1:
         # at best all run beside each other
-        totals["seconds_least"] = max(forecast.seconds_least for forecast in forecasts)
-    return totals
+        totals["seconds_least"] = max(map(attrgetter("seconds_least"), forecasts))
+    return replace(forecasts[0], **totals)
 
 
-def _plan_data(planned: Plan, totals: Mapping[str, object]) -> dict[str, Any]:
+def _plan_data(planned: Plan, total: Forecast) -> dict[str, object]:
     """Return a plan as JSON data."""
     rows = []
     for (respondent, benchmark), forecast in planned.forecasts.items():
         rows.append({"respondent": respondent, "benchmark": benchmark, **asdict(forecast)})
-    data = {
+    data: dict[str, object] = {
         "plan": rows,
-        "total": totals,
+        "total": asdict(total),
         "images": {
             name: {"missing": n_missing, "of": n_pictures}
             for name, (n_missing, n_pictures) in planned.images.items()
@@ -92,7 +92,7 @@ def _plan_notes(planned: Plan, *, measured: bool) -> Iterator[str]:
         yield "? assumed: the store has not seen this respondent answer yet. Tokens out: at most."
     layouts = planned.layouts
     if any(layout.gpus or layout.misfit for layout in layouts):
-        engines = sum(layout.engines for layout in layouts)
+        engines = sum(map(attrgetter("engines"), layouts))
         gpus = sum(layout.engines * layout.gpus for layout in layouts)
         yield f"{len(layouts)} models, {engines} engines on {gpus:g} GPUs:"
         for layout in layouts:
@@ -125,22 +125,25 @@ def _bound(bound: Bound) -> str:
     return f"{bound.option} {bound.limit:,.10g} {outcome}: {amount} are planned."
 
 
-def _numbers(forecast: Mapping[str, Any], unpriced: str = "") -> list[str]:
+def _numbers(forecast: Forecast, unpriced: str = "") -> list[str]:
     """The numbers of a forecast as the table of a plan has them."""
-    marker = "" if forecast["measured"] else "?"
-    minutes = f"{forecast['seconds'] / 60:.1f}"
+    marker = "" if forecast.measured else "?"
+    minutes = f"{forecast.seconds / 60:.1f}"
     if marker:
-        decimals = 0 if forecast["seconds_most"] > 600 else 1
-        limits = (forecast[f"seconds_{limit}"] / 60 for limit in ("least", "most"))
-        minutes = f"{' to '.join(f'{limit:,.{decimals}f}' for limit in limits)}?"
+        decimals = 0 if forecast.seconds_most > 600 else 1
+        shortest = f"{forecast.seconds_least / 60:,.{decimals}f}"
+        minutes = f"{shortest} to {forecast.seconds_most / 60:,.{decimals}f}?"
     price = unpriced
-    if forecast["cost"] is not None:
-        price = f"{forecast['cost_least']:.2f} to {forecast['cost_most']:.2f}"
+    if forecast.cost is not None:
+        price = f"{forecast.cost_least:.2f} to {forecast.cost_most:.2f}"
     return [
-        *(f"{forecast[key]:,}" for key in ("rows", "distinct", "stored", "requests")),
+        f"{forecast.rows:,}",
+        f"{forecast.distinct:,}",
+        f"{forecast.stored:,}",
+        f"{forecast.requests:,}",
         minutes,
-        f"{forecast['tokens_in']:,}{marker}",
-        f"{forecast['tokens_out']:,}",
+        f"{forecast.tokens_in:,}{marker}",
+        f"{forecast.tokens_out:,}",
         price,
     ]
 
@@ -154,7 +157,7 @@ def _gpu_notes(planned: Plan) -> Iterator[str]:
         yield (
             f"One {gpu.card}: {minutes}, from rates measured with 7B models (docs/performance.md)."
         )
-    longest = max(planned.gpus, key=lambda gpu: gpu.most)
+    longest = max(planned.gpus, key=attrgetter("most"))
     nights = ceil(longest.most / 60 / _NIGHT_HOURS)
     duration = f"{nights} nights of {_NIGHT_HOURS} hours at most"
     if nights < 2:
@@ -163,7 +166,7 @@ def _gpu_notes(planned: Plan) -> Iterator[str]:
         f"Alone, without supervision: {duration} on one {longest.card}; a stopped command"
         " continues where it stopped."
     )
-    largest = max((layout.model for layout in planned.layouts), key=lambda model: model.weights)
+    largest = max(map(attrgetter("model"), planned.layouts), key=attrgetter("weights"))
     yield (
         f"Memory: the largest model, {largest.name}, has weights of"
         f" {largest.weights / _GIB:.1f} GiB; pictures and answers come on top."

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from hqm.administration.administering import Progress
     from hqm.administration.asks import Job
+    from hqm.errors import HQMError
 
 
 _PLAIN_TERMINALS = ("", "dumb", "unknown")
@@ -164,15 +165,21 @@ def print_line(line: str = "", to: TextIO | None = None, end: str = "\n") -> Non
     print(visible(line), file=to, end=end)
 
 
-def print_lines(*lines: str, to: TextIO | None = None) -> None:
-    """Print lines, empty ones left out."""
+def print_lines(*lines: str, to: TextIO | None = None, prefix: str = "") -> None:
+    """Print lines with a prefix each, empty ones left out."""
     for line in filter(None, lines):
-        print_line(line, to)
+        print_line(f"{prefix}{line}", to)
 
 
 def tell(*sentences: str) -> None:
     """Print sentences on the error stream, under the program's name."""
-    print_lines(*(f"hqm: {sentence}" for sentence in sentences), to=sys.stderr)
+    print_lines(*sentences, to=sys.stderr, prefix="hqm: ")
+
+
+def tell_failures(subject: str, failed: Iterable[tuple[str, HQMError]]) -> None:
+    """Print which respondents could not go on, and why."""
+    for name, error in failed:
+        tell(f"{subject}{name} was given up: {error}")
 
 
 def print_json(value: object) -> None:
