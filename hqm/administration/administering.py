@@ -60,12 +60,14 @@ def give_budget(
     if not hasattr(respondent, "budget"):
         return False
     numbers = stored_numbers(store, respondent.name, identities)
+    # a server counts every attempt itself, repeated ones too; of others, requests are admitted here
     respondent.budget = budget
     answered = any(map(partial(has_answered, store), numbers))
     respondent.has_answered = answered  # type: ignore[attr-defined]
     if hasattr(respondent, "batch_folder"):
         respondent.batch_folder = Path(store.path).parent / "batches"
     if budget.bounded:
+        # the query reads every answer of the respondent, which only a bound is worth
         budget.expect(max((store.select(_EXCESS, number)[0][0] for number in numbers), default=0))
     return True
 
@@ -86,12 +88,13 @@ class _Jobs:
     @property
     def refused(self) -> int:
         """Number of questions that the server refused for good while it answered others."""
-        if self._has_answered:
-            return self._refused
-        return 0
+        # one that never answered refuses for other reasons than the question (a key, a missing
+        # model), and is asked again
+        return self._refused if self._has_answered else 0
 
     def record(self, job: Job) -> int:
         """Record the administration once; return the respondent's number."""
+        # by identity, for jobs hold mappings and have no hash
         if id(job) not in self._numbers:
             number = self.store.respondent(self.respondent.name, job.assignment.identity())
             self._numbers[id(job)] = number
@@ -118,6 +121,8 @@ class _RecordedJobs(_Jobs):
         super().__init__(store, jobs)
         self._stored_digests: dict[int, set[str]] = {}
         for job in jobs:
+            # the answers came with a form of this name and other items, which has a record of its
+            # own
             if job.stored and not job.todo:
                 self.record(job)
 
@@ -140,7 +145,7 @@ class _RecordedJobs(_Jobs):
     @property
     def left(self) -> int:
         """The number of answers that are not stored yet."""
-        # two jobs may lack the same question, which is asked once
+        # two jobs may lack the same answer, which is stored once
         keys = set(chain.from_iterable(map(attrgetter("todo"), self.jobs)))
         stored = self._stored_digests
         return sum(digest not in stored.get(run, ()) for digest, run in keys)
@@ -241,11 +246,14 @@ def administer(
     for live_job in live_jobs:
         tally.reasons.update(live_job.store_broken())
     n_broken = tally.reasons.total()
+    # nobody was asked these: they count as errors, and not among the answers
     tally.states["error"] = n_broken
+    # recorded answers come first: they need nobody, and are safe when a server fails
     _store_recorded(recorded_jobs, tally, stop)
     n_recorded = tally.states.total() - n_broken
     failed = _ask_live(live_jobs, engine or make_engine(), tally, stop)
     all_jobs: list[_RecordedJobs | _LiveJobs] = [*recorded_jobs, *live_jobs]
+    # what respondents that failed leave unasked is said with their errors
     has_ended_early = stop() or bool(budget.reached)
     return Outcome(
         tally.states.total() - n_broken - n_recorded,
@@ -293,6 +301,7 @@ def _ask_live(
     requests = [(live_job.respondent, live_job.admitted()) for live_job in live_jobs]
     for index, batch in engine(requests, stop):
         if isinstance(batch, HQMError):
+            # the first error says why a respondent was given up
             failed.setdefault(index, batch)
             continue
         counts, stored = live_jobs[index].store_answers(batch)
@@ -301,6 +310,7 @@ def _ask_live(
         tally.count(stored)
     for live_job in live_jobs:
         live_job.record_complete()
+        # a respondent that failed holds the budget of requests that nobody will make
         live_job.give_back()
     return tuple((live_jobs[index].respondent.name, error) for index, error in failed.items())
 
@@ -359,6 +369,8 @@ class _LiveJobs(_Jobs):
         """
         for job in self.jobs:
             name = job.assignment.benchmark.name
+            # nothing is written where the store knows these pictures, as it does on every run but
+            # the first
             if job.pictures.items() - self.store.images(name).items():
                 self.store.remember_images(name, job.pictures)
             if job.broken:
@@ -382,6 +394,7 @@ class _LiveJobs(_Jobs):
             job, question = self._owner[id(request)]
             if id(request) in self._holds:
                 self.budget.end(self._holds.pop(id(request)), request, response)
+            # one transaction for a respondent's run, not one for each answer
             grouped.setdefault((self.record(job), request.run), []).append((question, response))
             self._answered.add((request.sampling, (question.digest, request.run)))
             counts[id(job)] = (job, counts.get(id(job), (job, 0))[1] + 1)

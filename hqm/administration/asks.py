@@ -55,7 +55,7 @@ class Assignment:
     benchmark: Benchmark
     sampling: Sampling
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Mapping[str, object]:
         """Return the respondent's identity in the store; a live one includes its sampling."""
         sampling = asdict(self.sampling) if self.respondent.live else {}
         return {**self.respondent.identity(), **sampling}
@@ -129,6 +129,8 @@ class Asks:
         self.store = store
         self.blind = blind
         self.resolution = resolution
+        # shared by all resolutions, so that whoever asks for one gets the object that has hashed
+        # its pictures
         self._by_resolution: dict[str, Asks] = {resolution: self}
         self._digests: dict[str, dict[str, str | None]] = {}
         self._asks: dict[tuple[int, str, str], list[Ask]] = {}
@@ -157,6 +159,7 @@ class Asks:
 
         Those of recorded respondents also hold benchmark and form.
         """
+        # by identity: another benchmark's card may put the same form in other words
         key = (id(benchmark), form.digest, "live" if live else f"recorded {form.name}")
         if key not in self._asks:
             self._asks[key] = [self._ask(benchmark, form, item, live) for item in form.items]
@@ -165,6 +168,8 @@ class Asks:
     def _ask(self, benchmark: Benchmark, form: Form, item: Item, live: bool) -> Ask:
         text = benchmark.question_text(item)
         if not live:
+            # a file may answer equal questions of two items differently, so that each item is asked
+            # for itself
             scale = (f"resolution={self.resolution}",) if self.resolution else ()
             return ask(text, item.image, salt=(benchmark.name, form.name, item.id, *scale))
         if self.blind or item.image is None:
@@ -177,6 +182,7 @@ class Asks:
         """Return the store's number of every question; -1 for one that nobody was asked."""
         asks = self.questions(benchmark, form, live)
         numbers = self._numbers.get(id(asks))
+        # a question without a number may have been asked since
         if numbers is None or -1 in numbers:
             ids = self.store.ask_ids(asks)
             numbers = self._numbers[id(asks)] = [ids.get(question.digest, -1) for question in asks]
@@ -199,6 +205,8 @@ class Asks:
             try:
                 path = benchmark.pictures.path(name)
                 check_picture(path, name if is_url(name) else "")
+                # an answer about another picture of this name would pass for one about the
+                # release's
                 benchmark.checksums.check(name, path)
                 self._files[key] = (self._scaled(path), "")
             except ImageError as error:
@@ -212,6 +220,7 @@ class Asks:
             try:
                 digests[name] = digest_file(self._scaled(benchmark.pictures.path(name)))
             except ImageError:
+                # stored answers are audited without the pictures: their hashes are in the store
                 digests[name] = self.store.images(benchmark.name).get(self._picture_name(name))
         return digests[name]
 
@@ -222,9 +231,7 @@ class Asks:
 
     def _picture_name(self, name: str) -> str:
         """Return the name of a picture at this resolution; a scaled one is another picture."""
-        if self.resolution:
-            return f"{name}@{self.resolution}%"
-        return name
+        return f"{name}@{self.resolution}%" if self.resolution else name
 
 
 # The questions without an answer in the store. A command is resumed by running it again: it plans
@@ -304,10 +311,7 @@ class Job:
     @property
     def label(self) -> str:
         administration = self.administration
-        if administration.resolution:
-            scale = f" at {administration.resolution}%"
-        else:
-            scale = ""
+        scale = f" at {administration.resolution}%" if administration.resolution else ""
         benchmark = self.assignment.benchmark.name
         return f"{benchmark} {administration.form.name} run {administration.run}{scale}"
 

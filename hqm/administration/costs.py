@@ -68,6 +68,7 @@ def picture_tokens(model: str, size: tuple[int, int]) -> float | None:
             return min(1536, -(-width // 32) * -(-height // 32)) * factor
     for name, base, tile in (*_TILES, _OLDER_TILES):
         if re.match(name, model):
+            # OpenAI scales a picture into 2,048 pixels, then its shorter side to 768
             scale = min(1.0, 2048 / max(size), 768 / min(size))
             return base + tile * math.ceil(width * scale / 512) * math.ceil(height * scale / 512)
     for name, pixels in _PIXELS:
@@ -125,6 +126,7 @@ def forecast(
     questions: list[tuple[Ask, Request]] = []
     min_written = 0
     max_written = 0
+    # recorded answers are read, and cost neither time nor tokens
     for job in [] if is_recorded else jobs:
         is_short = job.assignment.benchmark.card.task in _SHORT
         for question, request in (*job.todo.values(), *job.broken.values()):
@@ -162,9 +164,7 @@ def forecast(
 
 def _cost(read: float, written: float, prices: Prices | None) -> float | None:
     """The cost of tokens; None where there are no prices."""
-    if prices is None:
-        return None
-    return price(read, written, prices)
+    return None if prices is None else price(read, written, prices)
 
 
 def _tokens_read(
@@ -211,10 +211,7 @@ class Spent:
     def __str__(self) -> str:
         cached = f" ({self.tokens_cached:,} of them from the server's cache)"
         cost = "" if self.cost is None else f", cost {self.cost:.4f}"
-        if self.models:
-            models = f"; the server calls the model {self.models!r}"
-        else:
-            models = ""
+        models = f"; the server calls the model {self.models!r}" if self.models else ""
         return (
             f"{self.respondent}: {self.answers:,} answers so far, {self.tokens_in:,} tokens"
             f" read{cached if self.tokens_cached else ''}, {self.tokens_out:,} written{cost}"
@@ -234,10 +231,7 @@ def spent(
     respondents: dict[int, Respondent] = {}
     for job in jobs:
         respondent = job.assignment.respondent
-        if respondent.live:
-            number = job.assignment.number(store)
-        else:
-            number = None
+        number = job.assignment.number(store) if respondent.live else None
         if number is not None:
             respondents[number] = respondent
     totals: dict[str, Spent] = {}
@@ -248,6 +242,7 @@ def spent(
         total = totals.get(respondent.name, Spent(respondent.name, 0, 0, 0, 0, None, ""))
         tokens_in = total.tokens_in + used.tokens_in
         tokens_out = total.tokens_out + used.tokens_out
+        # answers of two settings of one respondent are one bill
         respondent_prices = prices or prices_of(respondent)
         totals[respondent.name] = Spent(
             respondent.name,
@@ -311,9 +306,7 @@ def prices_of(respondent: Respondent) -> Prices | None:
         prices: Prices | None = respondent.prices
         return prices
     name = RespondentName.parse(respondent.name) if respondent.live else None
-    if name is None:
-        return None
-    return prices_in(name)
+    return None if name is None else prices_in(name)
 
 
 def _assume_seconds(
@@ -329,10 +322,7 @@ def _assume_seconds(
     if not device:
         return len(questions) * kind.seconds
     parameters = weights_of(str(getattr(respondent, "path", "")), respondent.name).parameters
-    if device.startswith("cpu"):
-        speed = _CPU_CORE * (os.cpu_count() or 1)
-    else:
-        speed = _GPU
+    speed = _CPU_CORE * (os.cpu_count() or 1) if device.startswith("cpu") else _GPU
     read = sum(len(request.prompt) for _, request in questions) // CHARACTERS_A_TOKEN
     read += PICTURE_TOKENS * len({ask.image for ask, _ in questions} - {None})
     seconds = 2 * parameters * (read + max_written) / speed
@@ -354,6 +344,7 @@ def _picture_token_range(
     sizes = {picture: picture_size(picture) for picture in set(pictures)}
     minimum = expected = maximum = 0.0
     for picture in pictures:
+        # a picture that is still to be fetched has a size between the two
         shapes = (sizes[picture] or _SMALL, sizes[picture] or _LARGE)
         tokens = [picture_tokens(model, shape) or 0.0 for shape in shapes]
         minimum += min(tokens)

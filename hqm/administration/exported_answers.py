@@ -119,10 +119,13 @@ def _answers_to(
     is_recorded = key[0].startswith(_PREFIX)
     last: dict[str, tuple[int, Response]] = {}
     for _, attempt, question, response, _ in exported.answers.get(key, ()):
+        # a model was asked words and a picture, which several items may share; a recorded answer
+        # belongs to its item
         item_ids = items_by_question[_Question(question.prompt, question.image)]
         if is_recorded:
             item_ids = [items_by_digest.get(question.digest, "")]
         for item_id in filter(None, item_ids):
+            # an answer that is an error was asked for again: the last attempt counts
             if item_id not in last or attempt >= last[item_id][0]:
                 last[item_id] = attempt, response
     return {item_id: response for item_id, (_, response) in last.items()}

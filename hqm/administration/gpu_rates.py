@@ -75,6 +75,7 @@ def gpu_minutes(jobs: Sequence[Job]) -> list[GpuMinutes]:
         rates = {rate.card: rate for rate in MEASURED_RATES if rate.is_short == is_short}
         minutes = work * size / _MEASURED_PARAMETERS / 60
         for card in list(totals):
+            # minutes without those of captions would promise too little
             if card not in rates:
                 del totals[card]
                 continue

@@ -117,6 +117,7 @@ def rephrase_left_out(original: Form, parallel: Form, respondent: Respondent, st
         item = original.by_id[omitted.id]
         response = replies[asks[omitted.id].digest]
         reason = _objection(item.prompt, response)
+        # the item stays left out, with both reasons, for whoever reviews the form
         if reason:
             omissions.append(
                 LeftOut(

@@ -103,6 +103,7 @@ def picture_order(store: Store, benchmark: Benchmark, seed: int = 0) -> PictureO
     for recorded in _orders(store, benchmark.name):
         if recorded.data == form.digest:
             return recorded
+    # sorted, so that the order depends on the pictures and the seed, and not on how the items stand
     names = sorted(set(map(cluster_of, form.items)))
     base = int(digest([_ORDER, form.digest, seed]).partition(":")[2], 16)
     permutation = np.random.default_rng(base).permutation(len(names))
@@ -118,6 +119,7 @@ def _order_for(store: Store, benchmark: Benchmark) -> PictureOrder | None:
         if order.data == benchmark.original.digest:
             return order
     clusters = set(map(cluster_of, benchmark.original.items))
+    # else the latest order with all of these pictures, whatever others it has
     return next((order for order in reversed(orders) if clusters.issubset(order.clusters)), None)
 
 
@@ -150,6 +152,8 @@ def _last_stops(store: Store, benchmark: str, data: str, sight: str) -> dict[str
             data,
             sight,
         ):
+            # records come oldest first: a later stop of the same respondent replaces the earlier
+            # one
             stops[str(row["who"])] = Stop(**row)
     return stops
 
@@ -213,6 +217,7 @@ def _count_answered_pictures(
         (answered if number in rows else lacking).add(cluster_of(item))
     count = 0
     for index, cluster in enumerate(order.clusters):
+        # a kill may have come between two questions about one picture
         if respondent.live and cluster in lacking:
             return index
         if respondent.live or cluster in answered:

@@ -59,6 +59,7 @@ def was_administered(
     if answered is None:
         answered = _answered(store, respondent, run)
     numbers = asks.numbers(benchmark, form, respondent.live)
+    # the cheapest test comes first: most forms were never put to most respondents
     if answered.isdisjoint(numbers):
         return False
     sight = asks.sight
@@ -313,6 +314,7 @@ def respondents_in(asks: Asks, benchmark: Benchmark) -> list[StoredRespondent]:
             for run in store.runs(number)
         ):
             continue
+        # settings are part of an identity: one model asked with two temperatures is two respondents
         n_namesakes[name] += 1
         if n_namesakes[name] > 1:
             respondent = replace(respondent, name=f"{name}#{n_namesakes[name]}")
@@ -334,6 +336,7 @@ def cells_in(
             for run in store.runs(respondent.number):
                 if run not in runs and was_administered(asks, benchmark, form, respondent, run):
                     runs.add(run)
+        # by number, whichever respondent was asked first
         cells += [Cell(form.name, run, sight=asks.sight) for run in sorted(runs)]
     if asks.blind:
         return cells
@@ -352,6 +355,7 @@ def resolutions_in(store: Store, benchmark: str) -> list[str]:
     if benchmark not in benchmarks_in(store):
         return []
     rows = store.select("SELECT DISTINCT sight FROM administrations WHERE benchmark = ?", benchmark)
+    # what else stands there is `blind`, or nothing for pictures as they are
     scales = [sight.removesuffix("%") for (sight,) in rows if sight.endswith("%")]
     return sorted(filter(is_scale, scales), key=int, reverse=True)
 
@@ -359,7 +363,7 @@ def resolutions_in(store: Store, benchmark: str) -> list[str]:
 def benchmarks_in(store: Store) -> list[str]:
     """The benchmarks whose administrations the store has on record, the first one first."""
     # a store of HQM 0.1.0 has no such table until it is opened for writing
-    if not store.select("SELECT 1 FROM sqlite_master WHERE name = 'administrations'"):
+    if not store.select("SELECT name FROM sqlite_master WHERE name = ?", "administrations"):
         return []
     query = "SELECT benchmark FROM administrations GROUP BY benchmark ORDER BY MIN(id)"
     return list(map(itemgetter(0), store.select(query)))
@@ -380,6 +384,7 @@ def rewordings_administered(store: Store, benchmark: Benchmark) -> tuple[str, ..
     query = "SELECT DISTINCT form FROM administrations WHERE benchmark = ?"
     names: set[str] = set(map(itemgetter(0), store.select(query, benchmark.name)))
     if not store.has_all_administrations:
+        # a store of an earlier version did not record which forms were put
         names.update(REWORDINGS)
     return tuple(name for name in sorted(names) if draw_of(name) is not None)
 

@@ -167,6 +167,7 @@ def audit(
     with _store(path, options, offline) as opened:
         session = session_of(chosen_benchmarks, opened, options, offline=offline)
         if not no_report and not output.dry_run:
+            # before anything is asked: answers that nobody judges would have no scores
             session.judging.refuse_unjudged()
         session.check()
         tell(*session.notes)
@@ -182,6 +183,7 @@ def audit(
                 with waiting(f"scoring and estimating {benchmark.name}"):
                     audits.append(audit_of(session.evidence(benchmark)))
             _conclude(session, audits, folder, print_coefficients=coefficients)
+    # what failed is said last, where a long output ends
     tell(*errors)
     if not complete:
         raise typer.Exit(1)
@@ -297,6 +299,7 @@ def _expect_workers(path: Path, options: RunOptions) -> None:
 def _by_corrected_key(session: Session, audits: list[BenchmarkAudit]) -> list[KeyEffect]:
     """Audit the same answers by the corrected key, and append those audits to the list."""
     effects = []
+    # a copy of the pairs, because the list grows
     for benchmark, before in list(zip(session.benchmarks, audits, strict=True)):
         evidence = session.by_corrected_key(benchmark)
         if evidence is not None:
@@ -342,6 +345,7 @@ def _administer(session: Session) -> tuple[bool, list[str]]:
         )
     complete, errors = _tell(session, outcome, jobs, stop, f", {outcome.left} are left")
     if complete:
+        # judges are asked once, when the answers are complete
         complete, judge_errors = _judge(session)
         errors += judge_errors
     return complete, errors

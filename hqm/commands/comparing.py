@@ -182,7 +182,7 @@ def _print_people_comparison(
         )
     scoring: Any = next(iter(scorings), "official")
     benchmark = load(benchmarks[0], data=options.material.data, scoring=scoring)
-    recorded = [Path(path) for path in options.answering.recorded]
+    recorded = list(map(Path, options.answering.recorded))
     study = compare_with_people(benchmark, criterion, scores, options.reading.metrics, recorded)
     tables = importlib.import_module("hqm.reports.pages.compare_page").people_tables(study)
     for table in tables:
@@ -224,12 +224,12 @@ def comparison_of(
         )
     families = options.answering.families
     if store is not None:
-        names = [str(name) for name in sources]
+        names = list(map(str, sources))
         audits = _reread_store(names, store, options, readings)
         metrics: Sequence[str] = ()
     else:
         _need_no_answers(options, readings)
-        audits = [_loaded(source) for source in sources]
+        audits = list(map(_loaded, sources))
         metrics = options.reading.metrics
     return compare_audits(
         audits,

@@ -363,6 +363,7 @@ def forms(
             show.forms(member.name, original, parallel, examples)
             show.wordings(list(check_wordings(original, parallel)))
             if out is not None:
+                # of several benchmarks or forms, the file's name says which one it holds
                 parts = [member.name] * (len(loaded) > 1) + [name] * (len(names) > 1)
                 path = out.with_name(f"{'-'.join([out.stem, *parts])}{out.suffix}")
                 write_form(parallel, path)

@@ -233,10 +233,9 @@ class GroupedCommand(TyperCommand):
         super().__init__(*arguments, **settings)
         self.params.sort(key=_position)
         for parameter in self.params:
-            if (
-                complete := completions(self.name or "", parameter.name or "", parameter.opts)
-            ) is not None:
-                parameter.shell_complete = partial(_complete, complete)  # type: ignore[method-assign]
+            values = completions(self.name or "", parameter.name or "", parameter.opts)
+            if values is not None:
+                parameter.shell_complete = partial(_complete, values)  # type: ignore[method-assign]
 
     def get_help(self, ctx: Any) -> str:
         """The help page, as wide as the terminal."""
@@ -300,7 +299,7 @@ def _setting_hint(flag: str) -> str:
 
 def _complete(
     candidates: Callable[[], list[Candidate]], _ctx: object, incomplete: str
-) -> list[Candidate]:
+) -> list[Any]:
     return [candidate for candidate in candidates() if candidate.value.startswith(incomplete)]
 
 

@@ -9,8 +9,9 @@ import copy
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from hqm.administration.administering import Outcome, administer, sum_outcomes
 from hqm.auditing.audit import Audit, BenchmarkAudit
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from hqm.types import FileRole
 
 # A script that is no module of its own cannot start worker processes.
-SCRIPT_DEFAULTS: dict[str, Any] = {"workers": 1}
+SCRIPT_DEFAULTS: dict[str, object] = {"workers": 1}
 
 
 def audit(
@@ -136,7 +137,8 @@ def _gather_evidence(
     options: RunOptions,
     columns: Mapping[str, str] | None = None,
 ) -> Evidence:
-    respondent_options, judging = options.answering, options.judging
+    respondent_options = options.answering
+    judging = options.judging
     loaded, part = _load_full(benchmark, options, columns)
     has_answers = bool(
         respondent_options.recorded or respondent_options.respondents or loaded.included_recordings
@@ -168,6 +170,14 @@ def _administer(session: Session) -> Outcome:
         )
 
 
+class StoppedRun(Protocol):
+    """What a rule that stops early made of one benchmark; the extension has the rest."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What was asked and stored."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
     """What came of asking: the sums over all benchmarks, and of each benchmark where a rule stopped
@@ -175,7 +185,7 @@ class RunResult:
     """
 
     outcome: Outcome
-    stopped: tuple[Any, ...] = ()
+    stopped: tuple[StoppedRun, ...] = ()
 
 
 def run(
@@ -225,7 +235,8 @@ def run(
             return RunResult(outcome=_administer(session))
         extension = load_extension(ASKING, "--until", "an option")
         stopped = tuple(extension.run_until(session))
-        return RunResult(outcome=sum_outcomes([run.outcome for run in stopped]), stopped=stopped)
+        outcome = sum_outcomes(map(attrgetter("outcome"), stopped))
+        return RunResult(outcome=outcome, stopped=stopped)
 
 
 def plan(
@@ -446,7 +457,7 @@ def _load_full(
             title=options.answering.title,
         )
         if len(log_benchmarks) > 1:
-            names = ", ".join(log_benchmark.name for log_benchmark in log_benchmarks)
+            names = ", ".join(map(attrgetter("name"), log_benchmarks))
             raise UsageError(
                 f"the logs hold {len(log_benchmarks)} benchmarks ({names})",
                 remedy="Audit each of hqm.from_logs(...).",
@@ -454,7 +465,7 @@ def _load_full(
         return log_benchmarks[0], part
     if not isinstance(benchmark, Benchmark):
         return load(benchmark, **options.loading), part
-    default: dict[str, Any] = RunOptions().loading
+    default = RunOptions().loading
     changed = [name for name, value in options.loading.items() if value != default[name]]
     if changed:
         raise UsageError(

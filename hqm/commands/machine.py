@@ -392,6 +392,7 @@ def _store(report: Report, option: Path | None) -> None:
     free_space = f"{free / 2**30:.1f} GiB free"
     advice = "name a store elsewhere with --store FILE"
     try:
+        # some network drives refuse locks, which only a try can tell
         with (
             tempfile.TemporaryDirectory(dir=folder, prefix=".hqm-doctor-") as probe_folder,
             writing(Path(probe_folder, "store.sqlite"), wait=False),

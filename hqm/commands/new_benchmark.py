@@ -14,7 +14,7 @@ from importlib import resources
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 from hqm.auditing.gate import default_text
 from hqm.benchmark.card import Card, RaiSection
@@ -146,7 +146,7 @@ def _from_source(
     columns: Sequence[str],
     split: str | None,
     keep_going: bool,
-) -> tuple[NewBenchmark, Sequence[Mapping[str, Any]], Description]:
+) -> tuple[NewBenchmark, Sequence[Mapping[str, object]], Description]:
     named_columns = parse_columns(columns)
     source = questions_of_logs(questions, with_pictures=images is not None)
     source = source or open_source(questions)
@@ -231,7 +231,7 @@ def _write_files(
     read_items(Card.load(folder / "card.toml"), folder)  # what was written is what can be read
 
 
-def _samples(task: Task, images: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+def _samples(task: Task, images: Path) -> tuple[list[dict[str, object]], tuple[str, ...]]:
     """Copy two questions about each of four drawn pictures of the embedded benchmark. Return them
     with respondents that can answer.
     """
@@ -239,7 +239,7 @@ def _samples(task: Task, images: Path) -> tuple[list[dict[str, Any]], tuple[str,
     registry = importlib.import_module("hqm.benchmark.registry")
     shapes = registry.load(f"shapes_{task.replace('_', '')}")
     images.mkdir(parents=True, exist_ok=True)
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     by_picture = (
         (picture, list(islice(picture_rows, 2)))
         for picture, picture_rows in groupby(

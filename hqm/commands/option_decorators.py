@@ -183,6 +183,7 @@ def _check_study_value(
             kind = OPTIONS[name].keyword.annotation
             help_text = OPTIONS[name].help
             value = OPTIONS[name].read(value)
+        # TOML has true and false: pydantic would take "yes" and 1 for one of them
         return TypeAdapter(kind).validate_python(value, strict=kind is bool)
     except (ValidationError, TypeError, ValueError, AttributeError):
         raise UsageError(
@@ -379,6 +380,7 @@ def _move_first(
     for name in names:
         parameter = by_name.pop(name)
         kind, info = get_args(parameter.annotation)
+        # a copy, because other commands show the option under its own heading
         info = copy.copy(info)
         info.rich_help_panel = FIRST_PANEL
         moved.append(parameter.replace(annotation=Annotated[kind, info]))

@@ -49,10 +49,8 @@ def record_of(
     options: RunOptions, benchmarks: Sequence[Benchmark], label_files: Mapping[str, Sequence[str]]
 ) -> dict[str, object]:
     """Return what a repetition needs: versions, settings, hashes of data and cards."""
-    versions: dict[str, str] = {}
-    for package in ("numpy", "pandas", "pillow", "scipy", "torch", "transformers", "openai"):
-        if version := installed_version(package):
-            versions[package] = version
+    packages = ("numpy", "pandas", "pillow", "scipy", "torch", "transformers", "openai")
+    versions = {package: installed_version(package) for package in packages}
     benchmark_records: dict[str, dict[str, object]] = {}
     for benchmark in benchmarks:
         record: dict[str, object] = {
@@ -65,7 +63,7 @@ def record_of(
         benchmark_records[benchmark.name] = record
     return {
         "python": platform.python_version(),
-        "packages": versions,
+        "packages": {package: version for package, version in versions.items() if version},
         "settings": {
             "runs": options.asking.times,
             "forms": list(dict.fromkeys([*options.material.forms, *options.material.form_files])),
@@ -163,4 +161,5 @@ def _usage_record(store: Store, number: int, prices: Prices | None) -> UsageReco
         record["seconds"] = float(seconds) / timed
     if prices is not None:
         record["price_in"], record["price_out"] = prices
+    # the number of answers alone prices nothing
     return record if len(record) > 1 else {}

@@ -75,6 +75,7 @@ class Router:
         """The name before a source, if any, and the source itself."""
         name, equals, path = str(source).partition("=")
         known_names = dict.fromkeys([*self.benchmarks, *self.names])
+        # a path may hold an equals sign, and a file of that name is meant then
         if not equals or source.exists() or "/" in name:
             return "", source
         if name not in known_names:
@@ -160,6 +161,8 @@ class Router:
         """
         letters = plain_letters(path.name)
         max_count = max(counts.values())
+        # the first rule that leaves one group decides: there is one, the file's name, all items,
+        # most answers
         rankings = (
             repeat(True),
             [plain_letters(name) in letters for name in counts],

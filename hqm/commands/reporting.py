@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hqm.auditing.audit import Audit, BenchmarkAudit
     from hqm.auditing.budget import Statement
     from hqm.auditing.gate import Policy
+    from hqm.auditing.verdict_records import Rereading
     from hqm.types import Estimate
 
 PAGES = "hqm.pages"
@@ -148,6 +149,7 @@ def report(
         "--index": index,
     }
     given_flags = [flag for flag, value in {**report_flags, "--verify": verify}.items() if value]
+    # each of them writes to --to
     if len(given_flags) > 1:
         raise UsageError(
             f"{' and '.join(given_flags)} are two reports", remedy="Ask for one at a time."
@@ -313,6 +315,7 @@ def _verify_statement(audit: Audit, text: str, as_json: bool) -> None:
 def _verify(audit: Audit, signature: str, rescoring: Rescoring) -> None:
     """Print the estimates with a signature, or that there is none; then the status is 1."""
     as_json = rescoring.options.output.as_json
+    # a statement is a sentence; only a whole signature has blanks too, behind the benchmark's name
     if " " in signature and not signature.startswith("benchmark:"):
         _verify_statement(audit, signature, as_json)
         return
@@ -356,6 +359,17 @@ def _print_estimate(name: str, estimate: Estimate) -> None:
     )
 
 
+class _Rescored(NamedTuple):
+    """What became of an estimate whose answers were scored again."""
+
+    signed: str
+    """Who signed it, and who this is."""
+    reason: str
+    """Why they cannot be scored again."""
+    rereading: Rereading | None = None
+    estimate: Estimate | None = None
+
+
 @dataclass
 class Rescoring:
     """The audits that a signature is looked up in, scored again where an earlier version signed.
@@ -376,35 +390,28 @@ class Rescoring:
         """Who signed, who this is, how many answers are read otherwise, and the number now; empty
         where the same procedures signed.
         """
-        rescored_pair = self._find(name, estimate)
-        if rescored_pair is None:
+        changed = self._find(name, estimate)
+        if changed is None:
             return ""
-        signed, outcome, before = rescored_pair
-        if isinstance(outcome, HQMError):
-            return f"{signed}: it cannot be scored again here, because {outcome}"
-        from hqm.auditing.verdict_records import compare_verdicts
-
+        if changed.rereading is None:
+            return f"{changed.signed}: it cannot be scored again here, because {changed.reason}"
         tables = importlib.import_module("hqm.reports.tables.table")
-        rereading = compare_verdicts(before, outcome)
-        now = _same_estimate(outcome, estimate)
+        now = changed.estimate
         number = "none" if now is None else tables.estimate_text(now).text
-        return f"{signed}: {rereading}; rescored: {number}"
+        return f"{changed.signed}: {changed.rereading}; rescored: {number}"
 
     def to_dict(self, name: str, estimate: Estimate) -> dict[str, object]:
         """The same for JSON: empty where the same procedures signed."""
-        rescored_pair = self._find(name, estimate)
-        if rescored_pair is None:
+        changed = self._find(name, estimate)
+        if changed is None:
             return {}
-        signed, outcome, before = rescored_pair
-        if isinstance(outcome, HQMError):
-            return {"rescored": {"signed": signed, "reason": str(outcome)}}
-        from hqm.auditing.verdict_records import compare_verdicts
-
-        now = _same_estimate(outcome, estimate)
+        if changed.rereading is None:
+            return {"rescored": {"signed": changed.signed, "reason": changed.reason}}
+        now = changed.estimate
         return {
             "rescored": {
-                "signed": signed,
-                **asdict(compare_verdicts(before, outcome)),
+                "signed": changed.signed,
+                **asdict(changed.rereading),
                 "estimate": None if now is None else now.to_dict(),
             }
         }
@@ -429,10 +436,8 @@ class Rescoring:
                     return file, audited
         raise LookupError(name)
 
-    def _find(
-        self, name: str, estimate: Estimate
-    ) -> tuple[str, BenchmarkAudit | HQMError, BenchmarkAudit] | None:
-        """Who signed, the audit scored again or why that cannot be, and the audit as it was."""
+    def _find(self, name: str, estimate: Estimate) -> _Rescored | None:
+        """What became of an estimate that other procedures signed; None of the same ones."""
         changed = changed_procedures(estimate.signature)
         if not changed:
             return None
@@ -453,7 +458,13 @@ class Rescoring:
                 self._rescored[name] = rescored(file, before, self.options)
             except HQMError as error:
                 self._rescored[name] = error
-        return signed, self._rescored[name], before
+        outcome = self._rescored[name]
+        if isinstance(outcome, HQMError):
+            return _Rescored(signed, str(outcome))
+        from hqm.auditing.verdict_records import compare_verdicts
+
+        now = _same_estimate(outcome, estimate)
+        return _Rescored(signed, "", compare_verdicts(before, outcome), now)
 
 
 def _same_estimate(audited: BenchmarkAudit, estimate: Estimate) -> Estimate | None:

@@ -26,7 +26,7 @@ from hqm.errors import DataError, DesignError, UsageError
 from hqm.files.records import read_text
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.store.database import Store
-from hqm.types import Cell, Form, Item
+from hqm.types import Cell, Form
 
 
 def audit_readings(
@@ -71,6 +71,7 @@ def audit_readings(
         options.judging.judges or ("",),
     ):
         recorded = scoring == "recorded"
+        # the scores of a tool are the same with every parser and judge of ours
         if recorded and has_recorded:
             continue
         has_recorded = has_recorded or recorded
@@ -138,12 +139,10 @@ def _answered_form(
 ) -> Form:
     """The original form with the items that any respondent has an answer to."""
     form = benchmark.original
-    items: list[Item] = []
     rows = session.answers.by_respondent(benchmark, form, respondents, 0).values()
-    for item, *answers in zip(form.items, *rows, strict=True):
-        if answers.count(None) < len(answers):
-            items.append(item)
-    return replace(form, items=tuple(items))
+    answered = zip(form.items, *rows, strict=True)
+    items = tuple(item for item, *answers in answered if answers.count(None) < len(answers))
+    return replace(form, items=items)
 
 
 def _drop_unasked_items(
@@ -338,6 +337,8 @@ def _check_same_items(
 ) -> None:
     """Restrict the benchmark to the items of the audit. Refuse another version of the benchmark."""
     items_digest = full_audit.record.get("benchmarks", {}).get(benchmark.name, {}).get("items", "")
+    # what was administered may be a part of the benchmark: it is compared without its unanswered
+    # items
     if items_digest in ("", benchmark.original.digest):
         return
     answered = _answered_form(session, benchmark, respondents)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +29,7 @@ from hqm.files.whole import write_text
 
 if TYPE_CHECKING:
     from hqm.auditing.audit import BenchmarkAudit
+    from hqm.imports.log_answers import LogSettings
 
 EXPORTS = "hqm.exports"
 """The group of entry points by which a package writes a store in the format of others."""
@@ -91,7 +93,9 @@ def score(
     from hqm.auditing.one_file import score_file, score_group
     from hqm.benchmark.registry import groups, load, load_all
 
-    part, criterion = options.material.part, options.judging.criterion
+    part = options.material.part
+    criterion = options.judging.criterion
+    # a part, a form, labels and a key belong to one benchmark of a group
     if benchmark in groups() and not (part or form or criterion or options.reading.key):
         scored = score_group(
             benchmark, load_all(benchmark, **options.loading), answers, judgements=judgements
@@ -232,7 +236,7 @@ def _one_audit(path: Path, names: Sequence[str], format_name: str) -> BenchmarkA
     audits = Audit.load(find_audit(path)).audits
     chosen = [audit for audit in audits if not names or audit.benchmark in names]
     if len(chosen) != 1:
-        present = ", ".join(audit.benchmark for audit in audits)
+        present = ", ".join(map(attrgetter("benchmark"), audits))
         raise UsageError(
             f"{format_name} holds one benchmark, and the audit has {present}",
             location=str(path),
@@ -308,6 +312,7 @@ def _hand_over(name: str, tool: str, path: Path | None, options: RunOptions) -> 
     from hqm.benchmark.handoff import hand_over
     from hqm.store.database import Store
 
+    # a session needs a store, and nothing is stored here
     with Store(":memory:") as store:
         benchmarks = [
             benchmark if isinstance(benchmark, str) else benchmark.to_ask()
@@ -413,21 +418,22 @@ def import_(
 
 
 def _import_logs(
-    name: str, files: Sequence[Path], path: Path, settings: object, options: RunOptions
+    name: str, files: Sequence[Path], path: Path, settings: LogSettings, options: RunOptions
 ) -> None:
     from hqm.administration.administering import administer
+    from hqm.administration.stored_answers import forms_by_name
     from hqm.auditing.score_differences import compare_scores
 
     log_options = replace(options, answering=replace(options.answering, recorded=tuple(files)))
     with writable(path, options.output.no_wait) as opened:
         session = session_of([name], opened, log_options)
         # the settings of `hqm import` take the place of those of an audit
-        session.logs = settings  # type: ignore[assignment]
+        session.logs = settings
         outcome = administer(opened, session.jobs())
         for benchmark in session.benchmarks:
             answers = session.imported_answers.get(benchmark.name)
             if answers is not None:
-                forms = {form.name: form for form in session.forms(benchmark)}
+                forms = forms_by_name(session.forms(benchmark))
                 show.imported_logs(
                     benchmark,
                     answers,

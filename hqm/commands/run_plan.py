@@ -94,6 +94,5 @@ def _unanswered_share(forecasts: Mapping[tuple[str, str], Forecast]) -> dict[str
     shares: defaultdict[str, float] = defaultdict(float)
     for (_, benchmark), of_respondent in forecasts.items():
         if of_respondent.distinct:
-            share = 1 - of_respondent.stored / of_respondent.distinct
-            shares[benchmark] += share
+            shares[benchmark] += 1 - of_respondent.stored / of_respondent.distinct
     return shares

@@ -112,10 +112,7 @@ class Session:
         self.benchmarks: list[Benchmark] = []
         members: dict[str, list[str]] = {}
         for name in names:
-            if isinstance(name, Benchmark):
-                loaded = [name]
-            else:
-                loaded = self._load(name, len(names))
+            loaded = [name] if isinstance(name, Benchmark) else self._load(name, len(names))
             self.benchmarks += loaded
             member_names = [benchmark.name for benchmark in loaded]
             members[str(name) if len(loaded) > 1 else member_names[0]] = member_names
@@ -198,6 +195,7 @@ class Session:
             respondent_options = self.options.answering
             live = list(filterfalse(is_recorded, respondent_options.respondents))
             paths = self._recorded_routes().get(benchmark.name, [])
+            # nobody is named, and no file: the models that come with the benchmark answer
             if not live and not self._recorded_sources:
                 live = list(benchmark.card.respondents.embedded)
             respondents: list[Respondent] = []
@@ -286,10 +284,7 @@ class Session:
         # a file is matched to the whole benchmark, and cut afterwards: otherwise its rows about
         # other parts would be unmatched
         is_cut = bool(self.options.material.part or self.options.material.limit)
-        if is_cut:
-            full_benchmark = self.full_benchmarks[benchmark.name]
-        else:
-            full_benchmark = benchmark
+        full_benchmark = self.full_benchmarks[benchmark.name] if is_cut else benchmark
         full_forms = self._readable_forms(full_benchmark)
         recorded = read_recorded_answers(full_benchmark, paths, full_forms, self.logs)
         recorded_forms = set(map(attrgetter("form"), recorded.recordings))
@@ -352,6 +347,7 @@ class Session:
             for metric in self.options.reading.metrics:
                 benchmark.metric(metric)
             names: list[str] | None = None
+            # offline, the store says who answered, and nothing is read for it
             if not self.offline:
                 self.forms(benchmark)
                 names = list(map(attrgetter("name"), self.respondents(benchmark)))
@@ -454,6 +450,8 @@ class Session:
         for benchmark in self.benchmarks:
             self.check_respondents(benchmark)
         asking = self.options.asking
+        # what is expected of reruns follows from probabilities, which are asked for with the
+        # answers
         plan = partial(
             plan_job,
             self.asks,
@@ -498,6 +496,7 @@ class Session:
         compute = self.options.compute
         if compute.engine == "local":
             assignments = chain.from_iterable(map(self.assignments, self.benchmarks))
+            # one that the store knows may have nothing left to answer
             unknown = [a.respondent for a in assignments if a.number(self.store) is None]
             get_ready(unknown, workers=compute.workers)
 
@@ -579,6 +578,7 @@ class Session:
         """Gather the same answers scored by the corrected key; return None without such a key."""
         if benchmark.name not in self.keys:
             return None
+        # the session's benchmark keeps the released key
         corrected = copy.copy(benchmark)
         corrected.original = self.keys[benchmark.name].applied(benchmark.original)
         return self.evidence(
@@ -589,6 +589,7 @@ class Session:
 
     def joined(self, audits: Sequence[BenchmarkAudit], command: str) -> Audit:
         """Join the audits of all benchmarks, add the record, and flag unequal lengths."""
+        # lengths differ between benchmarks, so that only a command with several of them can see it
         confounded = length_confound({audit.benchmark: audit.n_items for audit in audits})
         flagged = []
         for audit in audits:

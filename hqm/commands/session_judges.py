@@ -90,19 +90,11 @@ def plan_requests(
     prices: tuple[float, float] | None,
 ) -> JudgePlan:
     """Return what requests to a judge take and cost, each of them made so many times."""
-    characters = 0
-    n_pictures = 0
-    written = 0
-    for request in requests:
-        characters += len(request.prompt)
-        n_pictures += request.image is not None
-        written += request.sampling.max_tokens
-    read = characters // CHARACTERS_A_TOKEN + PICTURE_TOKENS * n_pictures
+    read = sum(len(request.prompt) for request in requests) // CHARACTERS_A_TOKEN
+    read += PICTURE_TOKENS * sum(request.image is not None for request in requests)
+    written = sum(map(attrgetter("sampling.max_tokens"), requests))
     prices = prices or prices_of(judging.panel.main)
-    if prices is None:
-        cost = None
-    else:
-        cost = price(n_repeats * read, n_repeats * written, prices)
+    cost = None if prices is None else price(n_repeats * read, n_repeats * written, prices)
     return JudgePlan(
         judging.panel.label,
         judging.benchmark.name,
@@ -181,9 +173,9 @@ class SessionJudges:
                     f"the judge {panel.label!r} is asked, and judgements of it are brought",
                     remedy="Name the judgements' judge otherwise: --judgements NAME=FILE.",
                 )
-        named = filter(from_files.__contains__, self.session.options.judging.judges)
+        labels = list(filter(from_files.__contains__, self.session.options.judging.judges))
         # all of the files' judges, unless some are named
-        return [*panels, *map(from_files.__getitem__, list(named) or from_files)]
+        return [*panels, *map(from_files.__getitem__, labels or from_files)]
 
     @property
     def has_judge(self) -> bool:
@@ -237,11 +229,8 @@ class SessionJudges:
             respondent = self.live_judge(name)  # one whose name means nothing is refused here
             if role in benchmark.roles:
                 role_respondents[role] = respondent
-        panels: list[Judging] = []
-        for name in live_names:
-            panel = Panel(self.live_judge(name), role_respondents)
-            panels.append(self._judging(Judging, benchmark, panel))
-        return panels
+        panels = [Panel(self.live_judge(name), role_respondents) for name in live_names]
+        return list(map(partial(self._judging, Judging, benchmark), panels))
 
     def _judging(self, kind: type[_Judging], benchmark: Benchmark, panel: Panel) -> _Judging:
         session = self.session
@@ -268,6 +257,7 @@ class SessionJudges:
         the benchmark name it from then on.
         """
         name = self.session.options.reading.read_with
+        # the scores of a tool leave nothing unread
         if name is None or not benchmark.reads or benchmark.tool_scored:
             return None
         if benchmark.name not in self._reading_models:
@@ -282,6 +272,7 @@ class SessionJudges:
         store.
         """
         if benchmark.name not in self._file_judges:
+            # a dry run writes nothing into the store
             if self.session.options.judging.judgements and not self.session.options.output.dry_run:
                 imported = self.read_judgements(benchmark)
                 self.imported[benchmark.name] = imported
@@ -404,6 +395,7 @@ class SessionJudges:
             row = _expected_answers(benchmark)
             for number, panel in enumerate(self.panels(benchmark)):
                 requests = panel.first_requests(benchmark.original, row)
+                # only the first judge judges again
                 n_repeats = options.judging.rejudge if number == 0 else 1
                 plan = plan_requests(panel, requests, n_respondents * n_repeats, prices)
                 if plan.askings:

@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,9 +38,9 @@ def store_path(names: Sequence[str], store: Path | None, folder: Path | None = N
 
 def stem(names: Sequence[str]) -> str:
     """Return the name of a command's output folder: its benchmarks, joined."""
-    paths = [Path(name) for name in names]
     return "-".join(
-        (path.absolute().parent if path.name == "card.toml" else path).stem for path in paths
+        (path.absolute().parent if path.name == "card.toml" else path).stem
+        for path in map(Path, names)
     )
 
 
@@ -114,10 +115,9 @@ def labelled(
         return readable(path)
     if can_be_written(path):
         return writable(path, no_wait)
-    imports = [
-        *([f"the labels of {criterion}"] if criterion else []),
-        *(f"the judgements of {source}" for source in judgements),
-    ]
+    imports = list(map("the judgements of {}".format, judgements))
+    if criterion:
+        imports.insert(0, f"the labels of {criterion}")
     print(
         f"hqm: {path} cannot be written, so {' and '.join(imports)} are held in memory for this"
         " command only.",
@@ -144,10 +144,7 @@ def find_audit(path: Path) -> Path:
         if len(audit_paths) == 1:
             return Path(audit_paths[0])
         if audit_paths:
-            if len(audit_paths) > 5:
-                suffix = f" and {len(audit_paths) - 5} more"
-            else:
-                suffix = ""
+            suffix = f" and {len(audit_paths) - 5} more" if len(audit_paths) > 5 else ""
             raise UsageError(
                 f"the folder has several {AUDIT}",
                 location=str(path),
@@ -160,16 +157,13 @@ def find_audit(path: Path) -> Path:
             remedy = "Name a folder that an audit was written to (`hqm audit NAME --out FOLDER`)."
         raise UsageError(f"the folder has no {AUDIT}", location=str(path), remedy=remedy)
     if not path.exists():
-        if path.parent.is_dir():
-            siblings = [str(sibling) for sibling in path.parent.iterdir()]
-        else:
-            siblings = []
+        siblings = path.parent.iterdir() if path.parent.is_dir() else ()
         raise DataError(
             "there is no such file",
             location=str(path),
             remedy="Correct the path, or make an audit: `hqm audit NAME --out FOLDER`.",
             name=str(path),
-            choices=siblings,
+            choices=list(map(str, siblings)),
         )
     return path
 
@@ -194,7 +188,7 @@ def benchmarks_named(
     from hqm.benchmark.registry import is_log, log_path
     from hqm.respondents.base import waiting
 
-    logs = [log_path(name) for name in names if is_log(name)]
+    logs = list(map(log_path, filter(is_log, names)))
     if not logs:
         return list(names)
     from hqm.benchmark.log_benchmark import benchmarks_of_logs
@@ -211,7 +205,7 @@ def benchmarks_named(
         log_benchmarks = benchmarks_of_logs(
             read, LogSettings(partial=partial, judged=judged, files=files, title=title)
         )
-    return [*(name for name in names if not is_log(name)), *log_benchmarks]
+    return [*filterfalse(is_log, names), *log_benchmarks]
 
 
 def session_of(

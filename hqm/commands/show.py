@@ -478,10 +478,9 @@ def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
         return {**asdict(file), "path": str(file.path)}
 
     if as_json:
-        releases: list[dict[str, object]] = []
-        for card, files in results.items():
-            releases.append({**summary(card), "fetched": list(map(row, files))})
-        print_json(releases)
+        print_json(
+            [{**summary(card), "fetched": list(map(row, files))} for card, files in results.items()]
+        )
         return
     for card, files in results.items():
         if not files:

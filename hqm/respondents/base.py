@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
@@ -94,7 +95,7 @@ class Request:
     form: str = ""
     run: int = 0
     item: str = ""
-    schema: Mapping[str, Any] | None = None
+    schema: Mapping[str, object] | None = None
     words: tuple[str, ...] = ()
     resolution: str = ""
 
@@ -110,7 +111,7 @@ class Respondent(Protocol):
     def live(self) -> bool:
         """Whether it looks at pictures when asked; a recorded one does not."""
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Mapping[str, object]:
         """Return what its answers depend on, but the sampling: weights, revision, device, dtype."""
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
@@ -138,7 +139,7 @@ _MODEL_OPTIONS = frozenset(
 """The options of `vllm serve` that change the model that its weights make."""
 
 
-def who_answers(name: str, identity: Mapping[str, Any]) -> str:
+def who_answers(name: str, identity: Mapping[str, object]) -> str:
     """The content hash of an identity without its access; it is part of every request's seed.
 
     A local model is identified by the content of its folder, any other by its name and revision,
@@ -157,11 +158,13 @@ def who_answers(name: str, identity: Mapping[str, Any]) -> str:
     """
     parts = {key: value for key, value in identity.items() if key not in _ACCESS_KEYS}
     if identity.get("kind") == "vllm":
-        options_given = {
-            key.replace("-", "_"): value for key, value in parts.pop("options", {}).items()
-        }
+        identity_options = parts.pop("options", None)
+        # an identity of a store may hold anything in their place
+        options = identity_options if isinstance(identity_options, Mapping) else {}
         parts["options"] = {
-            key: value for key, value in options_given.items() if key in _MODEL_OPTIONS
+            key.replace("-", "_"): value
+            for key, value in options.items()
+            if key.replace("-", "_") in _MODEL_OPTIONS
         }
     if not parts.get("weights") and not parts.get("model"):
         parts["name"] = name
@@ -224,8 +227,8 @@ def _check_address(address: str, location: str) -> None:
 
 def _check_settings(kind: Kind, settings: Sequence[tuple[str, str]], location: str) -> None:
     """Refuse keys, unknown settings, and one that occurs twice, without repeating a value."""
-    names = [name for name, _ in settings]
-    choices = (*(field.name for field in fields(Sampling)), *(kind.settings or ()))
+    names = list(map(itemgetter(0), settings))
+    choices = (*map(attrgetter("name"), fields(Sampling)), *(kind.settings or ()))
     for name in names:
         if _SECRET.search(name):
             raise UsageError(
@@ -453,19 +456,20 @@ class RecordedRespondent:
         """The forms, runs and resolutions it was recorded in."""
         return tuple(self._by_cell)
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Mapping[str, object]:
         return {"kind": "recorded", "answers": self._digest}
 
     @cached_property
     def _digest(self) -> str:
         digests = {}
         for (form, run, scale), answers in self._by_cell.items():
-            rows: dict[str, list[Any]] = {}
+            rows: dict[str, list[object]] = {}
             for key, response in answers.items():
                 rows[key] = [response.text, response.state]
                 # the scores of a tool are part of an answer where they are audited
                 if "scores" in response.detail:
                     rows[key].append(response.detail["scores"])
+            # answers to whole pictures keep the digest of the versions that had no scale
             digests[f"{form}#{run}@{scale}" if scale else f"{form}#{run}"] = digest(rows)
         return digest(digests)
 
@@ -474,10 +478,9 @@ class RecordedRespondent:
         return self._by_cell.get((form, run, resolution), {})
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
-        options_given = (
-            (r, self.answers_in(r.form, r.run, r.resolution).get(r.item)) for r in requests
-        )
-        pairs = [(request, response) for request, response in options_given if response is not None]
+        responses = (self.answers_in(r.form, r.run, r.resolution).get(r.item) for r in requests)
+        entries = zip(requests, responses, strict=True)
+        pairs = [(request, response) for request, response in entries if response is not None]
         for start in range(0, len(pairs), 5000):
             yield pairs[start : start + 5000]
 

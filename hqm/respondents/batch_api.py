@@ -18,9 +18,9 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request
@@ -294,10 +294,10 @@ class BatchRun:
         """Hand over the answers of a finished batch; the requests to send again are returned."""
         record = BatchRecord.read(path)
         batch = await client.batches.retrieve(record.batch_id)
-        lines: list[Any] = []
+        lines: list[dict[str, object]] = []
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
             content = await client.files.content(file_id)
-            lines += [json.loads(line) for line in content.text.splitlines() if line.strip()]
+            lines += map(json.loads, filter(str.strip, content.text.splitlines()))
         again: list[Request] = []
         answers: list[tuple[Request, Response]] = []
         for line in lines:
@@ -324,8 +324,7 @@ class BatchRun:
                 answers.append((entry[0], response))
                 if name in self._holds:
                     self.budget.end(self._holds.pop(name), entry[0], response)
-        handed_over = [self.state.hand_over(request, response) for request, response in answers]
-        await asyncio.gather(*handed_over)
+        await asyncio.gather(*starmap(self.state.hand_over, answers))
         return again
 
     def _read_line(
@@ -335,10 +334,7 @@ class BatchRun:
         reply = line.get("response") or {}
         # vLLM writes the completion itself where OpenAI writes its status and body
         body = reply.get("body", reply) if isinstance(reply, dict) else {}
-        if isinstance(reply, dict):
-            status = reply.get("status_code", 200)
-        else:
-            status = 500
+        status = reply.get("status_code", 200) if isinstance(reply, dict) else 500
         fault = line.get("error")
         bodies = self.bodies
         if fault or not 200 <= status < 300:
@@ -348,10 +344,7 @@ class BatchRun:
             if bodies.simplify(settings, refused):
                 return Response("", "error", "a parameter was refused"), True
             reason = one_line(self.clean(f"the server answered {status}: {content}"))
-            if 400 <= status < 500 and status != 429:
-                final = {"final": True}
-            else:
-                final = {}
+            final = {"final": True} if 400 <= status < 500 and status != 429 else {}
             return Response("", "error", reason, {"status": status, **final}), False
         response = self.clean.response(
             read_reply(body, 0.0, self.bodies.model, request, processed=bodies.processed)

@@ -185,10 +185,7 @@ class Engine:
 
     def scheduler(self, chooser: TokenSampler, max_tokens: int) -> Scheduler:
         """A scheduler of rows that share a prefix, or are read once for all their runs."""
-        if self.policy.level == "prefix":
-            reuse = None
-        else:
-            reuse = self.vision_cache.reuse
+        reuse = None if self.policy.level == "prefix" else self.vision_cache.reuse
         return Scheduler(
             self.model,
             self.reader,
@@ -325,6 +322,7 @@ class _Stream:
     def _take(self) -> list[QueuedPrompt]:
         """Take as many prompts from the queue as may run beside the rows that run already."""
         n_running = self._scheduler.alive
+        # rows that run tell what a row takes
         if self._memory and n_running:
             self._limit = min(MAX_ROWS, max(1, self._memory // self._scheduler.row_bytes))
         joins = self._engine.policy.can_join()
@@ -355,6 +353,7 @@ class _Stream:
             answered = engine.check.choose_level(self._batch, self._sampling)
             if engine.policy.reason:
                 engine.policy.report(engine.how)
+            # what was compared need not be answered again, as far as it came to its end
             self._held += answered.items()
             self._batch = [queued for queued in self._batch if queued[0] not in answered]
             self._scheduler = self._new_scheduler()

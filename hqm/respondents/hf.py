@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hqm.errors import RespondentError
 from hqm.files.images import as_rgb, open_picture
@@ -33,6 +33,8 @@ from hqm.respondents.hf_loading import (
 from hqm.types import Response
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
+
     from hqm.respondents.decoding import Engine
     from hqm.respondents.plain_decoding import Generated
 
@@ -78,7 +80,7 @@ class TransformersRespondent:
         self.batch = int(name.option("batch", str(batch)))
         self._waiting: RequestQueue | None = None
         self._finishing = False
-        self._pictures: dict[Path, Any] = {}
+        self._pictures: dict[Path, Image] = {}
         self._templates: dict[bool, str] = {}
 
     @property
@@ -97,7 +99,7 @@ class TransformersRespondent:
             return suited_dtype(self.device)
         return self.dtype_wanted
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Mapping[str, object]:
         identity = {
             "kind": "hf",
             "model": self._name.target,
@@ -165,9 +167,7 @@ class TransformersRespondent:
     @property
     def how(self) -> str:
         """What its prompts share, in words."""
-        if "_engine" in self.__dict__:
-            return self._engine.how
-        return "not loaded"
+        return self._engine.how if "_engine" in self.__dict__ else "not loaded"
 
     def close(self) -> None:
         self.__dict__.pop("_engine", None)
@@ -215,6 +215,7 @@ class TransformersRespondent:
         memory = self._available_memory()
         limit = self.batch or self._n_fitting_rows(sampling.max_tokens, memory or 1 << 30)
         for batch in self._engine.stream(queue, sampling, limit, memory):
+            # the answers of a batch share its time
             seconds = round((time.perf_counter() - began) / max(1, len(batch)), 6)
             answers = queue.refused
             queue.refused = []
@@ -237,10 +238,7 @@ class TransformersRespondent:
     def _prepare(self, request: Request) -> Prompt | Response:
         """Return the prompt of a request, or a response that says why it cannot be asked."""
         try:
-            if request.image is None:
-                picture = None
-            else:
-                picture = self._picture(request.image)
+            picture = None if request.image is None else self._picture(request.image)
         except (OSError, ValueError, SyntaxError) as error:
             return Response("", "error", f"the picture {request.image} cannot be opened: {error}")
         mark = str(getattr(self._loaded.processor, "image_token", None) or "")
@@ -273,10 +271,11 @@ class TransformersRespondent:
         row: int = 2 * text.num_hidden_layers * shared * width * n_tokens * model.dtype.itemsize
         return min(MAX_ROWS, max(1, memory // row))
 
-    def _picture(self, path: Path) -> Any:
+    def _picture(self, path: Path) -> Image:
         """The decoded picture, kept while its questions last."""
         picture = self._pictures.get(path)
         if picture is None:
+            # requests are ordered by picture: an earlier one does not come back
             if len(self._pictures) >= _MAX_PICTURES:
                 self._pictures.clear()
             with open_picture(path) as opened:
@@ -334,7 +333,7 @@ class TransformersRespondent:
             text = self._engine.tokenizer.decode(
                 tokens[:-1] if ended else tokens, skip_special_tokens=True
             ).strip()
-        detail: dict[str, Any] = {
+        detail: dict[str, object] = {
             "tokens_out": len(tokens),
             "seconds": seconds,
             "shared": self._engine.level,

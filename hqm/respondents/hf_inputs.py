@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import groupby, product
+from itertools import chain, groupby, product
+from operator import add, attrgetter, itemgetter
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,10 @@ _TOKEN_KEYS = ("token_type_ids", "mm_token_type_ids")
 _PICTURES_A_CALL = 32
 """Pictures that a processor gets in one call; more make it no faster."""
 _TEXT_KEYS = frozenset({"input_ids", "attention_mask", "labels", *_TOKEN_KEYS})
+
+
+_Entry = tuple[Prompt, tuple[int, ...], list[int]]
+"""A prompt, its tokens before the picture's, and those behind it."""
 
 
 class CannotSplit(Exception):  # noqa: N818 (it says what a prompt is, and is always caught)
@@ -80,7 +85,7 @@ class EncodedPicture:
         )
 
 
-def device_options(loaded: Loaded, device: torch.device) -> dict[str, Any]:
+def device_options(loaded: Loaded, device: torch.device) -> dict[str, object]:
     """Return the options that make a processor scale pictures on the model's GPU.
 
     Only torchvision's processors can, and not with Lanczos resampling.
@@ -157,7 +162,7 @@ class Reader:
             # positions begin
             with self.lock:
                 qformer = self.processor.qformer_tokenizer(
-                    [p.text for p in prompts],
+                    list(map(attrgetter("text"), prompts)),
                     padding=True,
                     padding_side="right",
                     return_tensors="pt",
@@ -172,7 +177,7 @@ class Reader:
         with self.lock:
             return self.processor(
                 images=pictures or None,
-                text=[p.text for p in prompts],
+                text=list(map(attrgetter("text"), prompts)),
                 return_tensors="pt",
                 padding=True,
                 add_special_tokens=self._adds_first_token(prompts[0].text),
@@ -189,12 +194,13 @@ class Reader:
         processor does not say how many tokens a picture has, the picture's size and the question's.
         """
         with self.lock:
-            texts = self.tokenizer([request.prompt for request in requests])["input_ids"]
+            texts = self.tokenizer(list(map(attrgetter("prompt"), requests)))["input_ids"]
         if requests[0].image is None:
             return [(len(text),) for text in texts]
         sizes = [picture_size(request.image) or (0, 0) for request in requests]
         try:
-            image_sizes = [(high, wide) for wide, high in sizes]
+            # transformers has the height first
+            image_sizes = [size[::-1] for size in sizes]
             counted = self.processor._get_num_multimodal_tokens(image_sizes=image_sizes)
             counts = counted["num_image_tokens"]
             return [(count + len(text),) for count, text in zip(counts, texts, strict=True)]
@@ -257,7 +263,7 @@ class Reader:
             self._ahead.pop((prompt.picture_key, head), None)
             parts.append((encoded, tail))
         # requests come in the order of their pictures: an earlier one does not come back
-        used = {id(encoded) for encoded, _ in parts}
+        used = set(map(id, map(itemgetter(0), parts)))
         self._encoded = {
             key: encoded for key, encoded in self._encoded.items() if id(encoded) in used
         }
@@ -281,6 +287,7 @@ class Reader:
         """
         if not tail or tail[0] in self._sound:
             return
+        # nothing is merged into a special token
         if encoded.prefix[-1] in self.tokenizer.all_special_ids:
             return
         tokens = self._process([prompt])["input_ids"][0].tolist()
@@ -311,19 +318,17 @@ class Reader:
 
         One call for 16 pictures takes less than half the time of 16 calls.
         """
-        known_pictures = {picture for picture, _ in (*self._encoded, *self._ahead)}
-        new: dict[Hashable, tuple[Prompt, Sequence[int]]] = {}
+        seen = set(map(itemgetter(0), chain(self._encoded, self._ahead)))
+        entries: list[_Entry] = []
         for prompt, ids in zip(prompts, rows, strict=True):
-            if prompt.picture_key not in known_pictures and ids.count(mark) == 1:
-                new.setdefault(prompt.picture_key, (prompt, ids))
-        entries = [
-            (prompt, tuple(ids[: ids.index(mark)]), list(ids[ids.index(mark) + 1 :]))
-            for prompt, ids in new.values()
-        ]
+            if prompt.picture_key not in seen and ids.count(mark) == 1:
+                seen.add(prompt.picture_key)
+                position = ids.index(mark)
+                entries.append((prompt, tuple(ids[:position]), list(ids[position + 1 :])))
         if len(entries) < min_pictures:
             return
 
-        def size(entry: tuple[Prompt, tuple[int, ...], list[int]]) -> tuple[int, ...]:
+        def size(entry: _Entry) -> tuple[int, ...]:
             return entry[0].picture_size if self._by_size else ()
 
         for _, same_size in groupby(sorted(entries, key=size), size):
@@ -341,15 +346,14 @@ class Reader:
                         encoded = self._encode(prompt, head, tail)
                     self._ahead[prompt.picture_key, head] = encoded
 
-    def _encode_group(
-        self, group: Sequence[tuple[Prompt, tuple[int, ...], list[int]]]
-    ) -> list[EncodedPicture] | None:
+    def _encode_group(self, group: Sequence[_Entry]) -> list[EncodedPicture] | None:
         """Process pictures in one call; None where the tensors do not come apart by pictures."""
-        inputs = self._process([prompt for prompt, _, _ in group])
+        prompts = list(map(itemgetter(0), group))
+        inputs = self._process(prompts)
         texts = {key: inputs.pop(key) for key in _TEXT_KEYS & set(inputs)}
         # tiles are padded to the most of any picture, so that sizes are kept apart from now on
         self._by_size = self._by_size or getattr(inputs.get("pixel_values"), "ndim", 0) > 4
-        if self._by_size and len({prompt.picture_size for prompt, _, _ in group}) > 1:
+        if self._by_size and len(set(map(attrgetter("picture_size"), prompts))) > 1:
             return None
         parts = _by_picture(inputs.to(self.model.device, dtype=self.model.dtype), len(group))
         if parts is None:
@@ -368,10 +372,9 @@ class Reader:
             return []
         added = self._added or ("", "")
         mark = str(getattr(self.processor, "image_token", ""))
+        texts = list(map(attrgetter("text"), prompts))
         if any(added):
-            texts = [p.text.replace(mark, mark + added[0]) + added[1] for p in prompts]
-        else:
-            texts = [p.text for p in prompts]
+            texts = [text.replace(mark, mark + added[0]) + added[1] for text in texts]
         with self.lock:
             begins = self._adds_first_token(texts[0]) and not any(added)
             return list(self.tokenizer(texts, add_special_tokens=begins)["input_ids"])
@@ -382,6 +385,7 @@ class Reader:
         PaliGemma's processor adds some.
         """
         tokens = self._process([prompt])["input_ids"][0].tolist()
+        # the processor writes the picture's token once for each of its patches, the text once
         while mark in tokens and tokens.count(mark) > 1:
             tokens.remove(mark)
         for added in product(("", str(self.tokenizer.bos_token or "")), ("", "\n")):
@@ -427,34 +431,42 @@ class Reader:
         self, split: Sequence[tuple[EncodedPicture, list[int]]]
     ) -> dict[str, torch.Tensor] | None:
         """Build the inputs of whole prompts from processed pictures; None where shapes differ."""
-        first = split[0][0]
-        shapes = {encoded.shape[1] for encoded, _ in split}
-        if len(shapes) > 1 or any(not hasattr(value, "shape") for value in first.tensors.values()):
+        pictures = list(map(itemgetter(0), split))
+        shapes = {picture.shape[1] for picture in pictures}
+        # pictures of other shapes, or whose tiles are a list, make no batch
+        if len(shapes) > 1 or not all(hasattr(t, "shape") for t in pictures[0].tensors.values()):
             return None
         rows = [[*encoded.prefix, *tail] for encoded, tail in split]
         width = max(map(len, rows))
-        ids = torch.full((len(rows), width), int(self.tokenizer.pad_token_id), dtype=torch.long)
-        mask = torch.zeros_like(ids)
-        kinds = {key: torch.zeros_like(ids) for key in first.kinds}
-        for r, (row, (encoded, _)) in enumerate(zip(rows, split, strict=True)):
-            begin = width - len(row)
-            ids[r, begin:] = torch.tensor(row)
-            mask[r, begin:] = 1
-            for key, values in encoded.kinds.items():
-                kinds[key][r, begin : begin + len(encoded.prefix)] = values[0]
-        device = self.model.device
-        tensors = joined_tensors([encoded for encoded, _ in split])
-        texts = {"input_ids": ids, "attention_mask": mask, **kinds}
-        return {**{key: moved_to(value, device) for key, value in texts.items()}, **tensors}
+        begins = [width - len(row) for row in rows]
+        return batch_inputs(
+            rows, pictures, begins, int(self.tokenizer.pad_token_id), self.model.device
+        )
 
 
-def joined_tensors(pictures: Sequence[EncodedPicture]) -> dict[str, torch.Tensor]:
-    """Return the tensors of several pictures as one batch."""
-    tensors = {}
+def batch_inputs(
+    rows: Sequence[Sequence[int]],
+    pictures: Sequence[EncodedPicture],
+    begins: Sequence[int],
+    pad_token: int,
+    device: torch.device,
+) -> dict[str, torch.Tensor]:
+    """Return prompts, each from its `begin`, and the tensors of their pictures as one batch."""
+    width = max(map(add, begins, map(len, rows)))
+    ids = torch.full((len(rows), width), pad_token, dtype=torch.long)
+    mask = torch.zeros_like(ids)
+    # a question is text, whose kind is 0
+    kinds = {key: torch.zeros_like(ids) for key in pictures[0].kinds}
+    for r, (row, picture, begin) in enumerate(zip(rows, pictures, begins, strict=True)):
+        ids[r, begin : begin + len(row)] = torch.tensor(row)
+        mask[r, begin : begin + len(row)] = 1
+        for key, values in picture.kinds.items():
+            kinds[key][r, begin : begin + len(picture.prefix)] = values[0]
+    texts = {"input_ids": ids, "attention_mask": mask, **kinds}
+    inputs = {key: moved_to(value, device) for key, value in texts.items()}
     for key in pictures[0].tensors:
-        rows = [picture.tensors[key] for picture in pictures]
-        tensors[key] = torch.cat(rows)
-    return tensors
+        inputs[key] = torch.cat([picture.tensors[key] for picture in pictures])
+    return inputs
 
 
 def _by_picture(inputs: Any, count: int) -> list[dict[str, torch.Tensor]] | None:

@@ -52,7 +52,7 @@ def unpack(folder: Path) -> Path:
     """
     if not (folder / _PACKED).is_file():
         return folder
-    files = sorted(path for path in folder.iterdir() if path.is_file())
+    files = sorted(filter(Path.is_file, folder.iterdir()))
     name = _digest_files(files).partition(":")[2]
     target = cache_folder() / "models" / name / folder.name
     if target.is_dir():
@@ -143,8 +143,7 @@ def weights_of(path: str, name: str) -> Weights:
             from huggingface_hub import try_to_load_from_cache
 
             folder = Path(str(try_to_load_from_cache(path, "config.json"))).parent
-    files = [p for p in folder.glob("*") if p.suffix == ".safetensors"]
-    files = files or [p for p in folder.glob("*") if p.suffix == ".bin"]
+    files = list(folder.glob("*.safetensors")) or folder.glob("*.bin")
     size = float(sum(p.stat().st_size for p in files))
     try:
         index = json.loads((folder / f"{WEIGHTS}.index.json").read_text(encoding="utf-8"))
@@ -160,6 +159,7 @@ def weights_of(path: str, name: str) -> Weights:
         texts = str(config.get("dtype") or config.get("torch_dtype"))
     except (OSError, ValueError, AttributeError):
         texts = ""
+    # four bytes a parameter in float32, two in the half-precision formats
     return Weights(size / (4 if texts.endswith("float32") else 2), size, False)
 
 
@@ -178,7 +178,7 @@ def suited_device() -> str:
     Torch, whose import takes seconds, is imported only where there may be a GPU.
     """
     device = "cpu"
-    if sys.platform != "linux" or any(Path(file).exists() for file in GPU_FILES):
+    if sys.platform != "linux" or any(map(os.path.exists, GPU_FILES)):
         with waiting("importing torch"):
             import torch
 
@@ -207,9 +207,7 @@ def suited_dtype(device: str) -> str:
         return "float16"
     import torch
 
-    if torch.cuda.is_bf16_supported():
-        return "bfloat16"
-    return "float16"
+    return "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
 
 
 def visible_gpus() -> tuple[str, ...]:
@@ -251,7 +249,7 @@ def gpu_names(count: int, listed: str | None) -> tuple[str, ...]:
     if listed is None:
         return tuple(map(str, range(count)))
     # the driver reads the list up to the first name that it does not know
-    return tuple(name.strip() for name in listed.split(","))[:count]
+    return tuple(map(str.strip, listed.split(",")))[:count]
 
 
 def use_threads(count: int) -> None:
@@ -265,9 +263,7 @@ def use_threads(count: int) -> None:
 
 def suited_attention(device: str) -> str:
     """Torch's fused attention; on mps, where its masks are wrong, the written-out one."""
-    if device.startswith("mps"):
-        return "eager"
-    return "sdpa"
+    return "eager" if device.startswith("mps") else "sdpa"
 
 
 @dataclass(frozen=True)
@@ -326,7 +322,7 @@ def pictures_only(cls: Any) -> Any:
 
         @classmethod
         def from_args_and_dict(
-            cls, args: list[Any], processor_dict: dict[str, Any], **settings: object
+            cls, args: list[object], processor_dict: dict[str, object], **settings: object
         ) -> Any:
             # a class passes on its parts in any order, by position or by name, so all must exist
             cls.is_complete = False
@@ -337,8 +333,8 @@ def pictures_only(cls: Any) -> Any:
             finally:
                 cls.is_complete = True
 
-        def to_dict(self) -> dict[str, Any]:
-            parts: dict[str, Any] = super().to_dict()
+        def to_dict(self) -> dict[str, object]:
+            parts: dict[str, object] = super().to_dict()
             return {name: value for name, value in parts.items() if name != "video_processor"}
 
     # transformers writes and reads the class by its name
@@ -427,7 +423,7 @@ def load(
     return Loaded(model, processor, family)
 
 
-def _loading_options(path: str, revision: str, trust_remote_code: bool) -> dict[str, Any]:
+def _loading_options(path: str, revision: str, trust_remote_code: bool) -> dict[str, object]:
     """The options of `from_pretrained`; a folder must hold weights."""
     folder = Path(path)
     if folder.is_dir() and not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
@@ -437,10 +433,11 @@ def _loading_options(path: str, revision: str, trust_remote_code: bool) -> dict[
             remedy="Name a saved model.",
         )
     # without a value for `trust_remote_code`, transformers would ask on the terminal
-    options = {"local_files_only": folder.is_dir(), "trust_remote_code": trust_remote_code}
-    if revision:
-        return {**options, "revision": revision}
-    return options
+    options: dict[str, object] = {
+        "local_files_only": folder.is_dir(),
+        "trust_remote_code": trust_remote_code,
+    }
+    return {**options, "revision": revision} if revision else options
 
 
 def _model_with_attention(
@@ -480,7 +477,7 @@ def _loading_error(name: str, error: Exception) -> RespondentError:
     return RespondentError(message, location=name, remedy=remedy)
 
 
-def _config(path: str, options: dict[str, Any], name: str) -> PretrainedConfig:
+def _config(path: str, options: dict[str, object], name: str) -> PretrainedConfig:
     import transformers
 
     try:
@@ -515,13 +512,13 @@ def _model(path: str, config: PretrainedConfig, **settings: object) -> PreTraine
     return model
 
 
-def _processor(path: str, kind: str, options: dict[str, Any]) -> ProcessorMixin:
+def _processor(path: str, kind: str, options: dict[str, object]) -> ProcessorMixin:
     """The model's processor; without its part for videos if only that cannot be loaded."""
     import transformers
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES
     from transformers.processing_utils import ProcessorMixin
 
-    saved: dict[str, Any] = {}
+    saved: dict[str, object] = {}
     with contextlib.suppress(Exception):
         saved, _ = ProcessorMixin.get_processor_dict(path, **options)
     try:

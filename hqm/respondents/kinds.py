@@ -13,6 +13,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import filterfalse
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -78,10 +80,7 @@ class Kind:
         RespondentError
             Its packages are not installed, or another package's class cannot be imported.
         """
-        if self.local:
-            missing = [package for package in LOCAL if not _is_installed(package)]
-        else:
-            missing = []
+        missing = list(filterfalse(_is_installed, LOCAL)) if self.local else []
         if missing:
             subject = f"models that run on this machine ({self.form})"
             sentence = missing_library(subject, missing, "local")
@@ -161,14 +160,13 @@ def all_kinds() -> tuple[Kind, ...]:
 def unknown(text: str) -> UsageError:
     """The error for a name of no kind; it lists the kinds."""
     kinds = all_kinds()
-    forms = [kind.form for kind in kinds]
+    forms = list(map(attrgetter("form"), kinds))
     # settings may hold a secret
     name = text.partition("?")[0]
     kind, slash, target = name.partition("/")
     if slash:
-        nearest_kinds = get_close_matches(
-            kind.lower(), [known_kind.name for known_kind in kinds], 1, _MIN_SIMILARITY
-        )
+        names = list(map(attrgetter("name"), kinds))
+        nearest_kinds = get_close_matches(kind.lower(), names, 1, _MIN_SIMILARITY)
         nearest = f"{nearest_kinds[0]}/{target}" if nearest_kinds else ""
     else:
         nearest = {full.rpartition(":")[2]: full for full in embedded()}.get(
@@ -319,7 +317,7 @@ def families_of(respondents: Sequence[str], recorded: Mapping[str, str] | None =
     ['sys', 'sys']
     """
     if not recorded and _are_numbered(respondents):
-        return [short_name(name) for name in respondents]
+        return list(map(short_name, respondents))
     return [_family_in(recorded or {}, name) or infer_family(name) for name in respondents]
 
 

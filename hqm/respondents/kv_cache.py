@@ -79,6 +79,7 @@ class BufferPool:
                 return torch.empty(shape, dtype=template.dtype, device=template.device)
             # some more may spare the next ones to ask
             return torch.zeros(count + count // 4, dtype=template.dtype)[:count].view(shape)
+        # the smallest that fits, which leaves large memory to large batches
         best = min(fitting, key=lambda f: f.numel())
         self._free = [f for f in self._free if f is not best]
         return best[:count].view(shape)
@@ -264,6 +265,7 @@ class _BufferedLayer(DynamicLayer):  # type: ignore[misc]
         *_args: object,
         **_settings: object,
     ) -> tuple[torch.Tensor, torch.Tensor]:
+        # a recorded step reads its positions from a tensor: a slice would be recorded as it was
         if self.write_positions is not None:
             for memory, states in zip(self.memory, (key_states, value_states), strict=True):
                 memory.index_copy_(2, self.write_positions, states)

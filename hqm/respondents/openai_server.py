@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName, picture_part, prices_in
@@ -185,7 +185,7 @@ class OpenAIRespondent:
     def name(self) -> str:
         return str(self._name)
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Mapping[str, object]:
         return {"kind": "openai", "model": self.model, "base_url": self.base_url}
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
@@ -526,10 +526,7 @@ class OpenAIRespondent:
             reason = f"Timeout: no whole reply came within {self.timeout:g} s"
         except aiohttp.ClientConnectionError as error:
             number = getattr(error, "errno", None) or 0
-            if number > 0:
-                description = os.strerror(number).lower()
-            else:
-                description = str(error)
+            description = os.strerror(number).lower() if number > 0 else str(error)
             reason = f"the connection broke off: {description}"
         except json.JSONDecodeError:
             excerpt = self.clean(reply.decode("utf-8", "replace"))[:80]
@@ -563,10 +560,7 @@ class OpenAIRespondent:
         response = Response("", "error", f"the server answered {message}", detail)
         passing = status in _TRANSIENT_STATUSES or status >= 500
         passing = passing and refusal.code != "insufficient_quota"
-        if passing:
-            wait = wanted_pause(refusal.headers, attempt, self.backoff)
-        else:
-            wait = None
+        wait = wanted_pause(refusal.headers, attempt, self.backoff) if passing else None
         # 503 with a time is about the server, 429 about the request
         is_general = is_general or (status == 503 and says_when(refusal.headers))
         if wait is not None and is_general and attempt < self.retries:

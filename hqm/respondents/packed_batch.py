@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import torch
@@ -147,6 +148,7 @@ class DecodingBatch:
         length = self.buffers.length
         if self.full:
             raise IndexError("no memory for another token: call merge_batches first")
+        # each row sees the position that its own token takes, and none of another row's
         self.hidden[:, 0, :, length : length + wide].diagonal(dim1=1, dim2=2).zero_()
         logits = self._recorded_logits()
         if logits is None:
@@ -205,6 +207,7 @@ class DecodingBatch:
             self.cache = None  # it does not follow what a recording writes
         logits = self.recorded.scores(self.tokens, position, self.buffers.length)
         if graphs.to_check:
+            # a recording is compared with the plain step before it is trusted
             plain = self._logits()
             self.cache = None
             logits = logits if graphs.agree(logits, plain) else plain
@@ -284,12 +287,11 @@ def merge_batches(
     A block that must be split becomes one block per row. Returns None where no row runs.
     """
     first = batches[0]
-    selections = [_RunningBlocks.select(batch) for batch in batches]
-    selections = [selection for selection in selections if selection.blocks]
+    selections = [running for running in map(_RunningBlocks.select, batches) if running.blocks]
     if not selections:
         return None
-    wide = max(map(len, chain.from_iterable(selection.queries for selection in selections)))
-    sources = [selection.cache_rows for selection in selections]
+    wide = max(map(len, chain.from_iterable(map(attrgetter("queries"), selections))))
+    sources = list(map(attrgetter("cache_rows"), selections))
     buffers = KeyValueBuffers.from_rows(sources, wide * ahead, pool)
     for batch in batches:
         pool.take_back(batch.buffers)
@@ -359,7 +361,7 @@ class _QuestionLayout:
 
 def _lay_out(model: PreTrainedModel, blocks: Sequence[Block]) -> _QuestionLayout:
     """Lay out the questions of blocks in slots."""
-    tails = [block.tails for block in blocks]
+    tails: list[list[tuple[int, ...]]] = list(map(attrgetter("tails"), blocks))
     n_slots = max(map(len, tails))
     n_rows = max(len(block.rows) for block in blocks)
     widths = [0] * n_slots
@@ -416,7 +418,7 @@ def read_questions(
     layout = _lay_out(model, blocks)
     width = layout.width
     wide = layout.query.shape[1]
-    must_split = any(block.must_split for block in blocks)
+    must_split = any(map(attrgetter("must_split"), blocks))
     n_free = width if must_split else width + wide * ahead
     buffers = KeyValueBuffers.from_rows(prefixes, n_free, pool)
     prefix_end = buffers.length
@@ -494,7 +496,7 @@ def start_from_prompts(
     """
     device = model.device
     wide = max(len(block.rows) for block in blocks)
-    splitting = any(block.must_split for block in blocks)
+    splitting = any(map(attrgetter("must_split"), blocks))
     buffers = KeyValueBuffers.from_rows(prompts, 0 if splitting else wide * ahead, pool)
     lengths = tensor_on([len(block.encoded.prefix) for block in blocks], device)[:, None]
     indices = torch.arange(buffers.capacity, device=device)
@@ -557,6 +559,7 @@ def _split_passes(widths: Sequence[int], max_tokens: int) -> list[slice]:
         if end < len(widths):
             next_width = max(wide, widths[end])
             n_padding = (end - start) * next_width - sum(widths[start:end])
+            # an eighth of a pass may be padding
             if (end + 1 - start) * next_width <= max_tokens and n_padding < max_tokens // 8:
                 continue
         passes.append(slice(start, end))

@@ -85,10 +85,7 @@ class PlainDecoder:
                 inputs = self.reader.inputs([prompt])
                 answers += self._generate([(number, prompt)], chooser, max_tokens, inputs)
             except Exception as error:  # a model's forward pass may fail in any way
-                if is_out_of_memory(error):
-                    reason = NO_MEMORY
-                else:
-                    reason = first_line(error)
+                reason = NO_MEMORY if is_out_of_memory(error) else first_line(error)
                 answers.append((number, Generated([], chooser.leave(number), reason)))
         return answers
 
@@ -164,9 +161,7 @@ def _end_tokens(loaded: Loaded) -> frozenset[int]:
 def first_line(error: Exception) -> str:
     """The type of an error and the first line of its message."""
     lines = str(error).strip().splitlines()
-    if lines:
-        return f"{type(error).__name__}: {lines[0]}"
-    return type(error).__name__
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 _MEMORY_ERRORS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hqm.errors import UsageError
 from hqm.respondents.base import Request, RespondentName, Sampling, picture_part
@@ -23,10 +23,10 @@ limit allow too.
 class Settings(NamedTuple):
     """The parameters of a request but the message and the seed; many requests share them."""
 
-    sent: Mapping[str, Any]
+    sent: Mapping[str, object]
     encoded: bytes
     """The same in JSON, without the closing brace."""
-    schema: Mapping[str, Any] | None
+    schema: Mapping[str, object] | None
     seed_name: str = "seed"
     """What the server calls the seed; empty where it takes none."""
 
@@ -109,8 +109,8 @@ class BodyWriter:
             )
         return settings
 
-    def _parameters(self, request: Request) -> dict[str, Any]:
-        settings: dict[str, Any] = {
+    def _parameters(self, request: Request) -> dict[str, object]:
+        settings: dict[str, object] = {
             "model": self.model,
             "temperature": request.sampling.temperature,
             "top_p": request.sampling.top_p,
@@ -123,10 +123,7 @@ class BodyWriter:
             settings["response_format"] = {"type": "json_schema", "json_schema": form}
         n_alternatives = self._logprobs
         if n_alternatives is None:
-            if request.words:
-                n_alternatives = _MAX_ALTERNATIVES
-            else:
-                n_alternatives = _COMMON_ALTERNATIVES
+            n_alternatives = _MAX_ALTERNATIVES if request.words else _COMMON_ALTERNATIVES
         if listed := min(n_alternatives, self._most_logprobs):
             settings |= {"logprobs": True, "top_logprobs": listed}
         return settings
@@ -153,12 +150,10 @@ class BodyWriter:
             if refused == self._limit_name:
                 self._limit_name = LIMIT_NAMES[LIMIT_NAMES.index(refused) + 1]
         elif refused in ("logprobs", "top_logprobs"):
-            n_alternatives = settings.sent["top_logprobs"]
-            if n_alternatives > _COMMON_ALTERNATIVES:
-                fewer = _COMMON_ALTERNATIVES
-            else:
-                fewer = 0
-            self._most_logprobs = min(self._most_logprobs, fewer)
+            listed = settings.sent["top_logprobs"]
+            # 20 are asked for first, then the 5 of most servers, then none
+            has_fewer = isinstance(listed, int) and listed > _COMMON_ALTERNATIVES
+            self._most_logprobs = min(self._most_logprobs, _COMMON_ALTERNATIVES if has_fewer else 0)
         elif refused == "response_format":
             self._schemas = False
         else:
@@ -167,7 +162,7 @@ class BodyWriter:
         return True
 
 
-def _encode(sent: Mapping[str, Any]) -> bytes:
+def _encode(sent: Mapping[str, object]) -> bytes:
     return json.dumps(sent)[1:-1].encode() + b", "
 
 

@@ -6,7 +6,8 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import chain, compress, product
+from operator import itemgetter
 from typing import Any
 
 from hqm.imports.row import FINISH_STATES, is_token_count
@@ -78,11 +79,10 @@ class ListedTokens:
             text == listed_text and math.isclose(logprob, value, abs_tol=1e-4)
             for listed_text, value in top
         )
-        entries = top if is_listed else [*top, (text, logprob)]
-        chances = [math.exp(value) if value < 1 else math.inf for _, value in entries]
-        if any(math.isnan(value) for _, value in entries) or sum(chances) > 1.001:
+        texts, values = zip(*(top if is_listed else [*top, (text, logprob)]), strict=True)
+        chances = [math.exp(value) if value < 1 else math.inf for value in values]
+        if any(map(math.isnan, values)) or sum(chances) > 1.001:
             return None
-        texts = (text for text, _ in entries)
         return cls(tuple(zip(texts, chances, strict=True)), min(chances[: len(top)]))
 
     def probabilities(
@@ -92,7 +92,7 @@ class ListedTokens:
         top_p: float = 1.0,
         *,
         processed: bool = False,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """What an answer's `detail` keeps of its first token: `p`, `p_lost` and `p_unseen`.
 
         `p` is each word's probability in the distribution that the answer is drawn from; at
@@ -118,18 +118,18 @@ class ListedTokens:
         >>> kept["p"], round(kept["p_lost"], 6), round(kept["p_unseen"], 6)
         ({'yes': 0.7, 'no': 0.2}, 0.1, 0.1)
         """
-        if not words or any(_NO_TEXT.fullmatch(text) for text, _ in self.tokens):
+        texts = list(map(itemgetter(0), self.tokens))
+        if not words or any(map(_NO_TEXT.fullmatch, texts)):
             return {}
         if processed or temperature == 0:
             chances, unseen = self._model_probabilities()
         else:
             chances, unseen = self._sampling_probabilities(temperature, top_p)
-        texts = [text for text, _ in self.tokens]
         listed = list(zip(texts, chances, strict=True))
         p: dict[str, float] = {}
         missing = []
         for word in words:
-            spellings = {space + form for space, form in product(SPACES, forms(word))}
+            spellings = set(map("".join, product(SPACES, forms(word))))
             p[word] = math.fsum(chance for text, chance in listed if text in spellings)
             if spellings.isdisjoint(texts):
                 missing.append(word)
@@ -141,7 +141,7 @@ class ListedTokens:
         }
 
     def _model_probabilities(self) -> tuple[list[float], float]:
-        chances = [chance for _, chance in self.tokens]
+        chances = list(map(itemgetter(1), self.tokens))
         return chances, max(0.0, 1.0 - math.fsum(chances))
 
     def _sampling_probabilities(
@@ -168,15 +168,11 @@ class ListedTokens:
         cumulative = 0.0
         in_nucleus = [False] * len(chances)
         for index in sorted(range(len(chances)), key=lambda i: -chances[i]):
-            in_nucleus[index] = (
-                cumulative <= top_p
-            )  # as in `drawing`: kept until the mass before a token passes top-p
+            # as in `drawing`: kept until the mass before a token passes top-p
+            in_nucleus[index] = cumulative <= top_p
             cumulative += chances[index]
         hidden = 0.0 if cumulative > top_p else hidden
-        nucleus = (
-            math.fsum(chance for chance, keep in zip(chances, in_nucleus, strict=True) if keep)
-            + hidden
-        )
+        nucleus = math.fsum(compress(chances, in_nucleus)) + hidden
         return [
             chance / nucleus if keep else 0.0
             for chance, keep in zip(chances, in_nucleus, strict=True)
@@ -190,13 +186,11 @@ def _begins(text: str, words: Iterable[str]) -> bool:
     return bool(core) and any(form.startswith(core) and form != core for form in spellings)
 
 
-def _member(value: object, name: str) -> Any:
-    if isinstance(value, dict):
-        return value.get(name)
-    return None
+def _member(value: object, name: str) -> object:
+    return value.get(name) if isinstance(value, dict) else None
 
 
-def _first_choice(choices: object) -> Any:
+def _first_choice(choices: object) -> object:
     """The first choice of a reply: that of the index 0, where choices have one."""
     if not isinstance(choices, list):
         return None
@@ -204,7 +198,7 @@ def _first_choice(choices: object) -> Any:
 
 
 def read_reply(
-    reply: Any,
+    reply: object,
     seconds: float,
     model: str,
     request: Request | None = None,
@@ -229,16 +223,16 @@ def read_reply(
             )
         return Response("", "error", "the server's reply holds no message", {"final": True})
     content, reasoning = _answer_and_reasoning(message)
-    detail = {
+    detail: dict[str, object] = {
         "seconds": round(seconds, 4),
         **_usage(_member(reply, "usage"), reasoning),
         **_logprobs(choice, request, processed),
     }
     if _member(reply, "model") not in (model, None, ""):
-        detail["model"] = str(reply["model"])  # what a name that moves ("gpt-4o") stood for
+        detail["model"] = str(_member(reply, "model"))  # what a name that moves ("gpt-4o") is now
     text = content or ""
     refusal = message.get("refusal")
-    state = FINISH_STATES.get(str(choice.get("finish_reason")).lower())
+    state = FINISH_STATES.get(str(_member(choice, "finish_reason")).lower())
     if isinstance(refusal, str) and refusal:
         return Response(text or refusal, "refused", "the model declined", detail)
     if state == "error":
@@ -264,22 +258,25 @@ def _answer_and_reasoning(message: Mapping[str, object]) -> tuple[str | None, st
     parts of a list.
     """
     content = message.get("content")
-    fields = (message.get(name) for name in ("reasoning_content", "reasoning"))
+    fields = map(message.get, ("reasoning_content", "reasoning"))
     reasoning = next((text for text in fields if isinstance(text, str)), "")
     if not isinstance(content, list):
         return (content if isinstance(content, str) else None), reasoning
-    texts = [_member(entry, "text") for entry in content if _member(entry, "type") == "text"]
-    reasoning_entries = [
-        entry for entry in content if _member(entry, "type") in ("thinking", "reasoning")
-    ]
-    if len(texts) + len(reasoning_entries) < len(content) or not all(
-        isinstance(text, str) for text in texts
-    ):
-        return None, reasoning
+    texts: list[str] = []
+    reasoning_entries: list[object] = []
+    for entry in content:
+        kind = _member(entry, "type")
+        text = _member(entry, "text")
+        if kind == "text" and isinstance(text, str):
+            texts.append(text)
+        elif kind in ("thinking", "reasoning"):
+            reasoning_entries.append(entry)
+        else:
+            return None, reasoning
     return ("".join(texts) if texts else None), reasoning or "".join(map(str, reasoning_entries))
 
 
-def _usage(usage: object, reasoning: str) -> dict[str, Any]:
+def _usage(usage: object, reasoning: str) -> dict[str, object]:
     """Numbers of tokens: input, input found in the server's cache, output, reasoning."""
     details = _member(usage, "completion_tokens_details")
     reasoned = _member(details, "reasoning_tokens")
@@ -292,34 +289,31 @@ def _usage(usage: object, reasoning: str) -> dict[str, Any]:
     return {name: count for name, count in counts.items() if is_token_count(count)}
 
 
-def _logprobs(choice: Any, request: Request | None, processed: bool) -> dict[str, Any]:
+def _logprobs(choice: object, request: Request | None, processed: bool) -> dict[str, object]:
     """The log probability of the whole answer, the first token's alternatives, and the
     probabilities of the words asked for.
     """
-    tokens = _member(_member(choice, "logprobs"), "content")
+    tokens: Any = _member(_member(choice, "logprobs"), "content")
     try:
         if not tokens:
             return {}
         total = sum(float(token["logprob"]) for token in tokens)
         if not math.isfinite(total):
             return {}
-        detail: dict[str, Any] = {"logprob": round(total, 6)}
+        detail: dict[str, object] = {"logprob": round(total, 6)}
         first: dict[str, float] = {}
         for top in tokens[0].get("top_logprobs") or ():
             token = str(top["token"])
             value = round(float(top["logprob"]), 6)
             # several tokens may read alike, such as a word with and without the space before it
             first[token] = round(_log_of_sum(first[token], value), 6) if token in first else value
-        if request is not None and request.words:
-            listed = ListedTokens.read(tokens[0])
-        else:
-            listed = None
+        listed = ListedTokens.read(tokens[0]) if request is not None and request.words else None
         if first:
             detail["first_token"] = first
         if (
             request is not None
             and listed is not None
-            and _is_answers(tokens[0]["token"], choice["message"])
+            and _is_answers(tokens[0]["token"], _member(choice, "message"))
         ):
             sampling = request.sampling
             detail |= listed.probabilities(
@@ -330,9 +324,9 @@ def _logprobs(choice: Any, request: Request | None, processed: bool) -> dict[str
         return {}
 
 
-def _is_answers(token: str, message: Any) -> bool:
+def _is_answers(token: str, message: object) -> bool:
     """Whether a token is the first of the answer, and not of a reasoning that comes before it."""
-    text = str(message.get("content") or "").lstrip()
+    text = str(_member(message, "content") or "").lstrip()
     token = token.strip()
     return "\ufffd" in token or not text or text.startswith(token)
 
@@ -341,6 +335,4 @@ def _log_of_sum(a: float, b: float) -> float:
     """The logarithm of the sum of two probabilities."""
     high = max(a, b)
     low = min(a, b)
-    if low == -math.inf:
-        return high
-    return high + math.log1p(math.exp(low - high))
+    return high if low == -math.inf else high + math.log1p(math.exp(low - high))

@@ -87,9 +87,7 @@ class SharingPolicy:
     @property
     def level(self) -> Sharing:
         """What the requests of the queue share."""
-        if self.is_useful:
-            return self.sharing
-        return "nothing"
+        return self.sharing if self.is_useful else "nothing"
 
     def can_join(self) -> bool:
         """Whether rows can join a running batch."""
@@ -265,6 +263,7 @@ class SharingCheck:
         for row, answer in trial.answers.items():
             if answer.error:
                 continue
+            # an answer that only the comparison cut short is drawn again
             if answer.tokens[-1] in self.plain.ends or len(answer.tokens) == max_tokens:
                 complete[row] = answer
         return complete
@@ -275,6 +274,7 @@ class SharingCheck:
         """
         if torch.finfo(self.plain.model.dtype).bits >= 32:
             return _texts(shared) == _texts(plain)
+        # half precision rounds sums in another order otherwise, which may change a token
         distributions = plain.chooser.watched
         if distributions.keys() != shared.chooser.watched.keys():
             return False
@@ -290,9 +290,7 @@ def describe(policy: SharingPolicy, plain: PlainDecoder) -> str:
     label = SHARING_LABELS[policy.sharing]
     if plain.one_at_a_time:
         label = f"{label}, one prompt at a time"
-    if policy.reason:
-        return f"{label}: {policy.reason}"
-    return label
+    return f"{label}: {policy.reason}" if policy.reason else label
 
 
 def _texts(trial: _Trial) -> dict[int, tuple[list[int], str]]:
@@ -317,6 +315,7 @@ def _varied_sample(batch: Sequence[QueuedPrompt], count: int) -> list[QueuedProm
         texts = texts_by_picture.setdefault(prompt.picture_key, [])
         ranks.append((prompt.text in texts, len(texts) > 1, index))
         texts.append(prompt.text)
+    # words that stand for the first time come first, and of these two about each picture
     ranked = [batch[index] for _, _, index in sorted(ranks)]
     sample = ranked[: count - 1]
     remaining = ranked[count - 1 :]
@@ -334,8 +333,5 @@ def _varied_sample(batch: Sequence[QueuedPrompt], count: int) -> list[QueuedProm
 def _extent(queued: QueuedPrompt) -> tuple[int, int]:
     """The pixels and the letters of a prompt."""
     prompt = queued[1]
-    if prompt.picture is None:
-        pixels = 0
-    else:
-        pixels = prompt.picture.width * prompt.picture.height
+    pixels = 0 if prompt.picture is None else prompt.picture.width * prompt.picture.height
     return pixels, len(prompt.text)

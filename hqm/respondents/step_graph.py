@@ -55,10 +55,7 @@ class StepGraphs:
         """Record a step, and return what runs the recording."""
         graph = torch.cuda.CUDAGraph()
         stream = torch.cuda.Stream()
-        if self._last is None:
-            memory = torch.cuda.graph_pool_handle()
-        else:
-            memory = self._last.pool()
+        memory = torch.cuda.graph_pool_handle() if self._last is None else self._last.pool()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             # a thread beside this one prepares pictures, and may ask for memory

@@ -90,14 +90,14 @@ class TokenSampler:
         if self.temperature == 0:
             if noted_indices:
                 self._note(torch.softmax(_wide(scores), dim=-1), rows, noted_indices)
+            # -1 stands for NaN: `read_tokens` raises, where the device is waited for anyway
             tokens = scores.argmax(dim=-1)  # that of a NaN where there is any
             return tokens.masked_fill(scores.gather(-1, tokens[:, None])[:, 0].isnan(), -1)
         chances = torch.softmax(_wide(scores) / self.temperature, dim=-1)
         if self.top_p < 1:
             ranked, order = chances.sort(dim=-1, descending=True, stable=True)
-            is_dropped = (
-                ranked.cumsum(dim=-1) - ranked > self.top_p
-            )  # kept until the mass before a token passes top-p
+            # kept until the mass before a token passes top-p
+            is_dropped = ranked.cumsum(dim=-1) - ranked > self.top_p
             chances = chances.masked_fill(
                 torch.zeros_like(is_dropped).scatter(-1, order, is_dropped), 0.0
             )
@@ -152,9 +152,7 @@ def read_tokens(token_tensor: torch.Tensor) -> list[int]:
 
 def _wide(scores: torch.Tensor) -> torch.Tensor:
     """Convert scores to double precision, which Apple's GPUs lack."""
-    if scores.device.type == "mps":
-        return scores.cpu().double()
-    return scores.double()
+    return scores.cpu().double() if scores.device.type == "mps" else scores.double()
 
 
 class FirstTokens:

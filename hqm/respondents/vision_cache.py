@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from hqm.respondents.attention import moved_to, tensor_on
 from hqm.respondents.batching import Prompt
-from hqm.respondents.hf_inputs import CannotSplit, EncodedPicture, Reader, joined_tensors
+from hqm.respondents.hf_inputs import CannotSplit, EncodedPicture, Reader, batch_inputs
 from hqm.respondents.kv_cache import STATES, CacheRows, Layers, layers_of
 from hqm.respondents.token_sampling import TokenSampler, read_tokens
 
@@ -37,34 +37,19 @@ class Prefill:
     @classmethod
     def run(cls, model: PreTrainedModel, pictures: Sequence[EncodedPicture]) -> Prefill:
         """Run distinct pictures, whose tensors are of one shape, through the model."""
-        lengths = [len(picture.prefix) for picture in pictures]
-        width = max(lengths)
-        ids = torch.full((len(pictures), width), padding(model), dtype=torch.long)
-        mask = torch.zeros_like(ids)
-        kinds = {key: torch.zeros_like(ids) for key in pictures[0].kinds}
-        for row, picture in enumerate(pictures):
-            ids[row, : lengths[row]] = torch.tensor(picture.prefix)
-            mask[row, : lengths[row]] = 1
-            for key, values in picture.kinds.items():
-                kinds[key][row, : lengths[row]] = values[0]
+        prefixes = [picture.prefix for picture in pictures]
+        lengths = list(map(len, prefixes))
         device = model.device
-        texts = {"input_ids": ids, "attention_mask": mask, **kinds}
-        tensors = joined_tensors(pictures)
         ends = sorted(set(lengths))
         output = model(
-            **{key: moved_to(value, device) for key, value in texts.items()},
-            **tensors,
+            **batch_inputs(prefixes, pictures, [0] * len(prefixes), padding(model), device),
             use_cache=True,
             logits_to_keep=tensor_on(ends, device) - 1,
         )
         # Qwen's positions run on from the picture's last one, not from its last token
-        if tensors:
-            shift = getattr(model.base_model, "rope_deltas", None)
-        else:
-            shift = None
-        row, end = tensor_on(
-            [range(len(pictures)), [ends.index(length) for length in lengths]], device
-        )
+        has_tensors = bool(pictures[0].tensors)
+        shift = getattr(model.base_model, "rope_deltas", None) if has_tensors else None
+        row, end = tensor_on([range(len(pictures)), list(map(ends.index, lengths))], device)
         scores = output.logits[row, end]
         return cls(output.past_key_values, lengths, shift, scores)
 
@@ -79,18 +64,19 @@ class Prefill:
             self.layers,
             pictures,
             [0] * len(pictures),
-            [self.lengths[picture] for picture in pictures],
+            list(map(self.lengths.__getitem__, pictures)),
         )
 
     def repeat(self, pictures: Sequence[int]) -> Cache:
         """Return a cache for rows behind these pictures; it shares memory where it can."""
         cache = copy.copy(self.cache)
-        cache.layers = [copy.copy(layer) for layer in self.cache.layers]
+        cache.layers = list(map(copy.copy, self.cache.layers))
         for layer in cache.layers:
             # a recurrent layer writes its states where they are, keys and values it replaces
             for name in STATES & vars(layer).keys():
                 setattr(layer, name, copy.deepcopy(getattr(layer, name)))
         if list(pictures) != list(range(len(self.lengths))):
+            # other rows than the pictures in their order need memory of their own
             cache.reorder_cache(tensor_on(pictures, self.scores.device))
         return cache
 
@@ -117,17 +103,13 @@ class Prefill:
 
 def positions(position: torch.Tensor, shift: torch.Tensor | None) -> torch.Tensor:
     """Return position ids as the model expects them: plain, or Qwen's three-part ones."""
-    if shift is None:
-        return position
-    return (position + shift)[None].expand(3, -1, -1)
+    return position if shift is None else (position + shift)[None].expand(3, -1, -1)
 
 
 def padding(model: PreTrainedModel) -> int:
     """Return a token for padding, which the mask hides."""
     token = model.generation_config.pad_token_id
-    if token is None:
-        return 0
-    return int(token)
+    return 0 if token is None else int(token)
 
 
 @dataclass(frozen=True)
@@ -157,14 +139,11 @@ def decode_rows(
     distinct: dict[tuple[int, tuple[int, ...]], int] = {}
     keys = zip(questions.pictures, map(tuple, questions.tails), strict=True)
     owner = [distinct.setdefault(key, len(distinct)) for key in keys]
-    pictures = [picture for picture, _ in distinct]
+    pictures = list(map(itemgetter(0), distinct))
     cache = prefill.repeat(pictures)
-    if prefill.shift is None:
-        shift = None
-    else:
-        shift = prefill.shift[tensor_on(pictures, device)]
+    shift = None if prefill.shift is None else prefill.shift[tensor_on(pictures, device)]
     length = prefill.lengths[0]
-    ids, mask = _pad_tails(model, [tail for _, tail in distinct], length)
+    ids, mask = _pad_tails(model, list(map(itemgetter(1), distinct)), length)
     position = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, length:]
     answers: dict[int, list[int]] = {row: [] for row in questions.rows}
     alive = list(questions.rows)
@@ -180,6 +159,7 @@ def decode_rows(
         )
         scores = output.logits[:, -1].float()
         if step == 0:
+            # every row that asks a question goes on from its one reading
             scores = scores[tensor_on(owner, device)]
         new_tokens = chooser.choose(scores, alive)
         continuing = []
@@ -192,7 +172,7 @@ def decode_rows(
             break
         # finished rows leave once they are a quarter of the batch
         if step == 0 or len(continuing) <= 0.75 * len(alive):
-            source = [source_rows[index] for index in continuing]
+            source = list(map(source_rows.__getitem__, continuing))
             if source != list(range(len(mask))):
                 keep = tensor_on(source, device)
                 cache.reorder_cache(keep)
@@ -200,7 +180,7 @@ def decode_rows(
                 position = position[keep]
                 shift = None if shift is None else shift[keep]
             new_tokens = new_tokens[tensor_on(continuing, device)]
-            alive = [alive[index] for index in continuing]
+            alive = list(map(alive.__getitem__, continuing))
             source_rows = list(range(len(alive)))
         ids = new_tokens[:, None]
         mask = torch.cat([mask, mask.new_ones((len(mask), 1))], dim=1)
@@ -240,67 +220,63 @@ class VisionCache:
     def __init__(self, model: PreTrainedModel, reader: Reader, names: Sequence[str]) -> None:
         self.model = model
         self.reader = reader
-        self.name = next((name for name in names if name in dict(model.named_modules())), "")
-        self._outputs: dict[Any, Any] = {}
+        modules = dict(model.named_modules())
+        self.name = next(filter(modules.__contains__, names), "")
+        self._outputs: dict[Hashable, object] = {}
 
     def forget(self) -> None:
         """Free the outputs."""
         self._outputs.clear()
 
-    def outputs_of(self, prompts: Sequence[Prompt]) -> list[Any]:
+    def _forget_others(self, pictures: Sequence[Hashable]) -> None:
+        """Free the outputs of all but these pictures."""
+        self._outputs = {key: self._outputs[key] for key in pictures if key in self._outputs}
+
+    def outputs_of(self, prompts: Sequence[Prompt]) -> list[object]:
         """Return the tower's outputs for prompts that cannot be split at their picture."""
-        stored = {
-            p.picture_key: self._outputs[p.picture_key]
-            for p in prompts
-            if p.picture_key in self._outputs
-        }
-        new = list({p.picture_key: p for p in prompts if p.picture_key not in stored}.values())
+        keys = list(map(attrgetter("picture_key"), prompts))
+        self._forget_others(keys)
+        by_key = dict(zip(keys, prompts, strict=True))
+        new = [prompt for key, prompt in by_key.items() if key not in self._outputs]
+        outputs: list[object] = []
         try:
             if new:
                 outputs = _split_by_picture(self._output(self.reader.inputs(new)), [1] * len(new))
-            else:
-                outputs = []
         except CannotSplit:  # several rows of a picture went in
             outputs = [self._output(self.reader.inputs([prompt])) for prompt in new]
-        self._outputs = stored | {
-            prompt.picture_key: output for prompt, output in zip(new, outputs, strict=True)
-        }
-        return [self._outputs[prompt.picture_key] for prompt in prompts]
+        self._outputs.update(zip(map(attrgetter("picture_key"), new), outputs, strict=True))
+        return list(map(self._outputs.__getitem__, keys))
 
     @contextmanager
     def reuse(self, prompts: Sequence[EncodedPicture]) -> Iterator[None]:
         """Replay the outputs for these prompts' pictures; new pictures run through the tower
         first.
         """
-        new = list({p.picture: p for p in prompts if p.picture not in self._outputs}.values())
+        keys = list(map(attrgetter("picture"), prompts))
+        by_key = dict(zip(keys, prompts, strict=True))
+        new = [prompt for key, prompt in by_key.items() if key not in self._outputs]
         if new:
             sizes = [len(prompt.tensors["pixel_values"]) for prompt in new]
-            outputs = _split_by_picture(
-                self._output(self.reader.join([(prompt, []) for prompt in new])), sizes
-            )
+            inputs = self.reader.join([(prompt, []) for prompt in new])
+            outputs = _split_by_picture(self._output(inputs), sizes)
             if len(self._outputs) > _MAX_OUTPUTS:
-                self._outputs = {
-                    p.picture: self._outputs[p.picture]
-                    for p in prompts
-                    if p.picture in self._outputs
-                }
-            self._outputs |= {
-                prompt.picture: output for prompt, output in zip(new, outputs, strict=True)
-            }
-        with self.replay([self._outputs[prompt.picture] for prompt in prompts]):
+                self._forget_others(keys)
+            self._outputs.update(zip(map(attrgetter("picture"), new), outputs, strict=True))
+        with self.replay(list(map(self._outputs.__getitem__, keys))):
             yield
 
     @contextmanager
     def replay(self, outputs: Sequence[object]) -> Iterator[None]:
         """Make the tower return these outputs within the context."""
         module = self.model.get_submodule(self.name)
+        # an attribute of the object hides the method of its class until it is deleted
         module.forward = lambda *_args, **_settings: _concatenate(outputs)
         try:
             yield
         finally:
             del module.forward
 
-    def _output(self, inputs: Any) -> Any:
+    def _output(self, inputs: Any) -> object:
         """Run the tower alone on these inputs."""
         if not self.name:
             raise CannotSplit("its vision tower is not where it is looked for")
@@ -308,6 +284,7 @@ class VisionCache:
         def catch(_module: object, _inputs: object, output: object) -> None:
             raise _TowerOutput(output)
 
+        # the exception ends the pass behind the tower, so that the language model does not run
         handle = self.model.get_submodule(self.name).register_forward_hook(catch)
         try:
             self.model.generate(**inputs, max_new_tokens=1)

@@ -27,7 +27,6 @@ from contextlib import suppress
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName, Sampling, waiting
@@ -115,7 +114,7 @@ class VllmRespondent:
             options.append(("dtype", self.dtype))
         return options
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Mapping[str, object]:
         return {
             "kind": "vllm",
             "model": self._name.target,
@@ -134,9 +133,7 @@ class VllmRespondent:
         location = self.program or os.environ.get(VARIABLE, "")
         if not location:
             program = shutil.which("vllm")
-            if program:
-                return Path(program)
-            return None
+            return Path(program) if program else None
         path = Path(location).expanduser()
         for candidate in (path / "bin" / "vllm", path / "vllm", path):
             if candidate.is_file():

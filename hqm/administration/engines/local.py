@@ -351,10 +351,13 @@ class _Driver:
                     worker.report_silence()
                 if not any(worker.shard is not None for worker in self._workers):
                     return
+                # half a second, so that a request to stop and a silent worker are noticed while
+                # nobody sends
                 ready = wait([worker.pipe for worker in self._workers], timeout=0.5)
                 for worker in list(self._workers):
                     if worker.pipe in ready:
                         yield from self._receive(worker)
+            # every worker died before these were taken
             for index in sorted(set(map(attrgetter("index"), self._waiting))):
                 yield index, _death_error(None)
         finally:
@@ -483,10 +486,12 @@ def _answer_shards(pipe: Connection[Message, Task | None]) -> None:
     current: Respondent | None = None
     while (task := pipe.recv()) is not None:
         respondent, shard = task
+        # the model stays loaded from shard to shard
         if current is None or current.name != respondent.name:
             if current is not None:
                 current.close()
             current = respondent
+        # positions go back through the pipe in place of whole requests, of which two may be equal
         positions = {id(request): position for position, request in enumerate(shard)}
         failure: HQMError | None = None
         try:
@@ -502,4 +507,5 @@ def _answer_shards(pipe: Connection[Message, Task | None]) -> None:
             failure = RespondentError(
                 f"it failed: {type(error).__name__}: {error}", location=respondent.name
             )
+        # the driver gives the next shard only now, so that a slow worker takes fewer
         pipe.send(("done", failure))

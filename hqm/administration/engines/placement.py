@@ -56,12 +56,6 @@ class Layout:
         size = f"weights {self.model.weights / GIB:.1f} GiB{'?' * self.model.assumed}"
         if not self.engines:
             return f"waits until others have finished; {size}"
-        if self.gpus:
-            device = f"{self.gpus:.3g} GPU{'s' * (self.gpus > 1)}"
-        else:
-            device = "the CPU"
-        if self.engines == 1:
-            copies = "1 engine"
-        else:
-            copies = f"{self.engines} engines, each"
+        device = f"{self.gpus:.3g} GPU{'s' * (self.gpus > 1)}" if self.gpus else "the CPU"
+        copies = "1 engine" if self.engines == 1 else f"{self.engines} engines, each"
         return f"{copies} on {device}; {size}"
