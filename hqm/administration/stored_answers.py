@@ -363,7 +363,7 @@ def resolutions_in(store: Store, benchmark: str) -> list[str]:
 def benchmarks_in(store: Store) -> list[str]:
     """The benchmarks whose administrations the store has on record, the first one first."""
     # a store of HQM 0.1.0 has no such table until it is opened for writing
-    if not store.select("SELECT name FROM sqlite_master WHERE name = ?", "administrations"):
+    if ("administrations",) not in store.select("SELECT name FROM sqlite_master"):
         return []
     query = "SELECT benchmark FROM administrations GROUP BY benchmark ORDER BY MIN(id)"
     return list(map(itemgetter(0), store.select(query)))

@@ -208,6 +208,7 @@ def _other_audit(
         audit_files: Callable[[Path | None, RunOptions], None] | None = find_audit(names, columns)
         if audit_files:
             return audit_files
+    # without the extension that reads preferences, the error says how to install it
     may_be_preferences = _PREFERENCES not in kinds and (columns is None or "model_a" in columns)
     if may_be_preferences and any(map(_has_two_models, map(Path, files))):
         load_extension(FILE_AUDITS, _PREFERENCES, "an audit of files")

@@ -261,6 +261,7 @@ def _reread_store(
         return audit_readings(
             names,
             opened,
+            # each of these judges is a reading of its own
             replace(options, judging=replace(judging, judges=readings.judges)),
             scorings=readings.scorings,
             parsers=readings.parsers,

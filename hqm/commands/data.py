@@ -383,6 +383,7 @@ def _rephrase(name: str, original: Form, parallel: Form, rewriter: str, store: P
 
 def list_kind(kind: str) -> None:
     """`hqm list`."""
+    # what an extension lists that is not installed: the error says how to install it
     if kind not in list_kinds() and (error := missing_extension(kind)):
         raise error
     check_known(kind, list_kinds(), f"there are no {kind!r} to list", "List {}.")

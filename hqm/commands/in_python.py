@@ -148,6 +148,7 @@ def _gather_evidence(
             "there are no answers to look at", remedy="Give recorded=FILE, or store=FILE."
         )
     options = replace(options, material=replace(options.material, part=part))
+    # a look at a store writes nothing into it
     writes = bool(has_answers or judging.judges or judging.criterion or judging.judgements)
     with _open_store(store, writes) as opened:
         session = Session([loaded], opened, options, offline=not has_answers)

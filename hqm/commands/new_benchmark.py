@@ -181,6 +181,7 @@ def _from_source(
         without_picture=len(read.rows) - n_pictured if n_pictured else 0,
         n_left_out=len(read.faults),
     )
+    # a data set of the hub may say whom to cite and under which licence
     source_values = {
         key: str(source.dataset_info.get(key) or "").strip() for key in ("citation", "license")
     }

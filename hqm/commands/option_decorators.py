@@ -221,6 +221,7 @@ def _check_setting(
         )
     option = OPTIONS[name]
     kind = option.keyword.annotation
+    # a file may write a list, and `--set` writes a text with commas
     if kind == tuple[str, ...] and isinstance(value, str):
         value = value.split(",")
     try:

@@ -155,6 +155,7 @@ def report(
             f"{' and '.join(given_flags)} are two reports", remedy="Ask for one at a time."
         )
     files = list(map(find_audit, audit_files))
+    # an index has rows of printed tables and of extensions too, whose files are no `Audit`
     if index is not None:
         _write_index(index, files, Policy.load(policy))
         return
@@ -423,6 +424,7 @@ class Rescoring:
         audits = [audit for audit in self._rescored.values() if not isinstance(audit, HQMError)]
         if path is None or not audits:
             return
+        # one file holds all of them, with the record of the first
         first = self.audits[0][1]
         record = {**first.record, "rescored": command()}
         write_together({path: Audit(tuple(audits), first.command, record).to_json()})

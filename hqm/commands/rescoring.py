@@ -257,6 +257,7 @@ def _store_of(file: Path, options: groups.RunOptions) -> Path:
 
 def _audited_name(full_audit: Audit, audited: BenchmarkAudit) -> str:
     """The benchmark as the audit's command named it: a folder where it was one."""
+    # the benchmark's name does not say in which folder its card lies
     for word in full_audit.command.split():
         card = Path(word.strip("'\"")) / "card.toml"
         # another word of the command may be longer than any path

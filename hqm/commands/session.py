@@ -115,6 +115,7 @@ class Session:
             loaded = [name] if isinstance(name, Benchmark) else self._load(name, len(names))
             self.benchmarks += loaded
             member_names = [benchmark.name for benchmark in loaded]
+            # recorded answers may be sent to a group as a whole, or to a benchmark by its own name
             members[str(name) if len(loaded) > 1 else member_names[0]] = member_names
         mode = options.judging.mode
         if mode and mode not in chain.from_iterable(map(attrgetter("modes"), self.benchmarks)):

@@ -229,6 +229,7 @@ def report_files(
 
     They are made by the package `hqm.reports`, which the rest does not depend on.
     """
+    # a page of another name has its evidence beside it, so that two reports fit into one folder
     if page.stem == "report":
         evidence_name = "evidence.html"
     else:

@@ -145,6 +145,8 @@ class BatchRun:
             settings = self.bodies.settings(request)
             content = self.bodies.content(request)
             body = self.bodies.body(content, settings, request.seed)
+            # named by its content, so that a command after a kill finds the answer in the batch of
+            # the first
             name = hashlib.blake2b(body, digest_size=16).hexdigest()
             self._settings[name] = settings
             yield name, (request, body)
@@ -156,6 +158,7 @@ class BatchRun:
         paths = []
         for path in sorted(self.folder.glob("batch-*.json")):
             record = BatchRecord.read(path)
+            # equal requests may have gone to another server too
             is_same_server = record.respondent in ("", self.respondent)
             if is_same_server and not waiting.keys().isdisjoint(record.request_ids):
                 paths.append(path)
@@ -176,6 +179,7 @@ class BatchRun:
             if name in held or self.stop.is_set():
                 continue
             hold = self.budget.begin(request, self.prices)
+            # the bound is reached: what is left is sent by a later command
             if hold is None:
                 break
             self._holds[name] = hold
@@ -204,6 +208,7 @@ class BatchRun:
         file = await client.files.create(file=content, purpose="batch")
         name = hashlib.blake2b(f"{self.respondent} {file.id}".encode(), digest_size=8).hexdigest()
         path = self.folder / f"batch-{name}.json"
+        # on record before there is a batch, so that a kill in between leaves none that nobody knows
         BatchRecord(self.respondent, file.id, tuple(names)).write(path)
         await self._create_batch(client, path)
         return path
@@ -283,6 +288,7 @@ class BatchRun:
             if finished:
                 return finished
             end = time.monotonic() + pause
+            # in short steps, so that a stop need not wait for the end of the pause
             while time.monotonic() < end and not self.stop.is_set():
                 await asyncio.sleep(0.1)
             pause = min(2 * pause, MAX_PAUSE)

@@ -205,6 +205,7 @@ class VllmRespondent:
                     f" {VARIABLE}."
                 ),
             )
+        # the system names a free port
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = int(probe.getsockname()[1])
@@ -239,6 +240,7 @@ class VllmRespondent:
         return port
 
     def _environment(self) -> dict[str, str]:
+        # vLLM tells its makers of every start unless this is set
         environment = {**os.environ, "VLLM_NO_USAGE_STATS": "1"}
         kind, _, number = self.device.partition(":")
         if kind == "cuda" and number:
