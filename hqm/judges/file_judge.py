@@ -5,9 +5,11 @@ scoring.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, starmap
+from operator import attrgetter
 from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
@@ -46,8 +48,13 @@ def scale_maximum(marks: Iterable[str]) -> float:
     >>> scale_maximum(["0.5", "1", "yes"]), scale_maximum(["3", "8"]), scale_maximum(["250", "0"])
     (1.0, 10.0, 250.0)
     """
-    highest = max((value for mark in marks if (value := as_number(mark)) is not None), default=1.0)
-    return float(next((maximum for maximum in _SCALE_MAXIMA if highest <= maximum), highest))
+    highest = -math.inf
+    for value in map(as_number, marks):
+        if value is not None:
+            highest = max(highest, value)
+    if highest == -math.inf:  # no mark is a number
+        return 1.0
+    return float(next(filter(highest.__le__, _SCALE_MAXIMA), highest))
 
 
 def share_right(mark: str, maximum: float = 1.0) -> float | None:
@@ -79,9 +86,8 @@ def verdict_of_share(benchmark: Benchmark, item: Item, share: float, reply: str 
     elif item.task == "yes_no":
         truth = yes_no_truth(item)
         # the tally of a share lies between those of a right and of a wrong answer
-        right, wrong = (
-            benchmark.score(item, Response(word.capitalize())) for word in (truth, _OPPOSITE[truth])
-        )
+        right = benchmark.score(item, Response(truth.capitalize()))
+        wrong = benchmark.score(item, Response(_OPPOSITE[truth].capitalize()))
         if right.value == 1 and wrong.value == 0:
             names = dict.fromkeys([*right.tally, *wrong.tally])
             tally = {
@@ -165,7 +171,7 @@ class JudgementSet:
         return [output.mark for output in self.outputs.values() if output.mark]
 
     @property
-    def record_entry(self) -> list[Any]:
+    def record_entry(self) -> list[str | int]:
         """The judgements' entry in the store's record."""
         return [self.judge, self.asking, self.respondent, self.form, self.run, self.file]
 
@@ -188,11 +194,11 @@ class FileJudge:
         self.label = label
         self.sets = tuple(sets)
         # one scale for all files of a judge: a file of low scores alone would seem to end earlier
-        self._maximum = scale_maximum(chain.from_iterable(s.marks for s in self.sets))
+        self._maximum = scale_maximum(chain.from_iterable(map(attrgetter("marks"), self.sets)))
 
     def askings(self) -> list[int]:
         """Return the numbers of the judge's askings, from 0."""
-        return sorted({judgement_set.asking for judgement_set in self.sets})
+        return sorted(set(map(attrgetter("asking"), self.sets)))
 
     def covers(self, cell: Cell) -> bool:
         """Whether there are judgements about an administration, in the asking that its judge
@@ -201,7 +207,7 @@ class FileJudge:
         label, asking = parse_judge(cell.judge)
         if label != self.label:
             asking = 0
-        covered = {judgement_set.form_run_asking for judgement_set in self.sets}
+        covered = map(attrgetter("form_run_asking"), self.sets)
         return not cell.resolution and (cell.form, cell.run, asking) in covered
 
     def _outputs(self, name: str, form: str, run: int, asking: int) -> dict[str, JudgeOutput]:
@@ -258,10 +264,8 @@ class FileJudge:
         """Return the verdicts on one respondent's answers, in the order of the form's items."""
         outputs = self._outputs(name, cell.form, cell.run, parse_judge(cell.judge)[1])
         if not self.benchmark.roles or self.benchmark.included_recordings:
-            return [
-                self._mark_verdict(item, answer, outputs.get(item.id))
-                for item, answer in zip(form.items, row, strict=True)
-            ]
+            marks = map(outputs.get, map(attrgetter("id"), form.items))
+            return list(starmap(self._mark_verdict, zip(form.items, row, marks, strict=True)))
         judged = verdicts(self.benchmark, form, {name: row}, self.ask_about(name, cell))[name]
         for i, (item, answer) in enumerate(zip(form.items, row, strict=True)):
             if judged[i].state == "missing" and answer is not None:
@@ -277,26 +281,18 @@ class FileJudge:
             return no_answer
         if output is None:
             return Verdict.unscored("missing", NOT_GIVEN)
-        texts = [text for texts in output.replies.values() for text in texts]
-        return settle(
-            verdict_of_mark(
-                self.benchmark,
-                item,
-                (texts or [""])[0] if output.mark is None else output.mark,
-                self._maximum,
-            ),
-            answer,
-        )
+        mark = output.mark
+        if mark is None:
+            mark = next(chain.from_iterable(output.replies.values()), "")
+        return settle(verdict_of_mark(self.benchmark, item, mark, self._maximum), answer)
 
     def matrix(self, cell: Cell, form: Form, rows: Rows, number: int = 0) -> ScoreMatrix:
         """The verdicts of one administration."""
         judged = self.verdicts(cell, form, rows)
-        files = {
-            digest([*judgement_set.record_entry])
-            for judgement_set in self.sets
-            if (judgement_set.form, judgement_set.run, judgement_set.asking)
-            == (cell.form, cell.run, number)
-        }
+        files = set()
+        for judgement_set in self.sets:
+            if judgement_set.form_run_asking == (cell.form, cell.run, number):
+                files.add(digest(judgement_set.record_entry))
         return judged_matrix(self.benchmark, cell, form, rows, judged, files)
 
 
@@ -344,27 +340,19 @@ def store_judgements(
     at; those of other respondents, and of other judges, still hold. A store that is open for
     reading only stays as it is.
     """
-    judged = {(judgement_set.judge, judgement_set.respondent) for judgement_set in sets}
-    earlier = [
-        judgement_set
-        for judgement_set in stored_judgements(store, benchmark)
-        if (judgement_set.judge, judgement_set.respondent) not in judged
-    ]
-    current = (*earlier, *sets)
+    judge_and_judged = attrgetter("judge", "respondent")
+    replaced = set(map(judge_and_judged, sets))
+    stored = stored_judgements(store, benchmark)
+    current = (*(old for old in stored if judge_and_judged(old) not in replaced), *sets)
     if not store.readonly:
         for judgement_set in sets:
-            rows = [
-                Judgement(
-                    judgement_set.store_name,
-                    item,
-                    judgement_set.respondent,
-                    None,
-                    json.dumps(output.to_dict(), ensure_ascii=False),
-                )
-                for item, output in judgement_set.outputs.items()
-            ]
+            rows = []
+            for item, output in judgement_set.outputs.items():
+                reply = json.dumps(output.to_dict(), ensure_ascii=False)
+                respondent = judgement_set.respondent
+                rows.append(Judgement(judgement_set.store_name, item, respondent, None, reply))
             store.judge(benchmark.name, judgement_set.form, judgement_set.run, rows)
-        entries = [judgement_set.record_entry for judgement_set in current]
+        entries = list(map(attrgetter("record_entry"), current))
         # an unchanged record is not written again: a repeated command leaves the store alone
         if _latest_entries(store, benchmark) != entries:
             store.record({_RECORD: {"benchmark": benchmark.name, "sets": entries}})
@@ -396,7 +384,7 @@ def _latest_entries(store: Store, benchmark: Benchmark) -> list[list[Any]]:
     for record in reversed(store.records()):
         payload = record.get(_RECORD)
         if isinstance(payload, Mapping) and payload.get("benchmark") == benchmark.name:
-            return [list(entry) for entry in payload["sets"]]
+            return list(map(list, payload["sets"]))
     return []
 
 

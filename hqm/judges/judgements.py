@@ -13,8 +13,10 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
+from itertools import filterfalse, product, repeat, starmap
+from operator import attrgetter, itemgetter, methodcaller
 from pathlib import Path
-from typing import Any
 
 from hqm.administration.asks import StoredRespondent
 from hqm.administration.stored_answers import Answers
@@ -31,6 +33,7 @@ from hqm.imports.intake import (
     take_rows,
     with_plain_numbers,
 )
+from hqm.imports.layouts import Record
 from hqm.imports.log_file import LogFile
 from hqm.imports.match import MatchReport, match_rows
 from hqm.imports.row import (
@@ -83,6 +86,7 @@ class AnswerTexts:
     ) -> None:
         self.answers, self.benchmark, self.forms = answers, benchmark, forms
         self.respondents = {respondent.name: respondent for respondent in respondents}
+        # kept, because a file judges every answer of a respondent one after the other
         self._texts: dict[tuple[str, str, int], dict[str, str]] = {}
 
     def __call__(self, name: str, form: str, run: int, item: str) -> str | None:
@@ -93,10 +97,10 @@ class AnswerTexts:
             responses = self.answers.responses(
                 self.benchmark, self.forms[form], self.respondents[name], run
             )
-            items = self.forms[form].items
-            self._texts[key] = {
-                i.id: r.text for i, r in zip(items, responses, strict=True) if r is not None
-            }
+            texts = self._texts[key] = {}
+            for i, response in zip(self.forms[form].items, responses, strict=True):
+                if response is not None:
+                    texts[i.id] = response.text
         return self._texts[key].get(item)
 
 
@@ -178,13 +182,12 @@ def import_judgements(
         is not set; or the files do not say who was judged.
     """
     sourced_files, notes = _unique_files(sources)
-    read = [
-        (path, source, judged_rows(benchmark, path, forms[ORIGINAL]))
-        for path, source in sourced_files
-    ]
+    paths = map(itemgetter(0), sourced_files)
+    # every file is read before any is grouped: what no reader knows is said first
+    rows_by_file = list(map(judged_rows, repeat(benchmark), paths, repeat(forms[ORIGINAL])))
     grouped: list[tuple[Path, _Key, list[Row]]] = []
-    for path, source, rows in read:
-        for key, key_rows in _rows_by_key(path, source, rows, respondents, forms).items():
+    for (path, source), file_rows in zip(sourced_files, rows_by_file, strict=True):
+        for key, key_rows in _rows_by_key(path, source, file_rows, respondents, forms).items():
             grouped.append((path, key, key_rows))
     # those that say which asking they are come first, so that the others take what is free
     grouped.sort(key=lambda group: group[1].asking is None)
@@ -224,7 +227,7 @@ def import_judgements(
                     outputs=outputs,
                 )
             )
-    refused = [matching for matching in matchings if not matching.complete]
+    refused = list(filterfalse(attrgetter("complete"), matchings))
     if refused and not partial:
         raise AnswerError(
             refused[0].counts,
@@ -237,7 +240,7 @@ def import_judgements(
     if not sets:
         raise AnswerError(
             "no row judges an answer",
-            location=", ".join(str(s.path) for s in sources),
+            location=", ".join(map(str, map(attrgetter("path"), sources))),
             remedy="Check the benchmark.",
         )
     numbered = _renumber_sets(sets)
@@ -255,15 +258,13 @@ def _unique_files(
     calls it another asking.
     """
     first_paths: dict[tuple[str, str | None, int | None, str | None], Path] = {}
-    files, notes = [], []
+    files = []
+    notes = []
     for source in sources:
         paths = [source.path]
         if source.path.is_dir():
-            paths = sorted(
-                path
-                for path in source.path.rglob("*")
-                if path.is_file() and path.suffix.lower() in _SUFFIXES
-            )
+            inside = filter(Path.is_file, sorted(source.path.rglob("*")))
+            paths = [path for path in inside if path.suffix.lower() in _SUFFIXES]
             if not paths:
                 raise AnswerError(
                     f"the folder has no file of judgements ({', '.join(_SUFFIXES)})",
@@ -299,15 +300,19 @@ def _rows_by_key(
     The command line decides over a row, and a row over the file's name.
     """
     groups: dict[_Key, list[Row]] = defaultdict(list)
-    stems = {row.stem for row in rows}
-    names = {stem: _names_in_path(path, source, respondents, stem) for stem in stems}
+    names_in_path = cache(partial(_names_in_path, path, source, respondents))
     for row in rows:
-        file_judge, file_run, file_respondent = names[row.stem]
+        file_judge, file_run, file_respondent = names_in_path(row.stem)
         label, label_asking = parse_judge(row.judge.replace("|", "/"))
         judge = source.judge or label or file_judge
-        # `gpt-4o#1` in a row numbers its asking; a name without a number says nothing of it
-        numbers = (source.asking, row.asking, label_asking if label != row.judge else None)
-        asking = next((number for number in numbers if number is not None), file_run)
+        asking = file_run
+        if source.asking is not None:
+            asking = source.asking
+        elif row.asking is not None:
+            asking = row.asking
+        elif label != row.judge:
+            # `gpt-4o#1` in a row numbers its asking; a name without a number says nothing of it
+            asking = label_asking
         respondent = source.respondent or row.respondent or file_respondent
         if not respondent:
             raise AnswerError(
@@ -362,13 +367,15 @@ def _names_in_path(
     respondent, span = _respondent_in_text(stem, respondents)
     if respondent and span is not None:
         stem = f"{stem[: span[0]]} {stem[span[1] :]}"
+    folder_respondent, _ = _respondent_in_text(folder_name, respondents)
     if not respondent and span is None:
-        respondent = _respondent_in_text(folder_name, respondents)[0] or (
-            respondents[0] if len(respondents) == 1 else ""
-        )
+        respondent = folder_respondent
+        if not respondent and len(respondents) == 1:
+            respondent = respondents[0]
     # what is left of the name, once the run and the respondent are cut out, names the judge
     judge = re.sub(r"[\W_]*\s+[\W_]*", "-", stem.strip(" _-.")).strip("_-.")
-    judge = judge or (folder_name if not _respondent_in_text(folder_name, respondents)[0] else "")
+    if not judge and not folder_respondent:
+        judge = folder_name
     return judge.replace("|", "/").replace(ASKING_SEPARATOR, "-") or "judge", run, respondent
 
 
@@ -397,9 +404,8 @@ def _lies_within(span: tuple[int, int], spans: Iterable[tuple[int, int]]) -> boo
 def _file_spellings(respondent: str) -> set[str]:
     """Return the spellings of a respondent in a file's name, which has no slash or colon."""
     names = short_names(respondent.partition("?")[0])
-    return {
-        re.sub(r"[/:@]", sign, short_name) for short_name in names for sign in ("_", "-", "__")
-    } - {""}
+    spelled = starmap(partial(re.sub, r"[/:@]"), product(("_", "-", "__"), names))
+    return set(filter(None, spelled))
 
 
 def _match_judgements(
@@ -414,7 +420,8 @@ def _match_judgements(
     """Return the judgements by item, and how their rows were matched."""
     matched = match_rows(rows, form, benchmark.spelled)
     outputs: dict[str, JudgeOutput] = {}
-    unmatched = [rows[i].described for i in matched.unmatched]
+    descriptions = list(map(attrgetter("described"), rows))
+    unmatched = list(map(descriptions.__getitem__, matched.unmatched))
     n_matched = 0
     for i, keys in sorted(matched.items.items()):
         row = rows[i]
@@ -422,10 +429,10 @@ def _match_judgements(
         if key.respondent not in respondents:
             subject = f"{key.respondent}, who is not audited"
         elif row.answer is not None:
-            audited = (find_answer(key.respondent, key.form, key.run, item) for item in keys)
             words = row.answer.text.split()
-            if any(text is not None and text.split() != words for text in audited):
-                subject = "another answer than the audited one"
+            for text in map(partial(find_answer, key.respondent, key.form, key.run), keys):
+                if text is not None and text.split() != words:
+                    subject = "another answer than the audited one"
         if subject:
             unmatched.append(f"{row.described} judges {subject}")
             continue
@@ -452,9 +459,9 @@ def _match_judgements(
         items=len(outputs),
         n_items=len(form),
         cue_counts=matched.cue_counts,
-        contradicting=tuple(rows[i].described for i in matched.contradicting),
+        contradicting=tuple(map(descriptions.__getitem__, matched.contradicting)),
         unmatched=tuple(unmatched),
-        ambiguous=tuple(rows[i].described for i in matched.ambiguous),
+        ambiguous=tuple(map(descriptions.__getitem__, matched.ambiguous)),
     )
     return matching, outputs
 
@@ -476,7 +483,7 @@ def _asking_numbers(sets: Sequence[JudgementSet]) -> dict[str, dict[int, int]]:
         file_numbers[judgement_set.judge].add(judgement_set.asking)
     numbers = {}
     for judge, judge_numbers in file_numbers.items():
-        numbers[judge] = {number: i for i, number in enumerate(sorted(judge_numbers))}
+        numbers[judge] = dict(zip(sorted(judge_numbers), range(len(judge_numbers)), strict=True))
     return numbers
 
 
@@ -492,12 +499,12 @@ def _renumber_matchings(
     matchings: Sequence[MatchReport], sets: Sequence[JudgementSet]
 ) -> list[MatchReport]:
     numbers = _asking_numbers(sets)
-    return [
-        replace(
-            matching, asking=numbers.get(matching.judge, {}).get(matching.asking, matching.asking)
-        )
-        for matching in matchings
-    ]
+    renumbered = []
+    for matching in matchings:
+        # a file of which no row matched has a judge without numbers
+        asking = numbers.get(matching.judge, {}).get(matching.asking, matching.asking)
+        renumbered.append(replace(matching, asking=asking))
+    return renumbered
 
 
 def _scale_notes(benchmark: Benchmark, sets: Sequence[JudgementSet]) -> Iterator[str]:
@@ -556,11 +563,11 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
     if released is not None:
         return list(released)
     log = log_of_tool(LogFile(path))
-    judged = [row for row in log.rows if row.judge] if log is not None else []
-    if judged:
+    if log is not None and any(map(attrgetter("judge"), log.rows)):
+        judged = filter(attrgetter("judge"), log.rows)
         return [replace(row, judgement=_score_output(row)) for row in judged]
     records = _plain_records(path)
-    if records and any(name in records[0] for name in (*_MARK_FIELDS, *_REPLY_FIELDS)):
+    if records and not records[0].keys().isdisjoint((*_MARK_FIELDS, *_REPLY_FIELDS)):
         records = with_plain_numbers(take_rows(path, records).records, _MARK_FIELDS, str(path))
         _check_marks(records, str(path))
         return [_row(record, f"{path}: record {i}", form) for i, record in enumerate(records, 1)]
@@ -588,7 +595,7 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
     return rows
 
 
-def _plain_records(path: Path) -> list[dict[str, Any]]:
+def _plain_records(path: Path) -> list[Record]:
     """The records of a file in the plain layout, its columns named in lower case; none of a
     release's own shape, such as a list of texts, whose reader says what is wrong with it.
     """
@@ -606,7 +613,7 @@ def _check_marks(records: Sequence[Mapping[str, object]], path: str) -> None:
     """
     marks: dict[str, list[float]] = {}
     for name in _MARK_FIELDS:
-        numbers = [_mark_number(record.get(name)) for record in records]
+        numbers = list(map(_mark_number, map(methodcaller("get", name), records)))
         if any(map(_is_known, numbers)):
             marks[name] = numbers
             _check_mark_scales(name, records, numbers, path)
@@ -662,27 +669,34 @@ def _is_known(value: float) -> bool:
 
 
 def _score_output(row: Row) -> JudgeOutput:
-    return JudgeOutput(mark="" if row.score is None else f"{row.score:g}")
+    if row.score is None:
+        return JudgeOutput(mark="")
+    return JudgeOutput(mark=f"{row.score:g}")
 
 
 def has_marks(path: Path) -> bool:
     """Whether a file has verdicts or scores in the plain layout, and no raw replies."""
     records = _plain_records(path)
-    return (
-        bool(records)
-        and any(name in records[0] for name in _MARK_FIELDS)
-        and not any(name in records[0] for name in _REPLY_FIELDS)
-    )
+    if not records:
+        return False
+    names = records[0].keys()
+    return not names.isdisjoint(_MARK_FIELDS) and names.isdisjoint(_REPLY_FIELDS)
 
 
-def _row(record: Mapping[str, Any], location: str, form: Form) -> Row:
+def _row(record: Record, location: str, form: Form) -> Row:
     ids = ids_in(record, (*IDS, "image_id"))
-    has_known_id = any(
-        key in form.by_id for key in ids
-    )  # then `image_id` is an id and not a picture
-    images = [name for name in IMAGES if name != "image_id" or not has_known_id]
+    images = list(IMAGES)
+    if not form.by_id.keys().isdisjoint(ids):
+        # with a known id, `image_id` is an id and not a picture
+        images.remove("image_id")
     asking = count_in(record, "run", location)
-    answers = [record[name] for name in _ANSWER_FIELDS if isinstance(record.get(name), str)]
+    if asking is None:
+        asking = count_in(record, "asking", location)
+    answer = None
+    for text in map(record.get, _ANSWER_FIELDS):
+        if isinstance(text, str):
+            answer = Response(text)
+            break
     return Row(
         place=location,
         judgement=_output(record, location),
@@ -693,26 +707,24 @@ def _row(record: Mapping[str, Any], location: str, form: Form) -> Row:
         parts=parts_of(record),
         respondent=first_text(record, RESPONDENTS),
         judge=first_text(record, _JUDGE_FIELDS),
-        asking=count_in(record, "asking", location) if asking is None else asking,
+        asking=asking,
         form=first_text(record, ("form",)),
         run=count_in(record, "answer_run", location) or 0,
-        answer=Response(answers[0]) if answers else None,
+        answer=answer,
     )
 
 
 def _output(record: Mapping[str, object], location: str) -> JudgeOutput:
     """The raw reply, else the verdict or score; a value that is missing is kept as an empty one."""
-    reply_field = next((name for name in _REPLY_FIELDS if name in record), None)
-    if reply_field is not None and (
-        record[reply_field] not in (None, "") or not any(name in record for name in _MARK_FIELDS)
-    ):
+    reply_field = next(filter(record.__contains__, _REPLY_FIELDS), None)
+    marks = list(map(record.get, filter(record.__contains__, _MARK_FIELDS)))
+    if reply_field is not None and (record[reply_field] not in (None, "") or not marks):
         role = require_choice(str(record.get("role") or "judge"), ROLES, "role", location)
         text = "" if record[reply_field] is None else str(record[reply_field])
         return JudgeOutput({role: (whole_reply(text, record.get("state") or "ok", location),)})
-    marks = [record[name] for name in _MARK_FIELDS if name in record]
     if not marks:
         raise AnswerError(no_field((*_MARK_FIELDS, *_REPLY_FIELDS), record), location=location)
-    mark = next((mark for mark in marks if mark not in (None, "")), "")
+    mark = next(filterfalse((None, "").__contains__, marks), "")
     if isinstance(mark, (dict, list)):
         raise AnswerError(
             f"the verdict is {mark!r:.60}, which is no text or number", location=location

@@ -161,7 +161,7 @@ def _fault_location(
     benchmark: Benchmark,
     item: Item,
     error: Exception | None = None,
-    function: Callable[..., Any] | None = None,
+    function: Callable[..., object] | None = None,
 ) -> str:
     """Benchmark, item and adapter function (that of the judge procedure), with the line that an
     error comes from.
@@ -169,16 +169,12 @@ def _fault_location(
     kind = type(benchmark)
     is_joint = benchmark.jointly and kind.judge_together is not Benchmark.judge_together
     function = function or (kind.judge_together if is_joint else kind.judge)
-    file = function.__code__.co_filename
+    source_line = file = function.__code__.co_filename
     if error:
-        lines = [
-            step.lineno
-            for step in traceback.extract_tb(error.__traceback__)
-            if step.filename == file
-        ]
-    else:
-        lines = []
-    source_line = f"{file}:{lines[-1]}" if lines else file
+        for step in traceback.extract_tb(error.__traceback__):
+            # the last line of the adapter's own file: below it stand HQM and libraries
+            if step.filename == file:
+                source_line = f"{file}:{step.lineno}"
     return f"{benchmark.name}, item {item.id!r}, {function.__qualname__} ({source_line})"
 
 
@@ -190,13 +186,15 @@ def _add_context(
     """
     if type(benchmark).context_items is Benchmark.context_items:
         return row
-    answers = {
-        item.id: answer for item, answer in zip(form.items, row, strict=True) if answer is not None
-    }
-    return [
-        None if answer is None else benchmark.with_context(item, answer, answers)
-        for item, answer in zip(form.items, row, strict=True)
-    ]
+    answers = {}
+    answered = list(row)
+    for item, answer in zip(form.items, row, strict=True):
+        if answer is not None:
+            answers[item.id] = answer
+    for i, (item, answer) in enumerate(zip(form.items, row, strict=True)):
+        if answer is not None:
+            answered[i] = benchmark.with_context(item, answer, answers)
+    return answered
 
 
 def _key(answer: Response) -> tuple[object, ...]:
@@ -216,39 +214,40 @@ async def _judge_separately(
 ) -> dict[str, Verdict]:
     """The verdicts on the answers to one item, each judged alone, and equal answers once."""
     # equal answers get one verdict, and the judge is asked about them once
-    distinct = {
-        _key(answer): answer for answer in answers.values() if benchmark.no_answer(answer) is None
-    }
-    judged = (
-        _settled_verdict(benchmark, item, benchmark.judge(item, answer, ask), answer)
-        for answer in distinct.values()
-    )
+    distinct = {_key(answer): answer for answer in _to_judge(benchmark, answers).values()}
+    judged = []
+    for answer in distinct.values():
+        judging = benchmark.judge(item, answer, ask)
+        judged.append(_settled_verdict(benchmark, item, judging, answer))
     by_key = dict(zip(distinct, await asyncio.gather(*judged), strict=True))
-    return {
-        name: benchmark.no_answer(answer) or by_key[_key(answer)]
-        for name, answer in answers.items()
-    }
+    by_name = {}
+    for name, answer in answers.items():
+        by_name[name] = benchmark.no_answer(answer) or by_key[_key(answer)]
+    return by_name
+
+
+def _to_judge(benchmark: Benchmark, answers: Mapping[str, Response]) -> dict[str, Response]:
+    """Return the answers that need a judge: not those that were refused, or never given."""
+    return {name: answer for name, answer in answers.items() if benchmark.no_answer(answer) is None}
 
 
 async def _judge_jointly(
     benchmark: Benchmark, item: Item, answers: Mapping[str, Response], ask: AskJudge
 ) -> dict[str, Verdict]:
     """The verdicts on the answers to one item, which the judge sees in one prompt."""
-    judged = {
-        name: answer for name, answer in answers.items() if benchmark.no_answer(answer) is None
-    }
+    judged = _to_judge(benchmark, answers)
+    by_name: Mapping[str, Verdict] = {}
     try:
         if judged:
             by_name = await benchmark.judge_together(item, judged, ask)
-        else:
-            by_name = {}
     except Exception as error:
         by_name = dict.fromkeys(judged, _failure_verdict(benchmark, item, error))
     not_mentioned = Verdict.unscored("unparsed", "the joint reply does not speak of this answer")
-    return {
-        name: benchmark.no_answer(answer) or settle(by_name.get(name, not_mentioned), answer)
-        for name, answer in answers.items()
-    }
+    settled = {}
+    for name, answer in answers.items():
+        verdict = by_name.get(name, not_mentioned)
+        settled[name] = benchmark.no_answer(answer) or settle(verdict, answer)
+    return settled
 
 
 async def _settled_verdict(
@@ -261,7 +260,10 @@ async def _settled_verdict(
 
 
 def _failure_verdict(
-    benchmark: Benchmark, item: Item, error: Exception, function: Callable[..., Any] | None = None
+    benchmark: Benchmark,
+    item: Item,
+    error: Exception,
+    function: Callable[..., object] | None = None,
 ) -> Verdict:
     """Without a reply, or with one that cannot be read, an answer is unscored; every other failure
     is the adapter's.
@@ -386,29 +388,27 @@ def template_in(
             f"it is no Python: {error.msg}", location=f"{path}:{error.lineno}"
         ) from None
     if function:
-        definitions = [
-            node
-            for node in ast.walk(tree)
-            if isinstance(node, ast.FunctionDef) and node.name == function
-        ]
-        if not definitions:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and node.name == function:
+                tree = node
+                break
+        else:
             raise DataError(
                 f"it has no function {function!r}",
                 location=str(path),
                 remedy="Take the release's own file.",
             )
-        tree = definitions[0]
     pieces: list[str] = []
-    for node in _assignments(tree):
-        if isinstance(node, ast.Assign):
-            target = node.targets[0]
+    for assignment in _assignments(tree):
+        before: list[str] = []
+        if isinstance(assignment, ast.Assign):
+            target = assignment.targets[0]
         else:
-            target = node.target
+            # `prompt += ...` goes on with what the variable has
+            target = assignment.target
+            before = pieces
         if isinstance(target, ast.Name) and target.id == variable:
-            pieces = [
-                *([] if isinstance(node, ast.Assign) else pieces),
-                _piece(node.value, placeholders, path),
-            ]
+            pieces = [*before, _piece(assignment.value, placeholders, path)]
     if not pieces:
         raise DataError(
             f"it gives {variable!r} no text",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, compress, filterfalse, repeat
+from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -24,7 +27,7 @@ from hqm.scoring.metrics import Metric, mean_of
 from hqm.scoring.score_cache import VerdictCache
 from hqm.signature import digest, digest_file
 from hqm.store.database import Store
-from hqm.types import ORIGINAL, Cell, Form, Item, Judgement, Response, Verdict
+from hqm.types import ORIGINAL, Cell, Form, Item, Judgement, Response, Verdict, finite
 
 Pool = Literal["majority", "mean", "dawid-skene", "adjudicated"]
 POOLS: tuple[Pool, ...] = get_args(Pool)
@@ -93,11 +96,8 @@ class PooledLabels:
     @property
     def by_one_rater(self) -> int:
         """The number of answers that a single rater labelled."""
-        counts: dict[tuple[str, str], int] = {}
-        for labels in self.raters.values():
-            for answer in labels:
-                counts[answer] = counts.get(answer, 0) + 1
-        return sum(count == 1 for count in counts.values())
+        counts = Counter(chain.from_iterable(self.raters.values()))
+        return list(counts.values()).count(1)
 
 
 def check_digests(
@@ -156,20 +156,21 @@ def pool_labels(
     # `human` and `human/anna` are labels of one judge: the first pooled, the second a rater's own
     judge_labels = [j for j in labels.judgements if j.judge.partition(RATER)[0] == judge]
     answer_labels = [j for j in judge_labels if RATER not in j.judge]
-    contexts = [LabelContext.from_judgement(j) for j in judge_labels]
+    contexts = list(map(LabelContext.from_judgement, judge_labels))
     probabilities = _probabilities(judge_labels, contexts)
+    added: list[tuple[str, str]] = []
+    if probabilities:
+        added += filterfalse(probabilities.__contains__, map(_answer_of, answer_labels))
     unpooled = PooledLabels(
         judgements=tuple(answer_labels),
         probabilities=probabilities,
-        added=sum(_answer_of(j) not in probabilities for j in answer_labels if probabilities),
+        added=len(added),
         stale=stale,
-        schemas=tuple(sorted({context.schema for context in contexts} - {""})),
+        schemas=tuple(sorted(set(map(attrgetter("schema"), contexts)) - {""})),
     )
-    raters = {
-        name: rater_labels
-        for name, rater_labels in labels.by_rater.items()
-        if rater_labels and name.partition(RATER)[0] == judge
-    }
+    # a rater who decided nothing has no labels to pool
+    given = dict(filter(itemgetter(1), labels.by_rater.items()))
+    raters = {name: own for name, own in given.items() if name.partition(RATER)[0] == judge}
     if not raters:
         return unpooled
     adjudicator = f"{judge}{RATER}{ADJUDICATION}"
@@ -185,11 +186,8 @@ def _pool_raters(
 ) -> PooledLabels:
     """Return the sample with the labels that its raters' labels pool to."""
     answers = list(map(_answer_of, unpooled.judgements))
-
-    def row(labels: Mapping[tuple[str, str], float]) -> list[float]:
-        return [labels.get(answer, np.nan) for answer in answers]
-
-    table = np.array(list(map(row, raters.values())))
+    # (raters, answers): NaN where a rater did not label the answer
+    table = np.array([list(map(own.get, answers, repeat(np.nan))) for own in raters.values()])
     rule = _pooling_rule(table, pool, has_adjudications=bool(adjudicated))
     pooled = pooled_labels(table, rule)
     if pool == "adjudicated":
@@ -204,12 +202,12 @@ def _pool_raters(
         replicates = np.where(np.isfinite(pooled), replicates, np.nan)
     # an answer that no rater could decide is missing, and not unresolved
     labelled = np.isfinite(table).any(axis=0)
+    judgements = []
+    for judgement, label in zip(unpooled.judgements, pooled.tolist(), strict=True):
+        judgements.append(replace(judgement, label=finite(label)))
     return replace(
         unpooled,
-        judgements=tuple(
-            replace(j, label=float(label) if np.isfinite(label) else None)
-            for j, label in zip(unpooled.judgements, pooled, strict=True)
-        ),
+        judgements=tuple(judgements),
         pool=pool or rule,
         raters=raters,
         replicates=replicates,
@@ -373,14 +371,15 @@ def import_labels(
     AnswerError
         The file does not fit the benchmark or these respondents.
     """
-    # whole numbers as decimals, so that labels from the file and labels from the store have one
-    # hash
-    judgements = tuple(
-        replace(judgement, label=None if judgement.label is None else float(judgement.label))
-        for judgement in benchmark.read_criterion(path, form, respondents)
-    )
+    judgements = []
+    for judgement in benchmark.read_criterion(path, form, respondents):
+        if judgement.label is not None:
+            # whole numbers as decimals, so that labels from the file and labels from the store have
+            # one hash
+            judgement = replace(judgement, label=float(judgement.label))
+        judgements.append(judgement)
     file = digest_file(path)
-    labels = Labels(judgements, (file,))
+    labels = Labels(tuple(judgements), (file,))
     check(labels)
     if not store.readonly:
         stored = [replace(judgement, judge=f"{judgement.judge}@{file}") for judgement in judgements]
@@ -397,17 +396,20 @@ def stored_labels(store: Store, benchmark: Benchmark, form: Form, run: int) -> L
         if (form_name, stored_run) == (form.name, run) and not store_name.startswith(
             FILE_JUDGE_PREFIX
         ):
-            imported = _IMPORTED_JUDGE.fullmatch(store_name)
-            judge, file = (imported["judge"], imported["file"]) if imported else (store_name, "")
-            latest[judge.partition(RATER)[0]] = file
-            names.setdefault((judge.partition(RATER)[0], file), []).append(store_name)
+            name, file = store_name, ""
+            if imported := _IMPORTED_JUDGE.fullmatch(store_name):
+                name, file = imported["judge"], imported["file"]
+            judge = name.partition(RATER)[0]
+            latest[judge] = file
+            names.setdefault((judge, file), []).append(name)
     judgements: list[Judgement] = []
     for judge, file in sorted(latest.items()):
+        # labels that older versions stored have no file in their judge's name
         ending = f"@{file}" if file else ""
-        for name in sorted(stored_as.removesuffix(ending) for stored_as in names[judge, file]):
+        for name in sorted(names[judge, file]):
             rows = store.judgements(benchmark.name, f"{name}{ending}", form.name, run)
             judgements += [replace(judgement, judge=name) for judgement in rows]
-    return Labels(tuple(judgements), tuple(sorted({file for file in latest.values() if file})))
+    return Labels(tuple(judgements), tuple(sorted(set(filter(None, latest.values())))))
 
 
 def labels_matrix(
@@ -425,8 +427,18 @@ def labels_matrix(
     """
     if probabilities:
         judgements = [j for j in judgements if _answer_of(j) in probabilities]
-    labels = {_answer_of(j): j.label for j in judgements}
-    labelled = {j.item for j in judgements if j.label is not None}
+    labels = {}
+    labelled = set()
+    # what the hash of the scores is made of: answer, label, and its probability where there is one
+    rows: list[list[str | float]] = []
+    for judgement in judgements:
+        answer = _answer_of(judgement)
+        labels[answer] = judgement.label
+        if judgement.label is not None:
+            labelled.add(judgement.item)
+            rows.append([*answer, judgement.label])
+            if probabilities:
+                rows[-1].append(probabilities[answer])
     sample = Form(form.name, tuple(item for item in form.items if item.id in labelled))
     # labels bring their verdicts, so that no response is scored
     builder = MatrixBuilder(cell, sample, _no_score, lambda _: ())
@@ -435,16 +447,12 @@ def labels_matrix(
         verdicts: list[Verdict] = []
         for item in sample.items:
             label = labels.get((name, item.id))
+            weight = 1.0
             if probabilities:
                 weight = 1 / probabilities.get((name, item.id), 1.0)
-            else:
-                weight = 1.0
             responses.append(None if label is None else Response(""))
             verdicts.append(_weighted_verdict(label or 0.0, weight))
         builder.add_verdicts(name, responses, verdicts)
-    rows = [[*_answer_of(j), j.label] for j in judgements if j.label is not None]
-    if probabilities:
-        rows = [[*row, probabilities[str(row[0]), str(row[1])]] for row in rows]
     return builder.build(digest(sorted(rows)))
 
 
@@ -546,30 +554,38 @@ def labelled_units(benchmark: Benchmark, form: Form, labels: Labels) -> list[Lab
             by_answer.setdefault((judgement.respondent, judgement.item), []).append(judgement)
     units = []
     for (respondent, item), answer_judgements in by_answer.items():
-        rater_judgements = [j for j in answer_judgements if RATER in j.judge] or answer_judgements
-        adjudications = [
-            j
-            for j in rater_judgements
-            if j.judge.endswith(f"{RATER}{ADJUDICATION}") and LabelContext.from_judgement(j).stages
-        ]
-        stages_said = [
-            LabelContext.from_judgement(j).stages for j in adjudications or rater_judgements
-        ]
+        if item not in form.by_id:
+            continue
         for role in benchmark.stages:
-            texts = dict.fromkeys(text for stages in stages_said for text in stages.get(role, {}))
-            for text in texts if item in form.by_id else ():
-                votes = [[float(s[role][text])] for s in stages_said if text in s.get(role, {})]
-                (label,) = pooled_labels(votes)
-                units.append(
-                    LabelledUnit(
-                        role=role,
-                        item=form.by_id[item],
-                        respondent=respondent,
-                        text=text,
-                        label=float(label),
-                    )
+            votes: dict[str, list[list[float]]] = {}
+            for stages in _stages_of(answer_judgements):
+                for text, vote in stages.get(role, {}).items():
+                    votes.setdefault(text, []).append([float(vote)])
+            for text, text_votes in votes.items():
+                (label,) = pooled_labels(text_votes)
+                unit = LabelledUnit(
+                    role=role,
+                    item=form.by_id[item],
+                    respondent=respondent,
+                    text=text,
+                    label=float(label),
                 )
+                units.append(unit)
     return units
+
+
+def _stages_of(judgements: Sequence[Judgement]) -> list[Mapping[str, Mapping[str, int]]]:
+    """Return what is said of the stages of one answer: what was adjudicated, or else what its
+    raters said, or else its labels without a rater.
+    """
+    rated = [j for j in judgements if RATER in j.judge] or judgements
+    adjudications = [j for j in rated if j.judge.endswith(f"{RATER}{ADJUDICATION}")]
+    adjudicated = list(filter(None, map(_stages, adjudications)))
+    return adjudicated or list(map(_stages, rated))
+
+
+def _stages(judgement: Judgement) -> Mapping[str, Mapping[str, int]]:
+    return LabelContext.from_judgement(judgement).stages
 
 
 def stage_evidence(
@@ -598,11 +614,8 @@ def stage_evidence(
             benchmark, questions, _ask_about_units(benchmark, judge, cell, used, answers)
         )
         for role in benchmark.stages:
-            decided = [
-                (unit, verdict)
-                for unit, verdict in zip(used, verdicts, strict=True)
-                if unit.role == role
-            ]
+            is_in_role = map(role.__eq__, map(attrgetter("role"), used))
+            decided = list(compress(zip(used, verdicts, strict=True), is_in_role))
             if decided:
                 stage = benchmark.stages[role]
                 evidence.append(_role_evidence(role, judge.label, stage, decided, probabilities))
@@ -617,16 +630,17 @@ def _role_evidence(
     probabilities: Mapping[tuple[str, str], float],
 ) -> StageEvidence:
     """Return what one judge decided in one role, unit by unit, beside people's labels."""
-    units = [unit for unit, _ in decided]
-    verdicts = [verdict for _, verdict in decided]
-    human = np.array([unit.label for unit in units])
+    units = list(map(itemgetter(0), decided))
+    verdicts = list(map(itemgetter(1), decided))
+    human = np.array(list(map(attrgetter("label"), units)))
     return StageEvidence(
         role=role,
         label=label,
         unit=stage.unit,
         yes=stage.yes,
         no=stage.no,
-        judge=np.array([np.nan if v.value is None else v.value for v in verdicts]),
+        # None becomes NaN
+        judge=np.array(list(map(attrgetter("value"), verdicts)), dtype=np.float64),
         human=human,
         clusters=tuple(u.item.cluster or u.item.image or u.item.id for u in units),
         weights=np.array([1 / probabilities.get(u.answer, 1.0) for u in units]),
@@ -665,7 +679,10 @@ def _replaying_ask(
     replies: dict[tuple[str, str], str] = {}
 
     async def record_reply(
-        role: str, prompt: str, image: str | None = None, schema: Any = None
+        role: str,
+        prompt: str,
+        image: str | None = None,
+        schema: Mapping[str, object] | None = None,
     ) -> str:
         reply = await source(role, prompt, image, schema)
         replies[role, _normalized(prompt)] = reply
