@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, combinations, compress, repeat
 from operator import attrgetter, itemgetter
-from typing import Any
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from hqm.comparison.measures import (
     Difference,
     ForecastPair,
     Measure,
+    Tool,
     WilliamsComparison,
     measures_of,
 )
@@ -266,10 +266,10 @@ def _notes(measures: Sequence[Measure], names: Sequence[str], family_names: list
     return notes
 
 
-def _tools(audits: Sequence[BenchmarkAudit]) -> tuple[Mapping[str, Any], ...]:
+def _tools(audits: Sequence[BenchmarkAudit]) -> tuple[Tool, ...]:
     """Return where tools score differently from HQM, each administration once for each scoring."""
     administration = itemgetter("respondent", "form", "run", "scoring")
-    tools: dict[object, Mapping[str, Any]] = {}
+    tools: dict[object, Tool] = {}
     for audit in audits:
         for tool in audit.tools:
             tools[audit.benchmark, administration(tool)] = tool

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 Scores = Mapping[str, float]
 """Respondent -> score; who has none is not in it."""
+Tool = Mapping[str, Any]
+"""How a tool scored the answers of one administration (`ScoreComparison.to_dict`)."""
 
 
 @dataclass(frozen=True)
@@ -418,7 +420,7 @@ class Comparison:
     command: str = ""
     protocol: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    tools: tuple[Mapping[str, Any], ...] = ()
+    tools: tuple[Tool, ...] = ()
     """Where the tools that recorded answers score them differently from HQM, by respondent, form,
     run and scoring.
     """

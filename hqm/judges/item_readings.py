@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ValidationError
 
@@ -199,9 +199,9 @@ class ItemReadings:
         else:
             yield f"Kappa is not known: {kappa.reason}."
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the readings as JSON data; numbers that are not known are null."""
-        data: dict[str, Any] = {
+        data: dict[str, object] = {
             "model": self.model,
             "items": list(map(asdict, self.rows)),
             "compared": self.n_compared,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hqm.administration.administering import Outcome, give_budget
 from hqm.administration.asks import Asks
@@ -108,7 +108,7 @@ class Judging:
         """Return the sampling settings of a judge."""
         return RespondentName.parse(judge.name).sampling(self._default)
 
-    def identity(self, judge: Respondent) -> dict[str, Any]:
+    def identity(self, judge: Respondent) -> dict[str, object]:
         """Return the identity of a judge in the store: its model and its sampling settings."""
         return {**judge.identity(), **asdict(self.sampling(judge))}
 

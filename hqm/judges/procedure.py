@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.judge_api import AskJudge
@@ -140,7 +139,10 @@ def _check_roles(benchmark: Benchmark, item: Item, ask: AskJudge) -> AskJudge:
     """The same `ask`, for the roles that the benchmark names and no others."""
 
     async def ask_declared(
-        role: str, prompt: str, image: str | None = None, schema: Any = None
+        role: str,
+        prompt: str,
+        image: str | None = None,
+        schema: Mapping[str, object] | None = None,
     ) -> str:
         if role not in benchmark.roles:
             raise AdapterError(

@@ -126,7 +126,7 @@ class Subsection:
     remarks: Sequence[str] = ()
     anchor: str = ""
     """A name by which the report links to it, where it does."""
-    pairs: Sequence[Mapping[str, Any]] = ()
+    pairs: Sequence[Mapping[str, object]] = ()
     """An item of each type, with its picture."""
 
     @property

@@ -78,7 +78,7 @@ from hqm.reports.tables.table import (
 )
 from hqm.reports.tables.type_tables import STANDING_LABELS, types_title
 
-from hqm import Audit, BenchmarkAudit, ErrorBudget, Policy, __version__
+from hqm import Audit, BenchmarkAudit, ErrorBudget, Policy, Statement, __version__
 from hqm.auditing.definitions import (
     guessing_level,
     leaks_shown,
@@ -171,7 +171,7 @@ def _page(
     anchor: str,
     anchors: Mapping[str, str],
     policy: Policy,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What the template shows of one benchmark, by name."""
     metric = leading_metric(audit)
     share = is_share(audit, metric)
@@ -240,7 +240,7 @@ def _page(
     }
 
 
-def _budget(parent: Audit, audit: BenchmarkAudit, budget: ErrorBudget) -> dict[str, Any]:
+def _budget(parent: Audit, audit: BenchmarkAudit, budget: ErrorBudget) -> dict[str, object]:
     """The error budget for a wide and a narrow page, and as a strip beside those of others."""
     missing = [
         f"{SOURCES[row.source][0].lower()} ({how_to_measure(audit, row.source)})"
@@ -317,7 +317,7 @@ def _guesses_by_type(audit: BenchmarkAudit) -> Mapping[str, float]:
     return {}
 
 
-def _grid(audit: BenchmarkAudit, share: bool, limit: float) -> dict[str, Any] | None:
+def _grid(audit: BenchmarkAudit, share: bool, limit: float) -> dict[str, object] | None:
     """The scores by type: a row a model, a column a type, with how dark each cell is."""
     measured = {row.type: row for row in types_measured(audit, limit)}
     counted = [kind for kind, row in measured.items() if row.items]
@@ -350,7 +350,7 @@ def _grid(audit: BenchmarkAudit, share: bool, limit: float) -> dict[str, Any] | 
     return {"kinds": kinds, "rows": rows, "cut": text}
 
 
-def _type_heading(name: str, row: TypeMeasured | None) -> dict[str, Any]:
+def _type_heading(name: str, row: TypeMeasured | None) -> dict[str, object]:
     """The heading of a type: its items, and whether it may be reported alone."""
     if row is None:
         return {"name": name, "count": 0, "code": "not_measured", "status": ""}
@@ -429,7 +429,7 @@ class Dated:
     name: str
 
 
-def _count(number: int | None, subject: str) -> dict[str, Any]:
+def _count(number: int | None, subject: str) -> dict[str, object]:
     """A count of a row with what was counted; or no number, and why there is none."""
     return {"number": number, "about": subject}
 
@@ -437,7 +437,7 @@ def _count(number: int | None, subject: str) -> dict[str, Any]:
 def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[str, str]:
     """Return the files of the site by their names, with the audits and the rows as JSON."""
     files: dict[str, str] = {}
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     audits: list[BenchmarkAudit] = []
     for entry in dated:
         if isinstance(entry.audit, Audit):
@@ -506,7 +506,7 @@ def _row(
     command: str,
     end: float,
     policy: Policy | None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     head = headline(audit, policy)
     points = Points.for_metric(audit)
     budget = audit.budget.get(leading_metric(audit))
@@ -539,7 +539,7 @@ def _row(
     }
 
 
-def _other_row(other: OtherAudit, folder: str, date: str) -> dict[str, Any]:
+def _other_row(other: OtherAudit, folder: str, date: str) -> dict[str, object]:
     """The row of an audit that an extension shows: its verdict, and nothing else."""
     no_count = _count(None, other.reason)
     return {
@@ -561,7 +561,7 @@ def _other_row(other: OtherAudit, folder: str, date: str) -> dict[str, Any]:
     }
 
 
-def _leaks(audit: BenchmarkAudit) -> dict[str, Any]:
+def _leaks(audit: BenchmarkAudit) -> dict[str, object]:
     searched = find_estimate(audit, "solvability.blind_accuracy", leading_metric(audit))
     if searched is None or searched.value is None:
         return _count(None, searched.reason if searched is not None else "nothing to predict")
@@ -569,7 +569,7 @@ def _leaks(audit: BenchmarkAudit) -> dict[str, Any]:
     return _count(len(leaks), join_names(list(map(attrgetter("name"), leaks[:3]))))
 
 
-def _keys(audit: BenchmarkAudit) -> dict[str, Any]:
+def _keys(audit: BenchmarkAudit) -> dict[str, object]:
     searched = find_estimate(audit, "items.label_errors", leading_metric(audit))
     faults = [remedy for remedy in audit.mend if remedy.what in ("keys", "two_keys", "reversed")]
     if not faults and (searched is None or searched.value is None):
@@ -580,7 +580,7 @@ def _keys(audit: BenchmarkAudit) -> dict[str, Any]:
     return _count(sum(map(attrgetter("count"), faults)), join_names(names))
 
 
-def _lead(audit: BenchmarkAudit, policy: Policy | None) -> dict[str, Any]:
+def _lead(audit: BenchmarkAudit, policy: Policy | None) -> dict[str, object]:
     """By how much the first model leads the second, and whether that is shown."""
     if not scored_answers(audit):
         return _count(None, _NO_ANSWERS)
@@ -636,11 +636,11 @@ def _seldom_measured(audits: Sequence[BenchmarkAudit]) -> str:
     return sentence
 
 
-def _as_json(row: Mapping[str, Any]) -> dict[str, Any]:
+def _as_json(row: Mapping[str, object]) -> dict[str, object]:
     """A row, its picture as SVG; the statement in parts and as a line."""
     cells = {**row, "line": "", "audit": f"{row['folder']}/audit.json"}
     statement = row["statement"]
-    if statement is not None:  # of another audit, which holds no answers
+    if isinstance(statement, Statement):  # of another audit, which holds no answers
         cells["line"] = str(statement)
         cells["statement"] = asdict(statement)
     return cells

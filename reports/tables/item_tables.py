@@ -217,7 +217,7 @@ def _table(caption: str, rows: Iterable[Mapping[str, object]], signature: str = 
     columns = tuple(dict.fromkeys(name for row in displayed for name in row if _cell(row[name])))
     n_hidden = len(list(rows)) - len(displayed)
 
-    def cells(row: Mapping[str, Any]) -> tuple[Text, ...]:
+    def cells(row: Mapping[str, object]) -> tuple[Text, ...]:
         return tuple(Text(_cell(row.get(name))) for name in columns)
 
     def is_numeric(index: int) -> bool:

@@ -77,7 +77,7 @@ def undistinguished_sets(audit: BenchmarkAudit) -> list[list[str]]:
     return []
 
 
-def ranks(audit: BenchmarkAudit) -> Mapping[str, Any]:
+def ranks(audit: BenchmarkAudit) -> Mapping[str, object]:
     """Respondent -> the best and the worst place that the data allow."""
     positions = detail_of(audit, "discriminability.separable_pairs", "ranks")
     if isinstance(positions, Mapping):
@@ -570,7 +570,7 @@ def warnings(audit: BenchmarkAudit) -> Table | None:
     """
     if not audit.flags:
         return None
-    grouped: dict[tuple[bool, str], list[Mapping[str, Any]]] = {}
+    grouped: dict[tuple[bool, str], list[Mapping[str, object]]] = {}
     for flag in audit.flags:
         grouped.setdefault((bool(flag.get("note")), str(flag["flag"])), []).append(flag)
     lines = []

@@ -35,9 +35,9 @@ from hqm.reports.tables.table import (
 
 from hqm import BenchmarkAudit, Cell, ErrorBudget, Estimate
 from hqm.auditing.definitions import estimates_of, planned_contrasts
+from hqm.comparison.measures import Tool
 
 TOOLS_TITLE = "HQM and the tools that recorded the answers"
-Tool = Mapping[str, Any]
 
 
 def harness_tables(tools: Sequence[Tool]) -> tuple[Table, ...]:
