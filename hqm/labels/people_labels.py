@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, compress, filterfalse, repeat
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -343,7 +344,7 @@ class Labels:
         """Return rater -> (respondent, item) -> label, for raters with labels of their own."""
         by_rater: dict[str, dict[tuple[str, str], float]] = {}
         for judgement in self.judgements:
-            if RATER in judgement.judge and not judgement.judge.endswith(f"{RATER}{ADJUDICATION}"):
+            if RATER in judgement.judge and not _is_adjudication(judgement):
                 decided = by_rater.setdefault(judgement.judge, {})
                 if judgement.label is not None:
                     decided[judgement.respondent, judgement.item] = judgement.label
@@ -408,7 +409,7 @@ def stored_labels(store: Store, benchmark: Benchmark, form: Form, run: int) -> L
         ending = f"@{file}" if file else ""
         for name in sorted(names[judge, file]):
             rows = store.judgements(benchmark.name, f"{name}{ending}", form.name, run)
-            judgements += [replace(judgement, judge=name) for judgement in rows]
+            judgements += map(partial(replace, judge=name), rows)
     return Labels(tuple(judgements), tuple(sorted(set(filter(None, latest.values())))))
 
 
@@ -579,9 +580,12 @@ def _stages_of(judgements: Sequence[Judgement]) -> list[Mapping[str, Mapping[str
     raters said, or else its labels without a rater.
     """
     rated = [j for j in judgements if RATER in j.judge] or judgements
-    adjudications = [j for j in rated if j.judge.endswith(f"{RATER}{ADJUDICATION}")]
-    adjudicated = list(filter(None, map(_stages, adjudications)))
+    adjudicated = list(filter(None, map(_stages, filter(_is_adjudication, rated))))
     return adjudicated or list(map(_stages, rated))
+
+
+def _is_adjudication(judgement: Judgement) -> bool:
+    return judgement.judge.endswith(f"{RATER}{ADJUDICATION}")
 
 
 def _stages(judgement: Judgement) -> Mapping[str, Mapping[str, int]]:
@@ -644,7 +648,7 @@ def _role_evidence(
         human=human,
         clusters=tuple(u.item.cluster or u.item.image or u.item.id for u in units),
         weights=np.array([1 / probabilities.get(u.answer, 1.0) for u in units]),
-        not_asked=sum(v.state == "missing" for v in verdicts),
+        not_asked=list(map(attrgetter("state"), verdicts)).count("missing"),
         unread=sum(not v.scored and v.state != "missing" for v in verdicts),
         unresolved=int(np.isnan(human).sum()),
     )
