@@ -81,7 +81,9 @@ class Judging:
         budget: Budget | None = None,
         retry_errors: bool = False,
     ) -> None:
-        self.asks, self.benchmark, self.panel = asks, benchmark, panel
+        self.asks = asks
+        self.benchmark = benchmark
+        self.panel = panel
         self.budget = budget or Budget()
         self.retry_errors = retry_errors
         sampling_overrides = {

@@ -84,7 +84,9 @@ class AnswerTexts:
         forms: Mapping[str, Form],
         respondents: Sequence[StoredRespondent],
     ) -> None:
-        self.answers, self.benchmark, self.forms = answers, benchmark, forms
+        self.answers = answers
+        self.benchmark = benchmark
+        self.forms = forms
         self.respondents = {respondent.name: respondent for respondent in respondents}
         # kept, because a file judges every answer of a respondent one after the other
         self._texts: dict[tuple[str, str, int], dict[str, str]] = {}

@@ -178,7 +178,8 @@ class ReadingModel(Judging):
 
     def check(self, form: Form, rows: Rows) -> ReadingCheck:
         """Count what the model read in an administration of which `matrix` was made."""
-        readings, checked = self.procedure.readings, self.procedure.checked
+        readings = self.procedure.readings
+        checked = self.procedure.checked
         answers = _answers(form, rows)
         n_sent = sum(key in readings and key not in checked for key, _, _ in answers)
         pairs = [readings[key] for key in checked if key in readings]

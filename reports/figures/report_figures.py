@@ -223,7 +223,8 @@ def axis_end(budget: ErrorBudget, factor: float) -> float:
 def budget_figure(audit: BenchmarkAudit, budget: ErrorBudget, *, narrow: bool = False) -> str:
     """Every source of error as a bar from zero, in points; below, the gaps of the leaderboard."""
     picture = ErrorPicture.of_audit(audit, budget)
-    points, rows = picture.points, picture.rows
+    points = picture.points
+    rows = picture.rows
     end = axis_end(budget, points.factor) or 1.0
     layout = _LAYOUTS[narrow]
     axis = Scale(-end, end, *layout.budget_axis)

@@ -249,7 +249,8 @@ def bibtex(audit: BenchmarkAudit, version: str) -> str:
 
 
 def _benchmark_entry(audit: BenchmarkAudit) -> str:
-    citation, url = audit.release.get("citation", ""), audit.release.get("url", "")
+    citation = audit.release.get("citation", "")
+    url = audit.release.get("url", "")
     if citation.lstrip().startswith("@"):
         return f"{citation.strip()}\n"
     fields = {
