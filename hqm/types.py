@@ -10,7 +10,17 @@ from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Se
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, NamedTuple, Self, TypeAlias, TypeVar, get_args
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeAlias,
+    TypeVar,
+    get_args,
+)
 
 from pydantic import AfterValidator, Field
 
@@ -18,6 +28,9 @@ from hqm.errors import DesignError, HQMError, UsageError
 from hqm.moved_names import RenamedAttributes
 from hqm.signature import digest, digest_all
 from hqm.text import REPLACED, check_address, check_length, check_name, has_words, storable
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 _ROUNDING = 1e-9
 """By how much rounding may exceed the end of a range."""
@@ -625,7 +638,7 @@ class Estimate:
             bounds[interval.inference] = [finite(interval.low), finite(interval.high)]
             methods[interval.inference] = f"{interval.method}, {interval.level:g}"
         return {
-            **{column.name: getattr(self, column.name) for column in fields(self)},
+            **field_values(self),
             "value": finite(self.value),
             "intervals": bounds,
             "flags": list(self.flags),
@@ -645,6 +658,11 @@ class Estimate:
             high = math.inf if high is None else high
             intervals.append(Interval(low, high, inference, method, float(level)))
         return cls(**values, intervals=tuple(intervals), flags=tuple(data["flags"]))
+
+
+def field_values(value: DataclassInstance) -> dict[str, Any]:
+    """The fields of a dataclass by name, as they are; `dataclasses.asdict` would copy them deep."""
+    return {column.name: getattr(value, column.name) for column in fields(value)}
 
 
 def finite(value: float | None) -> float | None:

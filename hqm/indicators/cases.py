@@ -7,10 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
+from itertools import chain, compress
 from operator import is_
 from typing import Any, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from hqm.benchmark.adapter import Calibration
 from hqm.benchmark.judge_api import parse_judge
@@ -177,7 +179,7 @@ class Case:
         return self.metrics[0]
 
     @_shared_property
-    def mask(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def mask(self) -> npt.NDArray[np.bool_]:
         """(items,): the items that the metric looks at."""
         return self.first.mask(self.metric)
 
@@ -193,9 +195,21 @@ class Case:
     @_shared_property
     def items(self) -> tuple[Item, ...]:
         """The items that the metric looks at."""
-        return tuple(
-            item for item, is_scored in zip(self.first.items, self.mask, strict=True) if is_scored
-        )
+        return tuple(compress(self.first.items, self.mask))
+
+    @_shared_property
+    def types(self) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
+        """(items,): the type of each item; empty where it has none."""
+        return np.array([item.type or "" for item in self.items], dtype=np.str_)
+
+    @_shared_property
+    def keys(self) -> list[str]:
+        """The key of each item, as text."""
+        return [str(item.target) for item in self.items]
+
+    def names(self, rows: Iterable[int]) -> list[str]:
+        """Return the respondents in these rows."""
+        return [self.respondents[row] for row in rows]
 
     @property
     def respondents(self) -> tuple[str, ...]:
@@ -227,7 +241,7 @@ class Case:
         return tuple(units)
 
     @property
-    def clusters(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def clusters(self) -> npt.NDArray[np.int64]:
         """(units,): the number of each unit's cluster, 0 to C - 1."""
         return self.units[0].clusters
 
@@ -350,9 +364,7 @@ class Case:
             counted = self.matrices[:1]
         else:
             counted = self.matrices
-        return sum(
-            matrix.unscored(metric) for matrix, metric in zip(counted, self.metrics, strict=False)
-        )
+        return sum(map(ScoreMatrix.unscored, counted, self.metrics))
 
     @_shared_property
     def withheld(self) -> int:
@@ -385,20 +397,25 @@ class Case:
 
     def by_respondent(self, *columns: Iterable[float]) -> dict[str, Any]:
         """Respondent -> its number, or its list of numbers, for a detail."""
-        rows = (list(map(finite, map(float, row))) for row in zip(*columns, strict=True))
-        return {
-            name: row if len(row) > 1 else row[0]
-            for name, row in zip(self.respondents, rows, strict=False)
-        }
+        rows = zip(*(map(finite, column) for column in columns), strict=True)
+        if len(columns) == 1:
+            return dict(zip(self.respondents, chain.from_iterable(rows), strict=False))
+        return dict(zip(self.respondents, map(list, rows), strict=False))
+
+    def table(self, **columns: Iterable[float]) -> dict[str, dict[str, float | None]]:
+        """Respondent -> column -> its number, for a detail; empty where the columns are."""
+        rows = zip(*columns.values(), strict=True)
+        cells = [dict(zip(columns, map(finite, row), strict=True)) for row in rows]
+        # a study that has no value has none of single respondents
+        return dict(zip(self.respondents, cells, strict=False))
 
 
 def is_negating(matrix: ScoreMatrix, first: ScoreMatrix) -> bool:
     """Return whether a form inverts the question: most of its keys are the other answer."""
     keys = {item.id: item.target for item in first.items}
     # keys that are the other answer, of the items that both forms have
-    pairs = [(keys[item.id], item.target) for item in matrix.items if item.id in keys]
-    n_reversed = sum({str(before), str(after)} == {"yes", "no"} for before, after in pairs)
-    return n_reversed > len(pairs) / 2
+    pairs = [{str(keys[i.id]), str(i.target)} for i in matrix.items if i.id in keys]
+    return pairs.count({"yes", "no"}) > len(pairs) / 2
 
 
 def case(
@@ -422,7 +439,7 @@ def case(
     unsampled = None
     if facet == "judge" and len(first.items) < len(reference.items):
         # the judge's sample is compared on its own items, the reference keeps all of its own
-        unsampled = reference.take(first.respondents, [item.id for item in reference.items])
+        unsampled = reference.take(first.respondents, reference.ids)
     family_by_name = dict(zip(reference.respondents, settings.pop("families", ()), strict=False))
     second_metric = second_metric or metric
     return Case(
@@ -433,7 +450,7 @@ def case(
         protocol,
         is_reversed={metric.better, second_metric.better} == {"higher", "lower"},
         unsampled=unsampled,
-        families=tuple(family_by_name.get(name, name) for name in first.respondents),
+        families=tuple(map(family_by_name.get, first.respondents, first.respondents)),
         **settings,
     )
 
@@ -455,7 +472,7 @@ def family_of(facet: str, first: ScoreMatrix, second: ScoreMatrix) -> str:
 def leave_one_out_scores(units: Units, metric: Metric) -> Array:
     """(respondents, clusters): the metric with each cluster of units left out."""
     clusters = units.clusters
-    count = int(clusters.max()) + 1 if len(clusters) else 0
+    count = int(clusters.max(initial=-1)) + 1
     # clusters adjacent, so that one reduceat sums each
     order = label_order(clusters)
     starts = np.searchsorted(clusters[order], np.arange(count))

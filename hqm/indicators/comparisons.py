@@ -179,7 +179,7 @@ def _left_out_shares(case: Case, respondents: int, items: int) -> dict[str, floa
     return shares
 
 
-def _population_detail(case: Case, indicator: Indicator, result: Result) -> dict[str, Any]:
+def _population_detail(case: Case, indicator: Indicator, result: Result) -> dict[str, object]:
     """What relatives among the respondents mean for other respondents, and why nothing is said of
     those.
     """
@@ -189,7 +189,7 @@ def _population_detail(case: Case, indicator: Indicator, result: Result) -> dict
         return {}
     if value.status != "ok" and not has_lower_end:
         return {}
-    details: dict[str, Any] = {}
+    details: dict[str, object] = {}
     source = ""
     # without families each respondent is independent, and n_effective is their number
     if case.n_effective is not None and len(set(case.families)) < len(case.respondents):

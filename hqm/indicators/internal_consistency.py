@@ -67,8 +67,7 @@ def _complete(case: Case) -> Array:
 
 def _labels(case: Case) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
     """The type of each complete item; empty where it has none."""
-    pairs = zip(case.items, case.cached(_included), strict=True)
-    return np.array([item.type or "" for item, keep in pairs if keep])
+    return case.types[case.cached(_included)]
 
 
 def _types(case: Case) -> list[str]:
@@ -120,9 +119,8 @@ def _split_half(case: Case) -> Result:
 
 def _typed(case: Case) -> tuple[Array, list[str], Array]:
     """The scores, types and clusters of the items that have a type."""
-    labels = np.array([item.type or "" for item in case.items])
-    typed = labels != ""
-    return case.first_scores[:, typed], labels[typed].tolist(), case.clusters[typed]
+    typed = case.types != ""
+    return case.first_scores[:, typed], case.types[typed].tolist(), case.clusters[typed]
 
 
 def _alpha_types(case: Case) -> Result:
@@ -426,7 +424,7 @@ _LARGEST = 1.0
 def _strengths(case: Case) -> Dimensionality:
     return dimensionality(
         case.shares(case.first_scores),
-        [item.type or "" for item in case.items],
+        case.types.tolist(),
         case.clusters,
         rng=stream(case.seed, "dimensionality"),
     )

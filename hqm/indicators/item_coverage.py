@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import (
-    asdict,
-    dataclass,
-)
-from typing import Any
+from dataclasses import asdict, dataclass
+from itertools import compress
+from operator import attrgetter
 
 import numpy as np
 
@@ -80,7 +78,7 @@ def coverage(form: Form, claimed: Iterable[str], labelled: bool = True) -> tuple
     rows = []
     for kind in types_in(form.items, text):
         items = [item for item in form.items if item.type == kind]
-        images = {item.image for item in items if item.image}
+        images = set(map(attrgetter("image"), items)) - {None, ""}
         wordings = {" ".join(item.prompt.lower().split()) for item in items}
         rows.append(
             TypeCoverage(kind, kind in text, len(items), len(images), len(wordings), labelled)
@@ -94,10 +92,10 @@ def _coverage(case: Case) -> Coverage:
     # only a mean of shares has the binomial error of independent items as its forecast
     plain = case.metric.share and case.additive and not case.metric.group
     return type_coverage(
-        [item.type for item in items],
+        list(map(attrgetter("type"), items)),
         types_in(items, case.claimed),
         images=[item.cluster or item.id for item in items],
-        questions=[item.prompt for item in items],
+        questions=list(map(attrgetter("prompt"), items)),
         claimed=set(case.claimed),
         sem=LARGEST_ERROR,
         scores=case.first_scores if plain else None,
@@ -115,7 +113,7 @@ def _errors(case: Case) -> dict[str, StandardError]:
     width = case.scale[1]
     method = "clusters left out, root mean square over respondents"
     types = np.array([item.type or "" for item in case.first.items])
-    for kind in {item.type for item in case.items if item.type}:
+    for kind in _kinds(case):
         units = case.first.units(case.metric, types == kind)
         replicates = leave_one_out_scores(units, case.metric) / width
         count = replicates.shape[1]
@@ -139,13 +137,20 @@ def _index(case: Case) -> Result:
     study = case.cached(_coverage)
     # errors are shares of the scale in the study, and points of the score in the report
     width = case.scale[1]
-    subscores = {}
-    if _has_subscores(case):
-        subscores = {s.name: s for s in case.cached(_subscores) if s.status == "ok"}
+    subscores: dict[str, dict[str, float | None]] = {}
+    if MEAN_OF_ITEMS.check(case) is None and len(_kinds(case)) >= 2:
+        for subscore in _estimated(case.cached(_subscores)):
+            subscores[subscore.name] = {
+                "adds_value": subscore.adds,
+                "adds_value_certainly": subscore.certain,
+                "prmse": finite(subscore.by_subscore),
+                "prmse_of_total": finite(subscore.by_total),
+                "gain_low": finite(subscore.gain.low),
+                "gain_high": finite(subscore.gain.high),
+            }
     rows = []
     for t in study.types:
         at_chance = _at_chance(case, t.name)
-        subscore = subscores.get(t.name)
         rows.append(
             {
                 "type": t.name,
@@ -160,12 +165,7 @@ def _index(case: Case) -> Result:
                 "missing_items": 0 if at_chance else t.missing_items,
                 "at_chance": at_chance,
                 "state": t.state,
-                "adds_value": None if subscore is None else subscore.adds,
-                "adds_value_certainly": None if subscore is None else subscore.certain,
-                "prmse": None if subscore is None else finite(subscore.by_subscore),
-                "prmse_of_total": None if subscore is None else finite(subscore.by_total),
-                "gain_low": None if subscore is None else finite(subscore.gain.low),
-                "gain_high": None if subscore is None else finite(subscore.gain.high),
+                **subscores.get(t.name, _NO_SUBSCORE),
             }
         )
     return result(
@@ -177,6 +177,11 @@ def _index(case: Case) -> Result:
     )
 
 
+_NO_SUBSCORE: dict[str, float | None] = dict.fromkeys(
+    ("adds_value", "adds_value_certainly", "prmse", "prmse_of_total", "gain_low", "gain_high")
+)
+
+
 def _at_chance(case: Case, kind: str) -> bool:
     """Whether no respondent is shown above chance in a type, and their mean is within .05 of it.
 
@@ -186,15 +191,15 @@ def _at_chance(case: Case, kind: str) -> bool:
     # a binomial test needs scores that count right answers
     if not case.metric.share or MEAN_OF_ITEMS.check(case) is not None:
         return False
-    columns = [i for i, label in enumerate(case.cached(_labels)) if label == kind]
-    items = [case.items[i] for i in columns]
-    if not items or any(item.task not in ("yes_no", "choice") for item in items):
+    in_type = case.types == kind
+    items = list(compress(case.items, in_type))
+    if not items or not {"yes_no", "choice"}.issuperset(map(attrgetter("task"), items)):
         return False
-    keys = Counter(str(item.target) for item in items)
+    keys = Counter(compress(case.keys, in_type))
     # a guess among the options; of open or two-sided questions one half
     guess = np.mean([1 / max(len(item.options), 2) for item in items])
     chance = max(float(guess), max(keys.values()) / len(items))
-    right = case.oriented[:, columns]
+    right = case.oriented[:, in_type]
     n_answers = np.isfinite(right).sum(axis=1)
     if not n_answers.any():
         # where nothing was read, nothing is known of chance
@@ -207,16 +212,16 @@ def _at_chance(case: Case, kind: str) -> bool:
     return bool(p_values.min() * len(right) >= 0.05 and mean <= chance + 0.05)
 
 
-def _reliability(case: Case, kind: str) -> dict[str, Any]:
+def _reliability(case: Case, kind: str) -> dict[str, float | None]:
     """Cronbach's alpha of a type's items, pictures being the parts of the test, with its interval
     over respondents.
     """
-    indices = [i for i, label in enumerate(case.cached(_labels)) if label == kind]
-    if MEAN_OF_ITEMS.check(case) is not None or len(indices) < 2:
+    in_type = case.types == kind
+    if MEAN_OF_ITEMS.check(case) is not None or in_type.sum() < 2:
         return {"alpha": None, "alpha_low": None, "alpha_high": None}
     study = cronbach_alpha(
-        case.first_scores[:, indices],
-        case.clusters[indices],
+        case.first_scores[:, in_type],
+        case.clusters[in_type],
         **case.dependence,
         drop="answers",
     )
@@ -233,18 +238,18 @@ def _effective(case: Case) -> Result:
     return result(study.effective, evenness=finite(study.evenness.value))
 
 
-def _labels(case: Case) -> list[str]:
-    return [item.type or "" for item in case.items]
-
-
-def _has_subscores(case: Case) -> bool:
-    return MEAN_OF_ITEMS.check(case) is None and len(set(case.cached(_labels)) - {""}) >= 2
+def _kinds(case: Case) -> set[str]:
+    """The different types of the items."""
+    return set(case.types.tolist()) - {""}
 
 
 def _subscores(case: Case) -> tuple[Subscore, ...]:
-    labels = np.array(case.cached(_labels))
-    typed = labels != ""
-    return subscore_value(case.first_scores[:, typed], labels[typed].tolist())
+    typed = case.types != ""
+    return subscore_value(case.first_scores[:, typed], case.types[typed].tolist())
+
+
+def _estimated(subscores: Iterable[Subscore]) -> list[Subscore]:
+    return [subscore for subscore in subscores if subscore.status == "ok"]
 
 
 def _added_value(case: Case) -> Result:
@@ -268,28 +273,28 @@ def _added_value(case: Case) -> Result:
         }
         for s in scores
     ]
-    estimated = [score for score in scores if score.status == "ok"]
+    estimated = _estimated(scores)
     if not estimated:
         return result(Coefficient.absent(scores[0].status, scores[0].reason), types=rows)
     # certain: the lower end of the gain is above 0
-    return result(float(sum(score.certain for score in estimated)), types=rows)
+    return result(float(sum(map(attrgetter("certain"), estimated))), types=rows)
 
 
 _FAMILY = (TYPES,)
 _TWO_TYPES = need(
     "two types",
-    lambda case: len(set(case.cached(_labels)) - {""}) >= 2,
+    lambda case: len(_kinds(case)) >= 2,
     "there are fewer than two types",
 )
 
 
 def _type_functioning(case: Case) -> DifferentialFunctioning:
-    return _functioning(case, [item.type or "" for item in case.items])
+    return _functioning(case, case.types.tolist())
 
 
 def _key_functioning(case: Case) -> DifferentialFunctioning:
-    keys = [str(item.target) for item in case.items]
-    return _functioning(case, [key if key in ("yes", "no") else "" for key in keys])
+    keys = np.array(case.keys)
+    return _functioning(case, np.where(np.isin(keys, ("yes", "no")), keys, "").tolist())
 
 
 def _functioning(case: Case, parts: list[str]) -> DifferentialFunctioning:
@@ -380,7 +385,7 @@ indicators = (
             MEAN_OF_ITEMS,
             need(
                 "yes/no questions",
-                lambda case: {"yes", "no"} <= {str(item.target) for item in case.items},
+                lambda case: {"yes", "no"} <= set(case.keys),
             ),
             _FAMILIES,
             need_study("two families to compare", _key_functioning),

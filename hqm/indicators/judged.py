@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import Any, cast
 
 import numpy as np
@@ -65,7 +66,6 @@ from hqm.psychometrics import (
     repeated_measures,
     rogan_gladen_scores,
     stream,
-    table_agreement,
     with_raters,
 )
 from hqm.psychometrics.agreement.judge_error import JudgeErrors
@@ -133,12 +133,7 @@ def _crossed(case: Case) -> bool:
 def _judge_share(case: Case) -> Result:
     repeats = cast("Case", case.repeats)  # one of its needs
     study = judge_share(case.item_scores, repeats.item_scores, case.clusters)
-    by = {
-        name: {"judge": finite(float(j)), "answers": finite(float(r)), "total": finite(float(t))}
-        for name, j, r, t in zip(
-            case.respondents, study.judge, study.response, study.total, strict=True
-        )
-    }
+    by = case.table(judge=study.judge, answers=study.response, total=study.total)
     return result(study.share, by_respondent=by)
 
 
@@ -201,11 +196,11 @@ def _errors(case: Case) -> JudgeErrors:
     if replicates is None or study.status != "ok":
         return study
     # the raters' errors as they would move the shares: tables of other labels
-    tables = [table_agreement(*row.tolist()) for row in replicates.tables()]
+    sensitivities, specificities = replicates.statistics("sensitivity", "specificity")
     return replace(
         study,
-        sensitivity=with_raters(study.sensitivity, [table.sensitivity for table in tables]),
-        specificity=with_raters(study.specificity, [table.specificity for table in tables]),
+        sensitivity=with_raters(study.sensitivity, sensitivities),
+        specificity=with_raters(study.specificity, specificities),
     )
 
 
@@ -226,9 +221,10 @@ def _contradictions(case: Case) -> Contradictions:
 def _contradicted(case: Case) -> Result:
     """The number of items that people contradict."""
     study = case.cached(_contradictions)
+    items = case_items(case)
     rows = [
         {
-            "item": case_items(case)[c.item].id,
+            "item": items[c.item].id,
             "count": c.contradicted,
             "answers": c.answers,
             "p": finite(c.p),
@@ -243,11 +239,7 @@ def _contradicted(case: Case) -> Result:
 def case_items(case: Case) -> Sequence[Item]:
     """The items of `beside_people`."""
     matrix = case.full_matrix
-    return [
-        item
-        for item, is_scored in zip(matrix.items, matrix.mask(case.metric), strict=True)
-        if is_scored
-    ]
+    return list(compress(matrix.items, matrix.mask(case.metric)))
 
 
 def _kappa(case: Case) -> Result:
@@ -272,9 +264,10 @@ def _judge_functioning(case: Case) -> Result:
     answers.
     """
     errors = case.cached(_errors)
-    tests = [p for p in (errors.p_sensitivity, errors.p_specificity) if np.isfinite(p)]
+    tests = np.array([errors.p_sensitivity, errors.p_specificity])
+    tests = tests[np.isfinite(tests)]
     # Bonferroni over the tests that there are
-    p = min(1.0, len(tests) * min(tests)) if tests else np.nan
+    p = min(1.0, len(tests) * min(tests)) if len(tests) else np.nan
     return result(
         to_coefficient(p, missing=_ONE_CATEGORY),
         p_sensitivity=finite(errors.p_sensitivity),
@@ -339,8 +332,8 @@ def _prediction_powered(case: Case) -> Result:
     if mean.status != "ok":
         return Result(mean)
     changes = [
-        {"respondent": case.respondents[i], "before": a, "after": b}
-        for i, a, b in study.rank_changes
+        {"respondent": case.respondents[row], "before": before, "after": after}
+        for row, before, after in study.rank_changes
     ]
     return result(
         mean,

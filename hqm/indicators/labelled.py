@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import compress, count
+from operator import attrgetter
 from typing import Any, cast
 
 import numpy as np
@@ -68,9 +70,8 @@ def beside_people(case: Case) -> tuple[Array, Array]:
 def _in_all_columns(case: Case, values: Array) -> Array:
     """Values of the labelled items in the columns of all items; NaN elsewhere."""
     matrix = case.full_matrix
-    position = {item.id: i for i, item in enumerate(matrix.items)}
     table = np.full(matrix.values.shape, np.nan)
-    table[:, [position[item.id] for item in case.second.items]] = values
+    table[:, list(map(matrix.column_by_id.__getitem__, case.second.ids))] = values
     return table
 
 
@@ -87,13 +88,13 @@ def label_chances(case: Case) -> Array | None:
     if case.sample is None or not case.sample.probabilities:
         return None
     matrix = case.full_matrix
-    position = {item.id: i for i, item in enumerate(matrix.items)}
-    row = {name: i for i, name in enumerate(matrix.respondents)}
+    row = dict(zip(matrix.respondents, count()))
+    column = matrix.column_by_id
     chances = np.full(matrix.values.shape, np.nan)
     # probabilities of answers that this audit does not have are left out
     for (respondent, item), p in case.sample.probabilities.items():
-        if respondent in row and item in position:
-            chances[row[respondent], position[item]] = p
+        if respondent in row and item in column:
+            chances[row[respondent], column[item]] = p
     return chances[:, matrix.mask(case.metric)]
 
 
@@ -129,6 +130,11 @@ class LabelReplicates:
         # the weighted mean of each replicate: (replicates, answers) @ (answers,)
         return np.asarray(self.labels[:, selected] @ weights / weights.sum())
 
+    def statistics(self, *names: str) -> list[list[float]]:
+        """Return statistics of agreement, each of every replicate."""
+        studies = [table_agreement(*table) for table in self.tables().tolist()]
+        return [list(map(attrgetter(name), studies)) for name in names]
+
     def tables(self) -> Array:
         """(replicates, 4): the weighted numbers of both 1, scored 1, labelled 1, neither; of
         answers that are scored.
@@ -163,9 +169,8 @@ def label_replicates(case: Case) -> LabelReplicates | None:
         return None
     automatic, human = case.cached(beside_people)
     matrix = case.full_matrix
-    scored = np.flatnonzero(matrix.mask(case.metric))
-    column_by_id = {matrix.items[position].id: i for i, position in enumerate(scored)}
-    row_by_name = {name: i for i, name in enumerate(matrix.respondents)}
+    column_by_id = dict(zip(compress(matrix.ids, matrix.mask(case.metric)), count()))
+    row_by_name = dict(zip(matrix.respondents, count()))
     indices = []
     rows = []
     columns = []
@@ -266,10 +271,9 @@ def agreement_with_people(case: Case) -> WeightedAgreement:
     replicates = case.cached(label_replicates)
     if replicates is None:
         return study
-    tables = [table_agreement(*row.tolist()) for row in replicates.tables()]
+    agreements, kappas = replicates.statistics("agreement", "kappa")
     return WeightedAgreement(
-        with_raters(study.agreement, [t.agreement for t in tables]),
-        with_raters(study.kappa, [t.kappa for t in tables]),
+        with_raters(study.agreement, agreements), with_raters(study.kappa, kappas)
     )
 
 

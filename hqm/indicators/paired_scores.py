@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -93,11 +94,10 @@ def _with_raters(case: Case, r: Coefficient) -> Coefficient:
     replicates = case.cached(label_replicates)
     if replicates is None or r.status != "ok":
         return r
-    means = [replicates.mean_labels(row) for row in range(len(case.respondents))]
-    labelled = [row for row, values in enumerate(means) if len(values)]
-    label_means = np.stack([means[row] for row in labelled], axis=1)
+    labelled = np.unique(replicates.rows)
+    means = np.stack(list(map(replicates.mean_labels, labelled)), axis=1)
     scores = case.scores[0][labelled]
-    return with_raters(r, [pearson(scores, row).value for row in label_means])
+    return with_raters(r, [pearson(scores, labels).value for labels in means])
 
 
 def _same_items(case: Case) -> Coefficient:
@@ -141,15 +141,13 @@ def _mean_shift(case: Case) -> Result:
         return Result(shift)
     full_scores, changed_scores = case.scores
     shifts = respondent_shifts(full_scores, changed_scores, case.jackknife_pair)
-    by = {}
-    for row, name in enumerate(case.respondents):
-        by[name] = {
-            "whole": finite(full_scores[row]),
-            "scaled": finite(changed_scores[row]),
-            "difference": finite(shifts[row].value),
-            "low": finite(shifts[row].low),
-            "high": finite(shifts[row].high),
-        }
+    by = case.table(
+        whole=full_scores,
+        scaled=changed_scores,
+        difference=map(attrgetter("value"), shifts),
+        low=map(attrgetter("low"), shifts),
+        high=map(attrgetter("high"), shifts),
+    )
     return result(shift, by_respondent=by)
 
 
@@ -180,7 +178,7 @@ def influence_detail(case: Case, influence: Influence) -> dict[str, Any]:
         "far_p": influence.far_p,
     }
     if influence.flags:
-        detail["strongest"] = " and ".join(case.respondents[i] for i in influence.far)
+        detail["strongest"] = " and ".join(case.names(influence.far))
         detail["without_strongest"] = finite(influence.without_far)
     return detail
 
@@ -204,7 +202,7 @@ def far_influence(
     # a comparison with NaN is false: what is undefined without them rests on them
     if abs(without_far - coefficient.value) <= MAX_CHANGE:
         return (), {"far_p": farthest.p}
-    names = " and ".join(case.respondents[i] for i in far)
+    names = " and ".join(case.names(far))
     without = {"strongest": names, "without_strongest": finite(without_far)}
     return ("DOMINANT_MODEL",), {**without, "far_p": farthest.p}
 
@@ -272,10 +270,7 @@ def _item_agreement(case: Case) -> Result:
         study = item_agreement(*case.item_scores)
     else:
         study = _weighted_agreement(case)
-    by = {
-        name: {"agreement": finite(a), "kappa": finite(k)}
-        for name, a, k in zip(case.respondents, study.agreement, study.kappa, strict=False)
-    }
+    by = case.table(agreement=study.agreement, kappa=study.kappa)
     return result(
         to_coefficient(study.mean, study),
         worst=finite(study.worst),
@@ -303,7 +298,7 @@ def _weighted_agreement(case: Case) -> ItemAgreement:
 
 def _length_shift(case: Case) -> Result:
     """The mean shift of each respondent's mean number of words."""
-    words = [mean_words(matrix) for matrix in case.matrices]
+    words = list(map(mean_words, case.matrices))
     return result(
         mean_shift(*words, n_effective=case.n_effective), by_respondent=case.by_respondent(*words)
     )

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -433,7 +434,7 @@ def _multiword_share(case: Case) -> Array:
     return np.asarray((words > 1).sum(axis=1) / np.maximum(n_answers, 1), dtype=np.float64)
 
 
-def _has_probabilities(case: Case) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _has_probabilities(case: Case) -> npt.NDArray[np.bool_]:
     """(respondents,): whether nearly all of a respondent's items have a probability, which nearly
     always tells the whole answer.
     """
@@ -473,10 +474,10 @@ def _reliability(case: Case) -> Result:
     has_probabilities = case.cached(_has_probabilities)
     chances = case.cached(_metric_probabilities)[has_probabilities]
     study = expected_retest(chances)
-    names = [name for name, has in zip(case.respondents, has_probabilities, strict=True) if has]
+    names = compress(case.respondents, has_probabilities)
     by = {
-        name: {"kappa": finite(float(k)), "agreement": finite(float(a))}
-        for name, k, a in zip(names, study.kappa, study.agreement, strict=True)
+        name: {"kappa": finite(kappa), "agreement": finite(agreement)}
+        for name, kappa, agreement in zip(names, study.kappa, study.agreement, strict=True)
     }
     pairs = study.pairs
     rho = study.rho
@@ -496,7 +497,7 @@ def _reliability(case: Case) -> Result:
     )
 
 
-def _temperature_rows(chances: Array, temperature: float) -> list[dict[str, Any]]:
+def _temperature_rows(chances: Array, temperature: float) -> list[dict[str, object]]:
     """The reliability to expect at other temperatures than the one at which all respondents
     answered.
     """
@@ -609,9 +610,9 @@ def _of_one_run(case: Case, coefficient: Coefficient) -> Result:
     return result(coefficient, **case.cached(_detail))
 
 
-def _components(study: GStudy, max_variance: float) -> list[dict[str, Any]]:
+def _components(study: GStudy, max_variance: float) -> list[dict[str, object]]:
     """The components; what is more than scores of that range can vary is cut, and kept in `raw`."""
-    rows = []
+    rows: list[dict[str, object]] = []
     for component in study.components:
         effect = component.effect
         rows.append(
@@ -632,14 +633,14 @@ def _grid(items: int) -> list[int]:
     return sorted({max(2, round(items * factor)) for factor in _FACTORS})
 
 
-def _designs(study: GStudy, items: int, facet: str) -> list[dict[str, Any]]:
+def _designs(study: GStudy, items: int, facet: str) -> list[dict[str, object]]:
     def cost(design: Mapping[str, float]) -> float:
         return float(design["item"] * design[facet])
 
     plans = cheapest_designs(
         study, {"item": _grid(items), facet: (1, 2, 3, 4, 5)}, cost, targets=TARGETS
     )
-    rows = []
+    rows: list[dict[str, object]] = []
     for plan in plans:
         sizes = {} if plan.design is None else dict(plan.design.sizes)
         rows.append(
@@ -661,8 +662,8 @@ def _root(variance: float) -> float:
     return math.nan
 
 
-def _decision_rows(study: GStudy, items: int, facet: str) -> list[dict[str, Any]]:
-    rows = []
+def _decision_rows(study: GStudy, items: int, facet: str) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
     for count in _grid(items):
         single = d_study(study, {"item": count, facet: 1})
         triple = d_study(study, {"item": count, facet: 3})
@@ -682,7 +683,8 @@ def _decision_rows(study: GStudy, items: int, facet: str) -> list[dict[str, Any]
 _VARIANCE_FAMILY = (GENERALIZABILITY,)
 
 
-def _targets(matrix: ScoreMatrix) -> list[object]:
+def item_targets(matrix: ScoreMatrix) -> list[object]:
+    """The keys of the items, in the order of the columns."""
     return [item.target for item in matrix.items]
 
 
@@ -690,7 +692,7 @@ _SAME_TRUTH = need(
     "forms with the same right answers",
     lambda case: (
         case.facet != "form"
-        or all(_targets(matrix) == _targets(case.first) for matrix in case.matrices[1:])
+        or all(item_targets(m) == item_targets(case.first) for m in case.matrices[1:])
     ),
     "a form inverts the right answers: who leans towards yes gains on one form what it loses on the"
     " other, which an additive study counts as error",

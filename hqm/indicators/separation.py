@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -124,12 +125,11 @@ def _separable_pairs(case: Case) -> Result:
     """
     study = case.cached(_differences)
     n_separable, pairs = study.separable_pairs()
-    names = np.array(case.respondents, dtype=object)
     return result(
         n_separable / pairs,
-        tied_sets=[names[list(group)].tolist() for group in study.tied_sets],
+        tied_sets=list(map(case.names, study.tied_sets)),
         ranks=dict(zip(case.respondents, map(list, study.rank_intervals), strict=True)),
-        order=names[list(study.order)].tolist(),
+        order=case.names(study.order),
         apart=n_separable,
         pairs=pairs,
     )
@@ -142,28 +142,28 @@ def _separable_adjacent(case: Case) -> Result:
     study = case.cached(_differences)
     pairs = study.neighbour_pairs()
     # adjusted in order of rank: a pair below another cannot take level from it
-    n_different = int((adjust_by_rank([pair.p for pair in pairs]) <= 1 - study.level).sum())
+    p_values = list(map(attrgetter("p"), pairs))
+    n_different = int((adjust_by_rank(p_values) <= 1 - study.level).sum())
     items = np.array(study.items)[np.triu_indices(len(study.scores), 1)]
     return result(
         n_different / len(pairs),
         apart=n_different,
         pairs=len(pairs),
-        contrasts=[_contrast_row(case, pair) for pair in pairs],
+        contrasts=[
+            {
+                "first": case.respondents[pair.first],
+                "second": case.respondents[pair.second],
+                "difference": finite(pair.difference),
+                "error": finite(pair.se),
+                "p": finite(pair.p),
+                "items": pair.items,
+                "clusters": pair.clusters,
+                "rivals": pair.rivals,
+            }
+            for pair in pairs
+        ],
         shared_items=[int(items.min()), int(items.max())],
     )
-
-
-def _contrast_row(case: Case, pair: NeighbourPair) -> dict[str, Any]:
-    return {
-        "first": case.respondents[pair.first],
-        "second": case.respondents[pair.second],
-        "difference": finite(pair.difference),
-        "error": finite(pair.se),
-        "p": finite(pair.p),
-        "items": pair.items,
-        "clusters": pair.clusters,
-        "rivals": pair.rivals,
-    }
 
 
 def _minimum_difference(case: Case) -> Result:
@@ -221,7 +221,7 @@ def _lead(case: Case) -> Result:
     sign = 1 if _higher(case) else -1
     # respondents without a score have no place in the order
     ranked = np.flatnonzero(np.isfinite(scores))
-    best, second = (int(i) for i in ranked[np.argsort(-sign * scores[ranked], kind="stable")][:2])
+    best, second = ranked[np.argsort(-sign * scores[ranked], kind="stable")][:2].tolist()
     units = case.units[0]
     names = sorted(case.units[0].tallies)
     columns = [aggregate(units.tallies[key][[best, second]].T, units.clusters) for key in names]
@@ -281,10 +281,10 @@ def _commonest(items: Iterable[Item]) -> dict[str, float]:
     item_list = list(items)
     if not item_list or item_list[0].task not in ("yes_no", "choice"):
         return {}
-    total = Counter(str(item.target) for item in item_list)
     by_type: dict[str, Counter[str]] = {}
     for item in item_list:
         by_type.setdefault(item.type or "", Counter())[str(item.target)] += 1
+    total = sum(by_type.values(), Counter[str]())
     return {
         "one answer": max(total.values()) / len(item_list),
         # within each type the commonest answer, which a model that reads types would give
@@ -307,14 +307,13 @@ def _above_chance(case: Case) -> Result:
         return result(to_coefficient(np.nan, study), strategies=strategies)
     values = np.array(study.values)
     scored = values[np.isfinite(values)]
-    not_above = [case.respondents[i] for i in study.not_above]
     return result(
         float(scored.mean()) if len(scored) else np.nan,
         flags=study.flags,
         blind=finite(study.blind),
         strategy=study.strategy,
         strategies=strategies,
-        not_above=not_above,
+        not_above=case.names(study.not_above),
         by_respondent=case.by_respondent(values),
     )
 
@@ -376,8 +375,8 @@ def _measures_up_to(case: Case) -> Result:
         float(_on_scale(case, study.top)),
         flags=tuple(flags),
         bottom=float(_on_scale(case, study.bottom)),
-        in_top=[case.respondents[i] for i in study.in_top],
-        in_bottom=[case.respondents[i] for i in study.in_bottom],
+        in_top=case.names(study.in_top),
+        in_bottom=case.names(study.in_bottom),
         errors=errors,
     )
 

@@ -27,7 +27,7 @@ from hqm.psychometrics import error_factor, scaled_scores
 from hqm.psychometrics.reliability.short_forms import ScaledScores
 from hqm.scoring.matrix import Sums
 from hqm.scoring.metrics import Array
-from hqm.types import finite
+from hqm.types import field_values, finite
 
 
 def _calibration(case: Case) -> Calibration:
@@ -48,7 +48,7 @@ def _lacking(case: Case) -> Absence | None:
             "not_applicable",
             f"the short form was not calibrated for {case.metric.name}, but for {metric_names}",
         )
-    if calibration.positions_of([item.id for item in case.first.items]) is None:
+    if calibration.positions_of(case.first.ids) is None:
         reason = (
             f"the weights are those of all {len(calibration.ids)} items of the short form, and"
             f" {len(case.first.items)} were asked"
@@ -61,8 +61,7 @@ def _scaled(case: Case) -> ScaledScores:
     calibration = _calibration(case)
     loss = _loss(case)
     scored = case.mask
-    item_ids = [item.id for item in case.first.items]
-    positions = np.array(calibration.positions_of(item_ids))[scored]
+    positions = np.array(calibration.positions_of(case.first.ids))[scored]
     tallies = {key: values[:, scored] for key, values in case.first.tallies.items()}
 
     def statistic(sums: Mapping[str, Array]) -> Array:
@@ -100,7 +99,7 @@ def _full_scale(case: Case) -> Result:
         chosen_by_audit=calibration.audit,
         chosen_by_families=len(set(calibration.families)),
         chosen_how=calibration.method,
-        held_out={name: getattr(loss, name) for name in loss.__slots__},
+        held_out=field_values(loss),
     )
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -67,12 +67,12 @@ def _duplicates(case: Case) -> Result:
         # a log may leave the question out, which says nothing of two items being one
         question = " ".join(item.prompt.lower().split()) or item.id
         keys.append((picture, question, item.options))
-    study = duplicate_items(keys=keys, targets=[str(item.target) for item in case.items])
+    study = duplicate_items(keys=keys, targets=case.keys)
     return result(
         # the first of each group is no duplicate
-        float(sum(len(group) - 1 for group in study.by_key)),
-        groups=[_ids(case, group) for group in study.by_key],
-        contradictory=[_ids(case, group) for group in study.contradictory],
+        float(sum(map(len, study.by_key)) - len(study.by_key)),
+        groups=list(map(partial(_ids, case), study.by_key)),
+        contradictory=list(map(partial(_ids, case), study.contradictory)),
     )
 
 
@@ -95,9 +95,8 @@ def _discrimination(case: Case) -> Result:
     """The median over items whose scores vary, with the number of items of either kind."""
     study = case.cached(_analysis)
     item_rest = study.item_rest
-    ids = [item.id for item in case.items]
     item_map = {
-        "ids": ids,
+        "ids": _ids(case, range(len(case.items))),
         "difficulty": numbers(study.difficulty),
         "item_rest": numbers(item_rest),
     }
@@ -193,7 +192,7 @@ def _dead(case: Case) -> Result:
 def _types(items: Sequence[Item]) -> list[str]:
     """(items,): the type of each; the first two words of its question where no item has one."""
     # types where items have them; else the beginning of the question stands in for one
-    if any(item.type for item in items):
+    if any(map(attrgetter("type"), items)):
         return [item.type or "" for item in items]
     return [" ".join(item.prompt.lower().split()[:2]) for item in items]
 
@@ -272,15 +271,14 @@ def _label_errors(case: Case) -> Result:
     listed = case.cached(_items_to_read)
     # the exact test names items only where the list does not doubt that keys are the cause
     tested = () if listed.doubt else case.cached(_candidates).candidates
-    rows: dict[int, dict[str, Any]] = {
-        c.item: {
+    rows: dict[int, dict[str, str | float | None]] = {}
+    for c in tested:
+        rows[c.item] = {
             "item": case.items[c.item].id,
             "item_rest": finite(c.item_rest),
             "reversals": finite(c.reversals),
             "q": finite(c.q),
         }
-        for c in tested
-    }
     for candidate in listed.named:
         row = rows.setdefault(
             candidate.item,
@@ -316,7 +314,7 @@ def _reading_list(case: Case) -> Result:
                 "rank": rank,
                 "item": case.items[row.item].id,
                 "item_rest": finite(row.item_rest),
-                "fails": [case.respondents[m] for m in row.fails],
+                "fails": case.names(row.fails),
                 "expected": None if study.doubt else finite(row.expected),
             }
         )
@@ -370,7 +368,7 @@ def _misfit(case: Case) -> Result:
 
     study = case.cached(_rasch)
     listed = _listed(case, study.misfit)
-    difficulty = [finite(value) for value in study.difficulty]
+    difficulty = list(map(finite, study.difficulty))
     detail = {"separation": finite(study.separation), "difficulty": difficulty, **listed.detail}
     power = _power(case, "misfit_items", search, max_items=400, faults=8)
     return _with_power(case, Result(listed.coefficient, detail, study.flags), power)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ def _lengths(case: Case) -> LengthCue:
     return case.cached(_leaks).lengths
 
 
-def _rows(strata: Sequence[Stratum]) -> list[dict[str, Any]]:
+def _rows(strata: Sequence[Stratum]) -> list[dict[str, object]]:
     """The strata for a detail: of every type and part the strongest row, and every row that
     leaks.
     """
@@ -122,7 +123,7 @@ def _blind_accuracy(case: Case) -> Result:
         items=case.cached(_leaks).sampled,
         strata=_rows(study.strata),
         alpha=LEAK_ALPHA,
-        leaks=[stratum.name for stratum in study.leaks],
+        leaks=list(map(attrgetter("name"), study.leaks)),
     )
 
 
@@ -243,20 +244,15 @@ def _age_advantage(case: Case) -> Result:
 
 def _advantage_result(case: Case, study: Advantages, **counted: Any) -> Result:
     """The mean over respondents, with each respondent's own beside it."""
-    remembered = [case.respondents[i] for i in study.remembered]
+    remembered = case.names(study.remembered)
     absent = [math.nan] * len(case.respondents)
-    excesses = study.excess or absent
-    p_values = study.p or absent
-    by = {}
-    for row, name in enumerate(case.respondents):
-        advantage = study.by_respondent[row]
-        by[name] = {
-            "own": finite(advantage.value),
-            "low": finite(advantage.low),
-            "high": finite(advantage.high),
-            "beyond_others": finite(excesses[row]),
-            "p": finite(p_values[row]),
-        }
+    by = case.table(
+        own=map(attrgetter("value"), study.by_respondent),
+        low=map(attrgetter("low"), study.by_respondent),
+        high=map(attrgetter("high"), study.by_respondent),
+        beyond_others=study.excess or absent,
+        p=study.p or absent,
+    )
     return result(
         study.mean,
         flags=("REMEMBERED",) if remembered else (),

@@ -5,12 +5,17 @@ beside them.
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import repeat
+from operator import attrgetter, ne
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
-from hqm.indicators.cases import Case
+from hqm.indicators.cases import Case, numbers
 from hqm.indicators.indicator import (
     AGREEMENT,
     CORRELATION,
@@ -35,7 +40,7 @@ from hqm.indicators.indicator import (
 )
 from hqm.indicators.internal_consistency import icc_of
 from hqm.indicators.paired_scores import far_influence
-from hqm.indicators.reruns import retest_of
+from hqm.indicators.reruns import item_targets, retest_of
 from hqm.indicators.without_pictures import mean_words, yes_ratio
 from hqm.psychometrics import (
     Coefficient,
@@ -72,12 +77,15 @@ def _seed_noise(case: Case) -> tuple[Array | None, float]:
     explain.
     """
     runs = case.repeats
-    study = runs.cached_across_cases(retest_of) if runs is not None else None
-    if runs is None or study is None or study.rho.status not in ("ok", "not_informative"):
+    if runs is None:
+        return None, math.nan
+    study = runs.cached_across_cases(retest_of)
+    if study.rho.status not in ("ok", "not_informative"):
         return None, math.nan
     # the noise is taken from the runs of the reference form, by respondent
     by = dict(zip(runs.respondents, study.noise, strict=True))
-    return np.array([by.get(name, np.nan) for name in case.respondents]), study.mdc95_pooled
+    noise = list(map(by.get, case.respondents, repeat(math.nan)))
+    return np.array(noise), study.mdc95_pooled
 
 
 def _margin(case: Case) -> Coefficient:
@@ -136,14 +144,14 @@ def _correlation(case: Case) -> Result:
 
 
 def _elasticity(case: Case) -> Result:
-    words = np.stack([mean_words(matrix) for matrix in case.matrices], axis=1)
+    words = np.stack(list(map(mean_words, case.matrices)), axis=1)
     study = length_elasticity(case.scores.T, words)
     return result(study.elasticity, correlation=finite(study.correlation.value))
 
 
 def _yes_ratio_shift(case: Case) -> Result:
     """The mean shift of each respondent's share of answers yes."""
-    ratios = [yes_ratio(matrix) for matrix in case.matrices]
+    ratios = list(map(yes_ratio, case.matrices))
     return result(
         mean_shift(*ratios, n_effective=case.n_effective), by_respondent=case.by_respondent(*ratios)
     )
@@ -166,39 +174,30 @@ def _signals(matrix: ScoreMatrix) -> list[SignalDetection]:
 
 def _d_prime_shift(case: Case) -> Result:
     """The mean shift of each respondent's d'."""
-    first, second = case.cached(_detections)
-    return _shift_of(
-        case,
-        [detection.d_prime.value for detection in first],
-        [detection.d_prime.value for detection in second],
-    )
+    return _shift_of(case, attrgetter("d_prime.value"))
 
 
 def _criterion_shift(case: Case) -> Result:
     """The mean shift of each respondent's c."""
-    first, second = case.cached(_detections)
-    return _shift_of(
-        case,
-        [detection.criterion.value for detection in first],
-        [detection.criterion.value for detection in second],
-    )
+    return _shift_of(case, attrgetter("criterion.value"))
 
 
-def _shift_of(case: Case, first: list[float], second: list[float]) -> Result:
-    """The mean shift from the respondents' first values to their second ones."""
+def _shift_of(case: Case, value: Callable[[SignalDetection], float]) -> Result:
+    """The mean shift of a value of signal detection from the first form to the second."""
+    first, second = (np.array(list(map(value, row))) for row in case.cached(_detections))
     return result(
-        mean_shift(np.array(first), np.array(second), n_effective=case.n_effective),
+        mean_shift(first, second, n_effective=case.n_effective),
         by_respondent=case.by_respondent(first, second),
     )
 
 
-def _flipped(case: Case) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _flipped(case: Case) -> npt.NDArray[np.bool_]:
     """(items,): the items whose truth the other form inverts."""
-    pairs = zip(case.first.items, case.second.items, strict=True)
-    return np.asarray(case.mask & np.array([a.target != b.target for a, b in pairs]))
+    is_other = list(map(ne, *map(item_targets, (case.first, case.second))))
+    return np.asarray(case.mask & np.array(is_other))
 
 
-def _said_yes(case: Case) -> tuple[Array, Array, Array]:
+def _said_yes(case: Case) -> tuple[Array, Array, npt.NDArray[np.int64]]:
     """Of the items whose truth is inverted: 1 for yes, 0 for no, NaN for neither, in both forms;
     the items' clusters.
     """
@@ -214,18 +213,14 @@ def _said_yes(case: Case) -> tuple[Array, Array, Array]:
 
 def _acquiescence(case: Case) -> Result:
     study = acquiescence(*case.cached(_said_yes))
-    by = case.by_respondent([leaning.value for leaning in study.respondents])
+    by = case.by_respondent(map(attrgetter("value"), study.respondents))
     return result(study.mean, by_respondent=by, deviation=finite(study.deviation))
 
 
 def _coherence(case: Case) -> Result:
     study = pair_coherence(*case.cached(_said_yes))
-    by = {
-        name: {"coherent": finite(coherent.value), "chance": finite(chance)}
-        for name, coherent, chance in zip(
-            case.respondents, study.coherent, study.chance, strict=False
-        )
-    }
+    coherent = map(attrgetter("value"), study.coherent)
+    by = case.table(coherent=coherent, chance=study.chance)
     return result(study.mean, by_respondent=by)
 
 
@@ -239,11 +234,10 @@ def _balanced_score(case: Case) -> Result:
     z = float(ndtri(1 - 0.05 / (2 * len(case.respondents))))
     below_chance = []
     for name, *detections in zip(case.respondents, *case.cached(_detections), strict=True):
-        accuracies = [detection.balanced_accuracy for detection in detections]
-        upper_ends = [accuracy.value + z * accuracy.se for accuracy in accuracies]
-        lower_ends = [accuracy.value - z * accuracy.se for accuracy in accuracies]
+        accuracies = np.array([detection.balanced_accuracy.value for detection in detections])
+        margins = z * np.array([detection.balanced_accuracy.se for detection in detections])
         # below chance on one form and above on the other, beyond what the items explain
-        if min(upper_ends) < 0.5 < max(lower_ends):
+        if min(accuracies + margins) < 0.5 < max(accuracies - margins):
             below_chance.append(name)
     return result(
         study.reliability,
@@ -263,15 +257,16 @@ def _slots(case: Case) -> list[str]:
 def _position_bias(case: Case) -> Result:
     """The mean of the respondents' own values."""
     slots = _slots(case)
-    truth = np.array([f"slot_{item.target}" for item in case.first.items])
-    expected = np.array([(truth == slot).mean() for slot in slots])
+    targets = Counter(map(str, item_targets(case.first)))
+    right = np.array([targets[slot.removeprefix("slot_")] for slot in slots])
+    expected = right / len(case.first.items)
     if not expected.all():
         # a slot that is never right cannot have an expected share of 0
         expected = np.full(len(slots), 1 / len(slots))
     # (slots, respondents)
     counts = np.array([case.first.tallies[slot].sum(axis=1) for slot in slots])
     studies = [position_bias(slot_counts, expected) for slot_counts in counts.T]
-    values = [study.cramer_v for study in studies if np.isfinite(study.cramer_v)]
+    values = np.array(list(map(attrgetter("cramer_v"), studies)))
     by = {}
     for name, study in zip(case.respondents, studies, strict=True):
         by[name] = {
@@ -280,8 +275,8 @@ def _position_bias(case: Case) -> Result:
             "shares": dict(zip(slots, map(finite, study.shares), strict=False)),
         }
     value = Coefficient.absent("insufficient", studies[0].test.reason)
-    if values:
-        value = Coefficient(float(np.mean(values)))
+    if np.isfinite(values).any():
+        value = Coefficient(float(values[np.isfinite(values)].mean()))
     return result(value, by_respondent=by)
 
 
@@ -290,8 +285,8 @@ def _over_forms(case: Case) -> Result:
     these.
     """
     study = case.cached(icc_of)
-    forms = [matrix.cell.form for matrix in case.matrices]
-    means = dict(zip(forms, (finite(float(np.nanmean(row))) for row in case.scores), strict=True))
+    forms = list(map(attrgetter("cell.form"), case.matrices))
+    means = dict(zip(forms, numbers(np.nanmean(case.scores, axis=1)), strict=True))
     return result(
         study.a1,
         forms=len(forms),

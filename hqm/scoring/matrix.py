@@ -6,7 +6,7 @@ group by group.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import chain, repeat
@@ -213,6 +213,10 @@ class ScoreMatrix(RenamedAttributes):
     @property
     def scored(self) -> npt.NDArray[np.bool_]:
         return ~np.isnan(self.values)
+
+    def applicable(self, metrics: Iterable[Metric]) -> list[Metric]:
+        """Return the metrics of all items, and of those subsets that the items have."""
+        return [metric for metric in metrics if not metric.subset or metric.subset in self.subsets]
 
     def mask(self, metric: Metric) -> npt.NDArray[np.bool_]:
         """(items,): the items a metric looks at."""
