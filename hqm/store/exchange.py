@@ -23,7 +23,7 @@ from hqm.files.whole import atomic_file
 from hqm.signature import canonical_json, digest, digest_all
 from hqm.store.database import Ask, Store, ask
 from hqm.text import storable
-from hqm.types import STATES, Judgement, Response
+from hqm.types import STATES, JsonObject, Judgement, Response
 
 # The whole export is read and checked before any row is stored: every row, its own hash, and the
 # hash over all rows.
@@ -61,7 +61,7 @@ class ExportedStore:
     judgements: dict[tuple[str, str, int, float], list[tuple[str, Judgement]]] = field(
         default_factory=dict
     )
-    records: list[tuple[Any, float]] = field(default_factory=list)
+    records: list[tuple[JsonObject, float]] = field(default_factory=list)
     signed: bool = False
     """Whether the rows carry hashes."""
     has_all_administrations: bool = False
@@ -78,7 +78,7 @@ def read_export(path: Path) -> ExportedStore:
     """
     exported = ExportedStore()
     asks: dict[str, Ask] = {}
-    first_locations: dict[tuple[Any, ...], str] = {}
+    first_locations: dict[tuple[object, ...], str] = {}
     rows = [(f"{path}: record {number}", row) for number, row in enumerate(_read(path), 1)]
     if not rows:
         raise DataError(
@@ -235,8 +235,9 @@ def _is_object(text: str) -> bool:
     return isinstance(value, dict)
 
 
-def _is_number(value: Any, low: float, high: float) -> bool:
-    return type(value) in (int, float) and low <= value <= high
+def _is_number(value: object, low: float, high: float) -> bool:
+    # JSON's true is no number, although Python's is
+    return isinstance(value, (int, float)) and type(value) is not bool and low <= value <= high
 
 
 _Rule = tuple[Callable[[Any], bool], str]
@@ -280,7 +281,7 @@ def _add_answer(
     location: str,
     exported: ExportedStore,
     asks: dict[str, Ask],
-    first_locations: dict[tuple[Any, ...], str],
+    first_locations: dict[tuple[object, ...], str],
 ) -> None:
     """Add a row of the kind `answer`, whose hash is that of its question."""
     question = Ask(row["ask"], row["prompt"], row.get("image"), row.get("image_digest"))
@@ -310,7 +311,7 @@ def _add_judgement(
     row: Mapping[str, Any],
     location: str,
     exported: ExportedStore,
-    first_locations: dict[tuple[Any, ...], str],
+    first_locations: dict[tuple[object, ...], str],
 ) -> None:
     """Add a row of the kind `judgement`."""
     key = (row["benchmark"], row["form"], row["run"])
@@ -328,7 +329,7 @@ def _add_judgement(
 
 
 def _check_unique(
-    key: tuple[object, ...], location: str, first_locations: dict[tuple[Any, ...], str]
+    key: tuple[object, ...], location: str, first_locations: dict[tuple[object, ...], str]
 ) -> None:
     if key in first_locations:
         raise DataError(
@@ -376,11 +377,12 @@ def export_store(store: Store, path: Path) -> int:
     depend on the order in which they were stored, so that equal stores give equal files.
     """
     rows = list(map(_without_nulls, _rows(store)))
-    for row in rows:
-        row["digest"] = digest(row)
+    digests = list(map(digest, rows))
+    for row, row_digest in zip(rows, digests, strict=True):
+        row["digest"] = row_digest
     count = len(rows)
     head = {"kind": "export", "rows": count, "whole": int(store.has_all_administrations)}
-    rows.insert(0, {**head, "digest": digest_all([digest(head), *(row["digest"] for row in rows)])})
+    rows.insert(0, {**head, "digest": digest_all([digest(head), *digests])})
     if path.suffix == ".jsonl":
         with atomic_file(path) as temporary, temporary.open("w", encoding="utf-8") as file:
             for row in rows:
@@ -403,17 +405,17 @@ def export_store(store: Store, path: Path) -> int:
     return count
 
 
-def _without_nulls(row: Mapping[str, object]) -> dict[str, Any]:
+def _without_nulls(row: Mapping[str, object]) -> dict[str, object]:
     """The fields of a row that have a value."""
     return {name: value for name, value in row.items() if value is not None}
 
 
-def _pick(row: Mapping[str, object], *names: str) -> dict[str, Any]:
+def _pick(row: Mapping[str, object], *names: str) -> dict[str, object]:
     """Some fields of a row."""
     return {name: row[name] for name in names}
 
 
-def _rows(store: Store) -> Iterator[dict[str, Any]]:
+def _rows(store: Store) -> Iterator[dict[str, object]]:
     """Yield the rows of an export, in an order that their content determines."""
     respondents: dict[int, tuple[str, str]] = {}
     for number, name, identity in store.respondents():
@@ -439,11 +441,11 @@ def _rows(store: Store) -> Iterator[dict[str, Any]]:
 
 def _answer_rows(
     store: Store, respondents: Mapping[int, tuple[str, str]]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, object]]:
     """Yield the rows of the kind `answer`."""
     asks = {row["id"]: row for row in store.rows("asks")}
 
-    def content(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    def content(row: Mapping[str, Any]) -> tuple[tuple[str, str], int, str, int]:
         digest = asks[row["ask"]]["digest"]
         return (respondents[row["respondent"]], row["run"], digest, row["attempt"])
 
@@ -462,7 +464,7 @@ def _answer_rows(
 
 def _administration_rows(
     store: Store, respondents: Mapping[int, tuple[str, str]]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, object]]:
     """Yield the rows of the kind `administration`."""
     fields = itemgetter("benchmark", "form", "run", "sight", "digest")
 
