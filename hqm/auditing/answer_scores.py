@@ -136,7 +136,7 @@ def read_answers(audit: BenchmarkAudit, metric: str) -> AnswerScores | None:
     item_types = np.zeros_like(item_pictures)
     item_pictures[items], item_types[items] = pictures, types
     columns = {cell: record[0] for cell, record in records.items()}
-    names = tuple(respondent.name for respondent in audit.respondents)
+    names = audit.names
     # people and oracles call an answer faithful, whichever way the metric points
     is_lower_better = audit.metrics[metric].get("better") == "lower"
     for is_reversed in (False, True):

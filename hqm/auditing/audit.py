@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from itertools import chain
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -106,7 +107,7 @@ def check_no_duplicates(audits: Sequence[BenchmarkAudit]) -> None:
 def _check_respondent(audit: BenchmarkAudit, row: int) -> None:
     respondent = audit.respondents[row]
     path = ("respondents", row)
-    if respondent.name in [earlier.name for earlier in audit.respondents[:row]]:
+    if respondent.name in audit.names[:row]:
         raise wrong(f"the respondent {respondent.name!r} stands twice", *path, "name")
     for cell in audit.cells:
         if cell not in respondent.states:
@@ -151,8 +152,8 @@ def _check_reach(
 def _check_budget(audit: BenchmarkAudit, metric: str) -> None:
     budget = audit.budget[metric]
     path = ("budget", metric)
-    scores = {respondent.name: respondent.scores.get(metric) for respondent in audit.respondents}
-    present_scores = [score for score in scores.values() if score is not None]
+    scores = audit.scores_by_name(metric)
+    present_scores = audit.present_scores(metric)
     if present_scores and budget.mean is not None:
         check_equal(budget.mean, sum(present_scores) / len(present_scores), *path, "mean")
     _check_reach(audit, metric, budget.mean_error, *path, "mean_error")
@@ -194,14 +195,14 @@ def _check_range(audit: BenchmarkAudit, estimate: Estimate, *path: str | int) ->
     minimum = unit.minimum if audit.scales or unit.minimum >= 0 else -math.inf
     numbers: list[tuple[float, tuple[str, ...]]] = []
     for i in estimate.intervals:
-        numbers += [(end, ("intervals", i.inference)) for end in (i.low, i.high)]
+        path_in_estimate = ("intervals", i.inference)
+        numbers += [(i.low, path_in_estimate), (i.high, path_in_estimate)]
     for name, respondent_values in (estimate.detail.get("by_respondent") or {}).items():
-        rows = (
-            respondent_values
-            if isinstance(respondent_values, (list, tuple))
-            else (respondent_values,)
-        )
-        numbers += [(n, ("by_respondent", name)) for n in rows if isinstance(n, (int, float))]
+        if not isinstance(respondent_values, (list, tuple)):
+            respondent_values = [respondent_values]
+        for number in respondent_values:
+            if isinstance(number, (int, float)):
+                numbers.append((number, ("by_respondent", name)))
     check_scale(estimate.value, minimum, unit.maximum, *path, "value")
     for i in estimate.intervals:
         ends = finite(i.low), finite(i.high)
@@ -235,27 +236,28 @@ def _check_recomputed(audit: BenchmarkAudit, estimate: Estimate, *path: str | in
         return
     if estimate.value is None or not set(cells) <= set(audit.cells) or audit.stopped:
         return
-    if not all(_has_all_items(audit, cell, audit.n_items) for cell in cells):
+    rows = []
+    for cell in cells:
+        if not _has_all_items(audit, cell, audit.n_items):
+            return
+        rows.append(
+            [respondent.cells[cell].get(estimate.metric) for respondent in audit.respondents]
+        )
+    # a score that does not exist is NaN, and so is then the value
+    first, second = np.array(rows, dtype=np.float64)
+    if len(first) != estimate.n_respondents:
         return
-    first_cell, second_cell = cells
-    pairs = [
-        (r.cells[first_cell].get(estimate.metric), r.cells[second_cell].get(estimate.metric))
-        for r in audit.respondents
-    ]
-    if len(pairs) != estimate.n_respondents or any(None in pair for pair in pairs):
-        return
-    first, second = np.array(pairs, dtype=np.float64).T
     value = float((second - first).mean())
     if name == "pearson":
         with np.errstate(invalid="ignore", divide="ignore"):
-            value = float(np.corrcoef(first, second)[0, 1]) if len(pairs) > 1 else math.nan
+            value = float(np.corrcoef(first, second)[0, 1]) if len(first) > 1 else math.nan
     if math.isfinite(value):
         check_equal(float(estimate.value), value, *path, "value")
 
 
 def _check_left_out(audit: BenchmarkAudit) -> None:
     """Refuse scores without a picture that are none, or no scores of this audit."""
-    cells = {respondent.name: respondent.cells for respondent in audit.respondents}
+    cells = dict(zip(audit.names, map(attrgetter("cells"), audit.respondents), strict=True))
     for index, record in enumerate(audit.left_out.get("records", ())):
         metric = record["metric"]
         if record["clusters"] not in audit.left_out.get("clusters", {}):
@@ -292,16 +294,15 @@ def _check_counts(audit: BenchmarkAudit) -> None:
     ]
     for name, form in audit.forms.items():
         bounded_counts.append((form["items"] + form["left_out"], n, ("forms", name, "items")))
-        bounded_counts += [
-            (count, form["items"], ("forms", name, "rules", rule))
-            for rule, count in form["rules"].items()
-        ]
-    in_types = sum(covered["items"] for covered in audit.coverage.values())
+        for rule, count in form["rules"].items():
+            bounded_counts.append((count, form["items"], ("forms", name, "rules", rule)))
+    in_types = sum(map(itemgetter("items"), audit.coverage.values()))
     bounded_counts.append((in_types, n, ("coverage",)))
     for kind, covered in audit.coverage.items():
         bounded_counts.append((covered["items"], n, ("coverage", kind, "items")))
         for name in ("images", "wordings"):
-            bounded_counts.append((covered[name], covered["items"], ("coverage", kind, name)))
+            image_or_wording: tuple[str | int, ...] = ("coverage", kind, name)
+            bounded_counts.append((covered[name], covered["items"], image_or_wording))
     for row, estimate in enumerate(audit.all_estimates):
         bounded_counts.append((estimate.n_items, n, ("estimates", row, "n_items")))
         bounded_counts.append((estimate.n_respondents, m, ("estimates", row, "n_respondents")))
@@ -329,7 +330,7 @@ def check_benchmark(audit: BenchmarkAudit) -> BenchmarkAudit:
         raise wrong("it is none of the administrations in cells", "reference")
     for row in range(len(audit.respondents)):
         _check_respondent(audit, row)
-    unknown_names = audit.families.keys() - {respondent.name for respondent in audit.respondents}
+    unknown_names = audit.families.keys() - set(audit.names)
     if unknown_names:
         raise wrong("it is none of the respondents", "families", min(unknown_names))
     for metric in audit.budget:
@@ -402,7 +403,7 @@ class BenchmarkAudit(frames.AsFrames):
         Mapping[str, Annotated[Mapping[str, Any], MappingOf(MetricRow)]], Field(min_length=1)
     ]
     """Audited metric -> what it is, which direction is better, and its scale."""
-    forms: Mapping[str, Annotated[Mapping[str, Any], MappingOf(FormRow)]]
+    forms: Mapping[str, Annotated[FormRow, MappingOf(FormRow)]]
     truth_yes: Mapping[str, Share]
     """Form -> the share of questions whose right answer is yes; empty for other tasks."""
     cells: Annotated[tuple[Administration, ...], Field(min_length=1)]
@@ -420,7 +421,7 @@ class BenchmarkAudit(frames.AsFrames):
         Field(alias="estimates"),
     ]
     coverage: Mapping[str, Annotated[Mapping[str, Any], MappingOf(TypeCoverage, "state")]]
-    findings: tuple[Annotated[Mapping[str, Any], MappingOf(FindingRow)], ...]
+    findings: tuple[Annotated[FindingRow, MappingOf(FindingRow)], ...]
     flags: tuple[Annotated[Mapping[str, Any], MappingOf(FlagRow)], ...] = ()
     """What the audit warns of by itself: flag, metric, what it concerns, a sentence, and what to
     do.
@@ -429,12 +430,12 @@ class BenchmarkAudit(frames.AsFrames):
     """Respondent -> family, where some are relatives."""
     examples: tuple[Annotated[Mapping[str, Any], MappingOf(Example)], ...] = ()
     """The items on which administrations, judges or labellers disagree most, with all answers."""
-    to_read: tuple[Annotated[Mapping[str, Any], MappingOf(ReadingRow)], ...] = ()
+    to_read: tuple[Annotated[ReadingRow, MappingOf(ReadingRow)], ...] = ()
     """The items that a person should read first, with picture, question, key, who fails them, and
     the chance of a fault.
     """
     shown_items: Annotated[
-        tuple[Annotated[Mapping[str, Any], MappingOf(PairRow)], ...], Field(alias="pairs")
+        tuple[Annotated[PairRow, MappingOf(PairRow)], ...], Field(alias="pairs")
     ] = ()
     """One item of each type as it is asked: picture, question, options and key."""
     release: Mapping[str, str] = field(default_factory=dict)
@@ -451,7 +452,7 @@ class BenchmarkAudit(frames.AsFrames):
     """Where a rule stopped the asking (`--until`): rule, pictures and items used, and a row for
     each respondent.
     """
-    verdicts: Mapping[Administration, Annotated[Mapping[str, Any], MappingOf(VerdictRow)]] = field(
+    verdicts: Mapping[Administration, Annotated[VerdictRow, MappingOf(VerdictRow)]] = field(
         default_factory=dict
     )
     """Administration -> verdicts (`verdict_records.unpack_verdicts`); empty before 0.3.0."""
@@ -479,6 +480,27 @@ class BenchmarkAudit(frames.AsFrames):
         """Return the least and the greatest score of a metric; None where there is no end."""
         audited_scale: Ends = self.metrics.get(metric, {}).get("scale", (None, None))
         return self.scales.get(metric, audited_scale)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the respondents, in their order."""
+        return tuple(respondent.name for respondent in self.respondents)
+
+    def scores_by_name(self, metric: str) -> dict[str, float | None]:
+        """Respondent -> its score in the reference administration, None where it has none."""
+        return {respondent.name: respondent.scores.get(metric) for respondent in self.respondents}
+
+    def present_scores(self, metric: str) -> list[float]:
+        """The respondents' scores in the reference administration, of those that have one."""
+        return [score for score in self.scores_by_name(metric).values() if score is not None]
+
+    def select_estimates(self, indicator: str = "", metric: str = "") -> list[Estimate]:
+        """Return the estimates of an indicator, of a metric, or of both, in their order."""
+        return [
+            estimate
+            for estimate in self.all_estimates
+            if indicator in ("", estimate.indicator) and metric in ("", estimate.metric)
+        ]
 
     @property
     def items_used(self) -> int:
@@ -608,7 +630,7 @@ class BenchmarkAudit(frames.AsFrames):
                 f"there is no table {table!r} of an audit",
                 remedy=f"It has {', '.join(frames.TABLES)}.",
             )
-        rows: Iterable[dict[str, Any]]
+        rows: Iterable[Mapping[str, object]]
         if table == "estimates" or table in frames.ESTIMATE_GROUPS:
             # every indicator begins with the empty text
             prefixes = frames.ESTIMATE_GROUPS.get(table, "")
@@ -658,7 +680,7 @@ class Audit(frames.AsFrames):
     @property
     def verdict(self) -> str:
         """What each benchmark comes to, a line each."""
-        return "\n".join(audit.verdict for audit in self.audits)
+        return "\n".join(map(attrgetter("verdict"), self.audits))
 
     @property
     def statement(self) -> str:

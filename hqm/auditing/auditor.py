@@ -7,18 +7,19 @@ ask for each how well the scores agree.
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any
+from operator import attrgetter, methodcaller
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from hqm.administration.asks import StoredRespondent
 from hqm.auditing.audit import BenchmarkAudit, RespondentScores
+from hqm.auditing.audit_rows import FormRow
 from hqm.auditing.budget import error_budgets
 from hqm.auditing.definitions import items_to_read, pair_of_each_type
 from hqm.auditing.evidence import Evidence
@@ -63,6 +64,29 @@ from hqm.scoring.metrics import Array, Metric
 from hqm.signature import labelled
 from hqm.types import Cell, Estimate, Form, finite
 
+_Value = TypeVar("_Value")
+_to_dict = methodcaller("to_dict")
+
+
+def _by_metric(metrics: Iterable[Metric], compute: Callable[[Metric], _Value]) -> dict[str, _Value]:
+    """Return metric -> what is computed of it."""
+    return {metric.name: compute(metric) for metric in metrics}
+
+
+def _by_cell(
+    matrices: Iterable[ScoreMatrix], compute: Callable[[ScoreMatrix], _Value]
+) -> dict[str, _Value]:
+    """Return administration -> what is computed of its matrix."""
+    return {str(matrix.cell): compute(matrix) for matrix in matrices}
+
+
+class Relatives(TypedDict):
+    """The settings of a case that say how many respondents are independent."""
+
+    n_effective: float | None
+    families: tuple[str, ...]
+    families_from_names: bool
+
 
 @dataclass(frozen=True)
 class Study:
@@ -82,11 +106,7 @@ class Study:
 
     def differing_in(self, facet: str) -> list[ScoreMatrix]:
         """Return the administrations that differ from the reference in this facet alone."""
-        return [
-            self.evidence.matrices[cell]
-            for cell, facets in self.facets.items()
-            if facets == (facet,)
-        ]
+        return list(self.evidence.differing_in(facet).values())
 
     @cached_property
     def runs(self) -> list[ScoreMatrix]:
@@ -96,23 +116,20 @@ class Study:
     @cached_property
     def dependence(self) -> dict[str, FamilyDependence]:
         """How far relatives among the respondents score alike, metric by metric."""
-        return {
-            metric.name: family_dependence(
-                self.first.score(metric),
-                self.evidence.families,
-                stream(0, f"families.{metric.name}"),
-            )
-            for metric in self.evidence.metrics
-        }
+        return _by_metric(self.evidence.metrics, self._family_dependence)
 
-    def relatives(self, metric: Metric) -> dict[str, Any]:
+    def _family_dependence(self, metric: Metric) -> FamilyDependence:
+        rng = stream(0, f"families.{metric.name}")
+        return family_dependence(self.first.score(metric), self.evidence.families, rng)
+
+    def relatives(self, metric: Metric) -> Relatives:
         """Return the settings of a case that say how many respondents are independent."""
         n_eff = self.dependence[metric.name].n_eff
-        return {
-            "n_effective": n_eff if math.isfinite(n_eff) else None,
-            "families": self.evidence.families,
-            "families_from_names": self.evidence.families_from_names,
-        }
+        return Relatives(
+            n_effective=finite(n_eff),
+            families=self.evidence.families,
+            families_from_names=self.evidence.families_from_names,
+        )
 
     def is_leading(self, metric: Metric) -> bool:
         """Return whether it is the first metric, which has what does not depend on the metric."""
@@ -140,9 +157,10 @@ class Study:
         evidence = self.evidence
         benchmark = evidence.benchmark
         forms = evidence.forms
-        names = dict.fromkeys([evidence.reference.form, *(cell.form for cell in cells)])
-        data = "~".join(forms[name].digest for name in names)
-        rules = "+".join(sorted(set().union(*(rule_labels(forms[name]) for name in names))))
+        names = dict.fromkeys(map(attrgetter("form"), (evidence.reference, *cells)))
+        compared = [forms[name] for name in names]
+        data = "~".join(map(attrgetter("digest"), compared))
+        rules = "+".join(sorted(set().union(*map(rule_labels, compared))))
         protocol = Protocol(benchmark.label, data, benchmark.scorer, evidence.margin, rules)
         if evidence.scored_by:
             return replace(protocol, scorer=evidence.scored_by)
@@ -150,9 +168,10 @@ class Study:
             return protocol
         # a benchmark of several tasks reads each with a reader of its own; the first items of a
         # form show its tasks
-        items = chain.from_iterable(forms[name].items[:50] for name in names)
-        readers = sorted({benchmark.reader(item).label for item in items})
-        scorer = benchmark.scorer.replace(benchmark.parser.label, "+".join(readers))
+        readers: set[str] = set()
+        for form in compared:
+            readers.update(benchmark.reader(item).label for item in form.items[:50])
+        scorer = benchmark.scorer.replace(benchmark.parser.label, "+".join(sorted(readers)))
         return replace(protocol, scorer=scorer)
 
 
@@ -163,7 +182,7 @@ def retest(study: Study, metric: Metric) -> list[Estimate]:
         study.runs,
         metric,
         study.protocol(),
-        deterministic=bool(reruns) and all(study.repeats(run) for run in reruns),
+        deterministic=bool(reruns) and all(map(study.repeats, reruns)),
         **study.relatives(metric),
     )
 
@@ -172,7 +191,7 @@ def wordings(study: Study, metric: Metric) -> list[Estimate]:
     """Compare all wordings of the same questions together; a negation is no such wording."""
     first = study.first
     rewordings = [matrix for matrix in study.differing_in("form") if not is_negating(matrix, first)]
-    protocol = study.protocol(*(matrix.cell for matrix in rewordings))
+    protocol = study.protocol(*map(attrgetter("cell"), rewordings))
     return compare_forms([first, *rewordings], metric, protocol, **study.relatives(metric))
 
 
@@ -201,14 +220,17 @@ def expected_reliability(study: Study, metric: Metric) -> Iterable[Estimate]:
     temperatures = [
         respondent.identity.get("temperature") for respondent in study.evidence.respondents
     ]
-    different = set(temperatures)
-    # greedy decoding repeats itself, so its probabilities say nothing about reruns
-    greedy = np.array([temperature == 0 and len(different) > 1 for temperature in temperatures])
-    chances = np.where(greedy[:, None], np.nan, study.evidence.probabilities)
+    chances = study.evidence.probabilities
+    shared_temperature, *others = set(temperatures)
+    if others:
+        # greedy decoding repeats itself, so its probabilities say nothing about reruns
+        greedy = np.array(temperatures, dtype=object) == 0
+        chances = np.where(greedy[:, None], np.nan, chances)
+        shared_temperature = None
     reference_case = case(
         "expected", "", (study.first,), metric, study.protocol(), **study.relatives(metric)
     )
-    return expected(reference_case, chances, different.pop() if len(different) == 1 else None)
+    return expected(reference_case, chances, shared_temperature)
 
 
 def other_facets(study: Study, metric: Metric) -> Iterator[Estimate]:
@@ -298,20 +320,18 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
         reference_case = case("", "", (study.first,), metric, study.protocol())
         warnings += warn(reference_case, metric_estimates, study.dependence[metric.name])
         estimates += metric_estimates
-    flags = [warning.to_dict() for warning in adjust_warnings(warnings, estimates)]
-    flags += [warning.to_dict() for warning in refused_parameters(evidence.refused_parameters)]
+    flags = [*adjust_warnings(warnings, estimates)]
+    flags += refused_parameters(evidence.refused_parameters)
     if evidence.reading:
-        flags.append(Warned("READ_WITH", "", evidence.reading, note=True).to_dict())
+        flags.append(Warned("READ_WITH", "", evidence.reading, note=True))
     estimates += stages(study)
 
     # what other commands calculate with, and the answers to the seven questions
-    records = chain.from_iterable(
-        _leave_one_out_records(study, metric) for metric in evidence.metrics
-    )
+    records = chain.from_iterable(map(partial(_leave_one_out_records, study), evidence.metrics))
     benchmark_audit = replace(
         _assemble(evidence, estimates, flags),
         left_out=jackknife_rows(filter(None, records)),
-        components={metric.name: study_components(evidence, metric) for metric in evidence.metrics},
+        components=_by_metric(evidence.metrics, partial(study_components, evidence)),
         budget=error_budgets(evidence, estimates, study.protocol(), study.dependence),
         procedure=labelled("audit", "numbers"),
     )
@@ -338,23 +358,19 @@ def _leave_one_out_records(study: Study, metric: Metric) -> list[JackknifeRecord
         labels = case(family, "judge", (first, matrix), metric, protocol, second_metric=FAITHFUL)
         pairs.append(labels)
     first_by_family = {pair.family: pair for pair in reversed(pairs)}
-    return [jackknife_record(pair) for pair in first_by_family.values()]
+    return list(map(jackknife_record, first_by_family.values()))
 
 
 def _assemble(
-    evidence: Evidence, estimates: Sequence[Estimate], flags: Sequence[Mapping[str, object]]
+    evidence: Evidence, estimates: Sequence[Estimate], flags: Sequence[Warned]
 ) -> BenchmarkAudit:
     """Return the audit without what other commands calculate with."""
     benchmark = evidence.benchmark
     card = benchmark.card
     form = evidence.forms[evidence.reference.form]
-    administered = {cell.form for cell in evidence.matrices}
-    forms = {
-        name: administered_form
-        for name, administered_form in evidence.forms.items()
-        if name in administered
-    }
-    findings = [finding.to_dict() for finding in _findings(evidence, estimates)]
+    administered = set(map(attrgetter("form"), evidence.matrices))
+    forms = {name: evidence.forms[name] for name in evidence.forms if name in administered}
+    findings = tuple(map(_to_dict, _findings(evidence, estimates)))
     matrices = (*evidence.matrices.values(), *evidence.labelled)
     numbering = number_items(matrices)
     return BenchmarkAudit(
@@ -367,41 +383,39 @@ def _assemble(
         summary=card.summary,
         reference=str(evidence.reference),
         n_items=len(form),
-        images=len({item.image for item in form.items if item.image}),
-        metrics={metric.name: _metric_row(metric) for metric in evidence.metrics},
-        forms={
-            name: _form_row(administered_form, form) for name, administered_form in forms.items()
-        },
+        images=len(set(map(attrgetter("image"), form.items)) - {None, ""}),
+        metrics=_by_metric(evidence.metrics, _metric_row),
+        forms={name: _form_row(forms[name], form) for name in forms},
         truth_yes=_truths(forms) if card.task == "yes_no" else {},
         cells=tuple(map(str, evidence.matrices)),
         respondents=_respondents(evidence),
         all_estimates=tuple(estimates),
         coverage=_coverage_rows(form, card),
-        findings=tuple(findings),
-        flags=tuple(flags),
+        findings=findings,
+        flags=tuple(map(_to_dict, flags)),
         families=dict(zip(evidence.first.respondents, evidence.families, strict=True)),
-        examples=tuple(example.to_dict() for example in evidence.examples),
-        tools=tuple(tool.to_dict() for tool in evidence.tools),
+        examples=tuple(map(_to_dict, evidence.examples)),
+        tools=tuple(map(_to_dict, evidence.tools)),
         to_read=tuple(
             items_to_read(form, estimates, findings, evidence.metrics[0].name, evidence.thumbnail)
         ),
         shown_items=tuple(pair_of_each_type(form, evidence.thumbnail)),
         stopped=dict(evidence.stopped),
-        verdicts={
-            str(matrix.cell): pack_verdicts(matrix, evidence.first.respondents, numbering)
-            for matrix in matrices
-        },
-        analyses=tuple(analysis.to_dict() for analysis in evidence.analyses),
+        verdicts=_by_cell(
+            matrices,
+            partial(pack_verdicts, respondents=evidence.first.respondents, numbering=numbering),
+        ),
+        analyses=tuple(map(_to_dict, evidence.analyses)),
         release={"citation": card.citation, "url": card.url, "licence": card.licence},
-        scales={metric.name: metric.ends for metric in benchmark.metrics},
+        scales=_by_metric(benchmark.metrics, attrgetter("ends")),
     )
 
 
-def _metric_row(metric: Metric) -> dict[str, Any]:
+def _metric_row(metric: Metric) -> dict[str, object]:
     return {"about": metric.about, "better": metric.better, "scale": list(metric.ends)}
 
 
-def _coverage_rows(form: Form, card: Card) -> dict[str, dict[str, Any]]:
+def _coverage_rows(form: Form, card: Card) -> dict[str, dict[str, object]]:
     """Return type -> what the form has of it."""
     rows = {}
     for row in coverage(form, card.types, card.labelled):
@@ -412,24 +426,23 @@ def _coverage_rows(form: Form, card: Card) -> dict[str, dict[str, Any]]:
 def _respondents(evidence: Evidence) -> tuple[RespondentScores, ...]:
     """Return what the audit says of each respondent, in the order of the matrices' rows."""
     # the units of a metric are the same for all respondents
-    units = {metric.name: evidence.first.units(metric) for metric in evidence.metrics}
-    return tuple(
-        _respondent(evidence, units, row, respondent)
-        for row, respondent in enumerate(evidence.respondents)
-    )
+    units = _by_metric(evidence.metrics, evidence.first.units)
+    rows = range(len(evidence.respondents))
+    return tuple(map(partial(_respondent, evidence, units), rows, evidence.respondents))
 
 
 def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Finding]:
     """Yield the findings; a type with too few items is found by its answers."""
     index = next((estimate for estimate in estimates if estimate.indicator == "types.index"), None)
-    rows = index.detail.get("types", ()) if index is not None else ()
-    small_types = {
-        row["type"]: UnmeasurableType(
-            row["items"], row["sem_high"], row["missing_items"], row["measured"]
-        )
-        for row in rows
-        if row["items"] and row["state"] != "measurable" and not row["at_chance"]
-    }
+    rows: Sequence[Mapping[str, Any]] = ()
+    if index is not None:
+        rows = index.detail.get("types", ())
+    small_types = {}
+    for row in rows:
+        if row["items"] and row["state"] != "measurable" and not row["at_chance"]:
+            small_types[row["type"]] = UnmeasurableType(
+                row["items"], row["sem_high"], row["missing_items"], row["measured"]
+            )
     for finding in evidence.findings:
         if not rows or finding.name != TYPE_NOT_MEASURABLE:
             yield with_favoured_keys(finding, evidence.first)
@@ -437,7 +450,7 @@ def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Fin
         yield from unmeasurable_types(small_types, index.detail["largest_error"])
 
 
-def _form_row(form: Form, reference: Form) -> dict[str, Any]:
+def _form_row(form: Form, reference: Form) -> FormRow:
     return {
         "items": len(form),
         "left_out": len(form.left_out),
@@ -452,7 +465,7 @@ def _truths(forms: Mapping[str, Form]) -> dict[str, float | None]:
     """Return form -> the share of questions whose right answer is yes."""
     shares: dict[str, float | None] = {}
     for name, form in forms.items():
-        yes = sum(item.target == "yes" for item in form.items)
+        yes = Counter(map(attrgetter("target"), form.items))["yes"]
         shares[name] = yes / len(form.items) if form.items else None
     return shares
 
@@ -462,36 +475,21 @@ def _respondent(
 ) -> RespondentScores:
     """Return what an audit says of one respondent, who stands in this row of every matrix."""
     first = evidence.first
-    metrics = [
-        metric
-        for metric in evidence.benchmark.metrics
-        if not metric.subset or metric.subset in first.subsets
-    ]
-    types = sorted({item.type for item in first.items if item.type})
-    cell_matrices = {str(cell): _row_of(matrix, row) for cell, matrix in evidence.matrices.items()}
-    reference = cell_matrices[str(evidence.reference)]
+    metrics = first.applicable(evidence.benchmark.metrics)
+    types = sorted(filter(None, set(map(attrgetter("type"), first.items))))
+    matrices = [_row_of(matrix, row) for matrix in evidence.matrices.values()]
+    reference = _row_of(first, row)
+    labelled = [_row_of(matrix, row) for matrix in evidence.labelled]
     return RespondentScores(
         name=respondent.name,
         scores=_scores(reference, metrics),
-        intervals={
-            metric.name: _interval(units[metric.name], row, metric) for metric in evidence.metrics
-        },
+        intervals=_by_metric(evidence.metrics, partial(_interval, units, row)),
         by_type={kind: _type_score(reference, evidence.metrics[0], kind) for kind in types},
-        cells={cell: _scores(matrix, metrics) for cell, matrix in cell_matrices.items()},
-        states={
-            cell: dict(matrix.state_counts()[respondent.name])
-            for cell, matrix in cell_matrices.items()
-        },
-        yes_ratio={
-            cell: _single(yes_ratio(matrix))
-            for cell, matrix in cell_matrices.items()
-            if "tp" in matrix.tallies
-        },
-        words={cell: _mean(matrix.words) for cell, matrix in cell_matrices.items()},
-        judged={
-            str(matrix.cell): _single(_row_of(matrix, row).score(FAITHFUL))
-            for matrix in evidence.labelled
-        },
+        cells=_by_cell(matrices, partial(_scores, metrics=metrics)),
+        states={str(m.cell): m.state_counts()[respondent.name] for m in matrices},
+        yes_ratio={str(m.cell): _single(yes_ratio(m)) for m in matrices if "tp" in m.tallies},
+        words=_by_cell(matrices, _mean_words),
+        judged=_by_cell(labelled, partial(_score, metric=FAITHFUL)),
         identity=dict(respondent.identity),
         printed=_printed(reference, metrics),
     )
@@ -502,11 +500,16 @@ def _single(values: Array) -> float | None:
     return finite(float(values[0]))
 
 
+def _score(matrix: ScoreMatrix, metric: Metric) -> float | None:
+    return _single(matrix.score(metric))
+
+
 def _scores(matrix: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, float | None]:
-    return {metric.name: _single(matrix.score(metric)) for metric in metrics}
+    return _by_metric(metrics, partial(_score, matrix))
 
 
-def _interval(units: Units, row: int, metric: Metric) -> list[float | None]:
+def _interval(units_by_metric: Mapping[str, Units], row: int, metric: Metric) -> list[float | None]:
+    units = units_by_metric[metric.name]
     tallies = {key: values[row] for key, values in units.tallies.items()}
     bounds = jackknife_interval(
         tallies, units.clusters, partial(metric_of, metric), is_proportion=metric.share
@@ -539,8 +542,8 @@ def _type_score(matrix: ScoreMatrix, metric: Metric, kind: str) -> float | None:
     return _single(metric(matrix.units(metric, mask).sums))
 
 
-def _mean(values: npt.NDArray[np.float64]) -> float | None:
-    finite_values = values[np.isfinite(values)]
+def _mean_words(matrix: ScoreMatrix) -> float | None:
+    finite_values = matrix.words[np.isfinite(matrix.words)]
     if finite_values.size:
         return float(finite_values.mean())
     return None

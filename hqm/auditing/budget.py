@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
@@ -398,7 +399,7 @@ def _seed(evidence: Evidence, reference_case: Case, estimates: Sequence[Estimate
     else:
         items = None
     shift = _shift_in(estimates, "test_retest.mean_shift")
-    runs = tuple(str(c) for c in evidence.matrices if evidence.reference.differing(c) == ("run",))
+    runs = tuple(map(str, evidence.differing_in("run")))
     return _row(
         "seed", reference_case.respondents, rerun_band(noise, items), shift=shift, compared=runs
     )
@@ -423,9 +424,7 @@ def _wordings(
 ) -> Iterator[BudgetRow]:
     """Yield the rows of other wordings and of negated questions, which are never mixed."""
     first = evidence.first
-    rewordings = [
-        m for c, m in evidence.matrices.items() if evidence.reference.differing(c) == ("form",)
-    ]
+    rewordings = evidence.differing_in("form").values()
     kinds: dict[ErrorSource, list[ScoreMatrix]] = {"wording": [], "negation": []}
     # a negation reverses the lean to yes, which another wording does not
     for matrix in rewordings:
@@ -484,7 +483,7 @@ def _single_facet_rows(
     inapplicable = set()
     if not evidence.benchmark.roles:
         inapplicable.add("judge")
-    if not any(item.image for item in evidence.benchmark.original.items):
+    if not any(map(attrgetter("image"), evidence.benchmark.original.items)):
         inapplicable.update(("resolution", "blind"))
     for source in _SINGLE_FACET_SOURCES:
         if source in measured:

@@ -11,9 +11,11 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
 from hqm.auditing.audit import BenchmarkAudit
+from hqm.auditing.audit_rows import FindingRow, PairRow, ReadingRow
 from hqm.benchmark.findings import SEVERITIES, Severity
 from hqm.imports.human_labels import labelled_by
 from hqm.indicators.separation import Neighbours, contrast_detail, contrasts_in
@@ -51,25 +53,24 @@ class Scored:
         """The administration with the largest share of unscored answers, and that share; None
         without answers.
         """
-        shares = {
-            cell: lost / total for cell, (total, lost) in self.by_administration.items() if total
-        }
-        if shares:
-            return max(shares.items(), key=lambda pair: pair[1])
-        return None
+        shares = []
+        for cell, (total, lost) in self.by_administration.items():
+            if total:
+                shares.append((cell, lost / total))
+        return max(shares, key=itemgetter(1), default=None)
 
 
 def scored_answers(audit: BenchmarkAudit) -> Scored:
     """Answers and unscored answers of all respondents: unscored is every state but `ok` and
     `truncated`.
     """
-    counts = {
-        cell: (sum(states.values()), unscored(states))
-        for cell, states in audit.state_counts.items()
-    }
-    return Scored(
-        sum(n for n, _ in counts.values()), sum(lost for _, lost in counts.values()), counts
-    )
+    counts = {}
+    n_answers = n_unscored = 0
+    for cell, states in audit.state_counts.items():
+        counts[cell] = (sum(states.values()), unscored(states))
+        n_answers += counts[cell][0]
+        n_unscored += counts[cell][1]
+    return Scored(n_answers, n_unscored, counts)
 
 
 def scores_by_name(audit: BenchmarkAudit, metric: str) -> dict[str, float | None]:
@@ -127,10 +128,11 @@ def answered_in_part(audit: BenchmarkAudit) -> dict[str, float]:
 
 def _reference_states(audit: BenchmarkAudit) -> dict[str, Mapping[str, int]]:
     """Respondent -> state -> number of its answers in the reference administration."""
-    states = {
-        respondent.name: respondent.states.get(audit.reference) for respondent in audit.respondents
-    }
-    return {name: counts for name, counts in states.items() if counts}
+    states = {}
+    for respondent in audit.respondents:
+        if counts := respondent.states.get(audit.reference):
+            states[respondent.name] = counts
+    return states
 
 
 def unequal_answers(audit: BenchmarkAudit) -> str:
@@ -268,14 +270,10 @@ def types_measured(audit: BenchmarkAudit, limit: float = MEASURABLE) -> tuple[Ty
     """
     width = scale_width(audit)
     rows: dict[str, Mapping[str, Any]] = {}
-    for estimate in audit.all_estimates:
-        if estimate.indicator == "types.index":
-            rows = {
-                str(row["type"]): row
-                for row in estimate.detail.get("types") or ()
-                if isinstance(row, Mapping) and "type" in row
-            }
-            break
+    for estimate in audit.select_estimates("types.index")[:1]:
+        for row in estimate.detail.get("types") or ():
+            if isinstance(row, Mapping) and "type" in row:
+                rows[str(row["type"])] = row
     leaking = {leak.type for leak in leaks_shown(audit) if not leak.part}
     types = []
     for kind in dict.fromkeys((*audit.coverage, *rows)):
@@ -379,7 +377,7 @@ def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
         if any(row.get("leak") and _gain_of(row) >= MIN_LEAK for row in rows):
             leaks.append(_leak_shown(name, rows, audit.task))
     marginal_names = {leak.name for leak in leaks if not (leak.type and leak.part)}
-    has_types = any(leak.type for leak in leaks)
+    has_types = any(map(attrgetter("type"), leaks))
     independent_leaks = []
     for leak in sorted(leaks, key=lambda leak: -leak.low):
         is_implied = leak.type and leak.part and marginal_names & {leak.type, leak.part}
@@ -441,8 +439,8 @@ def guessing_level(audit: BenchmarkAudit) -> Guessing | None:
     """
     if next(iter(audit.metrics), "") != "accuracy":
         return None
-    for estimate in audit.all_estimates:
-        if estimate.indicator != "solvability.blind_accuracy" or estimate.value is None:
+    for estimate in audit.select_estimates("solvability.blind_accuracy"):
+        if estimate.value is None:
             continue
         share = estimate.detail.get("guess")
         if share is None:
@@ -451,7 +449,7 @@ def guessing_level(audit: BenchmarkAudit) -> Guessing | None:
         for row in estimate.detail.get("by_type") or ():
             if row.get("guess") is not None:
                 by_type[str(row["type"])] = float(row["guess"])
-        interval = next((i for i in estimate.intervals if i.inference == "items"), None)
+        interval = estimate.interval("items")
         # what always giving the commonest answer gets right was counted
         if interval is None or share > estimate.value:
             return Guessing(float(share), None, None, by_type)
@@ -503,11 +501,11 @@ def contradictory_keys(audit: BenchmarkAudit) -> tuple[Contradiction, ...]:
             )
     if contradictions:
         return tuple(contradictions.values())
-    for estimate in audit.all_estimates:
-        if estimate.indicator == "items.duplicate_items":
-            groups = estimate.detail.get("contradictory") or ()
-            return tuple(Contradiction(tuple(map(str, group)), ()) for group in groups)
-    return ()
+    for estimate in audit.select_estimates("items.duplicate_items")[:1]:
+        for group in estimate.detail.get("contradictory") or ():
+            items = tuple(map(str, group))
+            contradictions[items] = Contradiction(items, ())
+    return tuple(contradictions.values())
 
 
 _CONTRADICTIONS = ("contradictory-label", "contradictory-twins")
@@ -560,7 +558,7 @@ class WrongKeys:
 def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:
     """Find the keys that the answers or people's labels contradict."""
     metric = next(iter(audit.metrics), "")
-    by_name = {e.indicator: e for e in reversed(audit.all_estimates) if e.metric == metric}
+    by_name = {e.indicator: e for e in reversed(audit.select_estimates(metric=metric))}
     listed = by_name.get("items.reading_list")
     # a search that would find too little has another status than `ok`, and names nothing
     estimated = {name: estimate for name, estimate in by_name.items() if estimate.status == "ok"}
@@ -606,7 +604,7 @@ def _items_of(estimate: Estimate | None) -> tuple[str, ...]:
     return tuple(str(row["item"] if isinstance(row, Mapping) else row) for row in rows)
 
 
-def findings_in_order(audit: BenchmarkAudit) -> tuple[Mapping[str, Any], ...]:
+def findings_in_order(audit: BenchmarkAudit) -> tuple[FindingRow, ...]:
     """All findings of `hqm check` that the audit holds, the gravest first."""
     return tuple(sorted(audit.findings, key=lambda finding: SEVERITIES.index(severity_of(finding))))
 
@@ -617,10 +615,9 @@ def findings_counted(audit: BenchmarkAudit) -> dict[Severity, int]:
     return {severity: counts[severity] for severity in SEVERITIES}
 
 
-def severity_of(finding: Mapping[str, Any]) -> Severity:
+def severity_of(finding: FindingRow) -> Severity:
     """How grave a finding is."""
-    severity: Severity = finding.get("severity", "note")
-    return severity
+    return finding.get("severity", "note")
 
 
 # ----------------------------------------------------------------------
@@ -631,7 +628,7 @@ _MAX_SEARCHED = 20
 """Items of a type that are searched for a picture that was not shown before."""
 
 
-def pair_of_each_type(form: Form, thumbnail: Callable[..., str]) -> Iterator[dict[str, Any]]:
+def pair_of_each_type(form: Form, thumbnail: Callable[..., str]) -> Iterator[PairRow]:
     """The first item of each type whose picture can be shown, one that no other type shows if there
     is one.
 
@@ -679,31 +676,31 @@ all.
 def items_to_read(
     form: Form,
     estimates: Iterable[Estimate],
-    findings: Iterable[Mapping[str, object]],
+    findings: Iterable[Mapping[str, Any]],
     metric: str,
     thumbnail: Callable[..., str],
-) -> list[dict[str, Any]]:
+) -> list[ReadingRow]:
     """A row for each item to read, in the order of reading.
 
     Of items with contradictory keys, one key in each group is wrong: they stand first. The others
     are ranked by the chance that their key is wrong, or that their scale is reversed
     (`items.reading_list` of this metric).
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[ReadingRow] = []
     for group in _contradictory(form, findings):
         for name in group[: _MAX_CONTRADICTIONS - len(rows)]:
-            row = _item_row(form.by_id[name], thumbnail)
-            row["why"] = "contradiction"
+            row = _item_row(form.by_id[name], "contradiction", thumbnail)
             row["beside"] = [item_id for item_id in group if item_id != name]
             rows.append(row)
-    listed_ids = {row["item"] for row in rows}
+    listed_ids = set(map(itemgetter("item"), rows))
     for estimate in estimates:
         if estimate.indicator != "items.reading_list" or estimate.metric != metric:
             continue
         for listed in estimate.detail.get("reading_list") or ():
             if listed["item"] in form.by_id and listed["item"] not in listed_ids:
-                row = _item_row(form.by_id[listed["item"]], thumbnail)
-                row["why"] = "reversed" if estimate.detail.get("graded") else "answers"
+                item = form.by_id[listed["item"]]
+                is_graded = estimate.detail.get("graded")
+                row = _item_row(item, "reversed" if is_graded else "answers", thumbnail)
                 row["rank"] = listed["rank"]
                 row["fails"] = list(listed["fails"])
                 row["expected"] = listed["expected"]
@@ -720,7 +717,11 @@ def _contradictory(form: Form, findings: Iterable[Mapping[str, Any]]) -> list[Se
     return [group for group in groups if form.by_id.keys() >= set(group)]
 
 
-def _item_row(item: Item, thumbnail: Callable[..., str]) -> dict[str, Any]:
+def _item_row(
+    item: Item,
+    reason: Literal["contradiction", "answers", "reversed"],
+    thumbnail: Callable[..., str],
+) -> ReadingRow:
     return {
         "item": item.id,
         "type": item.type or "",
@@ -730,6 +731,7 @@ def _item_row(item: Item, thumbnail: Callable[..., str]) -> dict[str, Any]:
         "key": item.target if isinstance(item.target, str) else "",
         "image": item.material,
         "thumbnail": thumbnail(*item.pictures),
+        "why": reason,
     }
 
 
@@ -749,7 +751,7 @@ def planned_contrasts(
         The leading metric unless given.
     """
     metric = metric or next(iter(audit.metrics), "")
-    estimates = (estimate for estimate in audit.all_estimates if estimate.metric == metric)
+    estimates = audit.select_estimates(metric=metric)
     return contrasts_in(estimates, equal_within, scale_width(audit, metric))
 
 
@@ -758,9 +760,7 @@ def shared_items(audit: BenchmarkAudit) -> tuple[int, int] | None:
     metric; None where that was not counted.
     """
     metric = next(iter(audit.metrics), "")
-    counts = contrast_detail(e for e in audit.all_estimates if e.metric == metric).get(
-        "shared_items"
-    )
+    counts = contrast_detail(audit.select_estimates(metric=metric)).get("shared_items")
     if counts:
         return (int(counts[0]), int(counts[1]))
     return None

@@ -11,8 +11,9 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from itertools import accumulate
+from dataclasses import dataclass
+from itertools import accumulate, count, repeat
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,19 @@ from hqm.imports.human_labels import labelled_by
 from hqm.judges.file_judge import FileJudge, Judge
 from hqm.judges.procedure import verdicts
 from hqm.scoring.matrix import ScoreMatrix
-from hqm.types import Administration, Cell, Count, Form, Item, Response, Row, Verdict, Width, finite
+from hqm.types import (
+    Administration,
+    Cell,
+    Count,
+    Form,
+    Item,
+    Response,
+    Row,
+    Verdict,
+    Width,
+    field_values,
+    finite,
+)
 
 MAX_EXAMPLES = 60
 """Examples of one benchmark at most."""
@@ -55,6 +68,10 @@ class ExampleAnswer:
     value: float | None
     """1: right or faithful; 0: wrong or hallucinated; None: not scored."""
     judge_words: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as `audit.json` has it."""
+        return field_values(self) | {"judge_words": list(self.judge_words)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +107,7 @@ class Example:
 
     def to_dict(self) -> dict[str, Any]:
         """The example as `audit.json` has it."""
-        data = {f.name: getattr(self, f.name) for f in fields(self)}
-        data["answers"] = [
-            asdict(answer) | {"judge_words": list(answer.judge_words)} for answer in self.answers
-        ]
-        return data
+        return field_values(self) | {"answers": list(map(ExampleAnswer.to_dict, self.answers))}
 
 
 def examples(
@@ -121,31 +134,36 @@ def examples(
         How many examples at most, shared among the facets.
     """
     first = matrices[reference]
-    pairs = [
-        (facets[0], matrix)
-        for cell, matrix in matrices.items()
-        if len(facets := reference.differing(cell)) == 1
+    facets_and_matrices = [
+        *((reference.differing(cell), matrix) for cell, matrix in matrices.items()),
+        *((_labels_facet(matrix), matrix) for matrix in labelled),
     ]
-    pairs += [("people" if labelled_by(m.cell.judge) == "people" else "judge", m) for m in labelled]
     gaps: dict[str, npt.NDArray[np.float64]] = {}
-    for facet, matrix in pairs:
-        gap = _gaps(first, matrix)
-        gaps[facet] = np.fmax(gaps[facet], gap) if facet in gaps else gap
+    for facets, matrix in facets_and_matrices:
+        if len(facets) == 1:
+            gap = _gaps(first, matrix)
+            gaps[facets[0]] = np.fmax(gaps.get(facets[0], gap), gap)
     scenes = _AnswersByItem(benchmark, answers, judges, forms, respondents, matrices, labelled)
-    means = {facet: _mean(gap) for facet, gap in gaps.items()}
+    means = dict(zip(gaps, map(_mean, gaps.values()), strict=True))
     return [
         scenes.example(first.items[i], gaps, means, i)
         for i in _choose_items(first.items, means, max_examples)
     ]
 
 
+def _labels_facet(labels: ScoreMatrix) -> tuple[str, ...]:
+    """Return the facet in which labels differ from the scores."""
+    if labelled_by(labels.cell.judge) == "people":
+        return ("people",)
+    return ("judge",)
+
+
 def _gaps(first: ScoreMatrix, second: ScoreMatrix) -> npt.NDArray[np.float64]:
     """Return (respondents, items): how far the scores differ; NaN if one is unscored."""
-    rows = [
-        second.respondents.index(name) if name in second.respondents else -1
-        for name in first.respondents
-    ]
-    columns = [second.column_by_id.get(item.id, -1) for item in first.items]
+    row_by_name = dict(zip(second.respondents, count()))
+    # the last row and column, of NaN, stand for those that the second has not
+    rows = list(map(row_by_name.get, first.respondents, repeat(-1)))
+    columns = list(map(second.column_by_id.get, first.ids, repeat(-1)))
     padded = np.pad(second.values, ((0, 1), (0, 1)), constant_values=np.nan)
     return np.asarray(np.abs(first.values - padded[np.ix_(rows, columns)]), dtype=np.float64)
 
@@ -202,7 +220,7 @@ class _AnswersByItem:
         self._rows: dict[tuple[str, str, int, str], list[Row | None]] = {}
         self._positions: dict[str, dict[str, int]] = {}
         for name, form in forms.items():
-            self._positions[name] = {item.id: i for i, item in enumerate(form.items)}
+            self._positions[name] = dict(zip(form.by_id, count()))
 
     def example(
         self,
@@ -217,10 +235,10 @@ class _AnswersByItem:
                 facets[facet] = float(mean[column])
         names = list(next(iter(self.matrices.values())).respondents)
         disagreement = np.nansum([gap[:, column] for gap in gaps.values()], axis=0)
-        order = [names[i] for i in np.argsort(-disagreement, kind="stable")][:MAX_SHOWN_RESPONDENTS]
+        order = np.argsort(-disagreement, kind="stable")[:MAX_SHOWN_RESPONDENTS]
         prompts = {}
         targets = {}
-        administered = {cell.form for cell in self.matrices}
+        administered = set(map(attrgetter("form"), self.matrices))
         for name, form in self.forms.items():
             form_item = form.by_id.get(item.id)
             if name in administered and form_item is not None:
@@ -228,7 +246,7 @@ class _AnswersByItem:
                 target = form_item.target
                 targets[name] = _cut(target) if isinstance(target, str) else ""
         answers: list[ExampleAnswer] = []
-        for name in order:
+        for name in map(names.__getitem__, order):
             for matrix in self.matrices.values():
                 answers += self._respondent_answers(item, name, matrix)
             for matrix in self.labelled:
@@ -316,8 +334,8 @@ class _AnswersByItem:
         """Return the items whose answers the judge sees, this one among them, and its position."""
         form = self.forms[cell.form]
         context_ids = {item.id, *self.benchmark.context_items(item)}
-        items = [member for member in form.items if member.id in context_ids]
-        return Form(form.name, tuple(items)), [member.id for member in items].index(item.id)
+        context = Form(form.name, tuple(m for m in form.items if m.id in context_ids))
+        return context, list(context.by_id).index(item.id)
 
     def _file_verdict(self, judge: FileJudge, item: Item, name: str, cell: Cell) -> Verdict:
         """Return the verdict from a file, with the answers that the judge saw beside this one."""
@@ -384,8 +402,9 @@ def thumbnail(*paths: Path | None) -> str:
         return ""
     row = pictures[0]
     if len(pictures) > 1:
-        widths = [picture.width for picture in pictures]
-        row = Image.new("RGB", (sum(widths), max(picture.height for picture in pictures)), "white")
+        widths = list(map(attrgetter("width"), pictures))
+        height = max(map(attrgetter("height"), pictures))
+        row = Image.new("RGB", (sum(widths), height), "white")
         for picture, left in zip(pictures, accumulate(widths, initial=0), strict=False):
             row.paste(picture, (left, 0))
     buffer = io.BytesIO()

@@ -11,6 +11,8 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import compress
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -94,7 +96,7 @@ def on_common_items(stopped: Stopped, matrix: ScoreMatrix) -> ScoreMatrix:
     """An administration cut to the pictures that all respondents were asked; its cell says so."""
     form = Form(matrix.cell.form, matrix.items)
     common = common_items(stopped, form)
-    items = [item.id for item, is_common in zip(matrix.items, common, strict=True) if is_common]
+    items = list(compress(matrix.ids, common))
     return replace(matrix.take(matrix.respondents, items), cell=stopped_cell(stopped, matrix.cell))
 
 
@@ -130,8 +132,8 @@ def stopped_rows(
         else:
             row |= {"why": stop.why, "stopped_after": stop.items}
         if stop is not None:
-            names = ("rule", "metric", "level", "score", "low", "high")
-            row |= {name: getattr(stop, name) for name in names}
+            row |= {"rule": stop.rule, "metric": stop.metric, "level": stop.level}
+            row |= {"score": stop.score, "low": stop.low, "high": stop.high}
         rows.append(row)
     return {
         "rule": stopped.rule,
@@ -238,6 +240,14 @@ class Evidence:
     def first(self) -> ScoreMatrix:
         """The scored answers of the reference administration."""
         return self.matrices[self.reference]
+
+    def differing_in(self, facet: str) -> dict[Cell, ScoreMatrix]:
+        """Return the administrations that differ from the reference in this facet alone."""
+        return {
+            cell: matrix
+            for cell, matrix in self.matrices.items()
+            if self.reference.differing(cell) == (facet,)
+        }
 
     def to_frame(self, table: Literal["answers", "items"] = "answers") -> pd.DataFrame:
         """Return the evidence as a tidy pandas frame.
@@ -379,7 +389,7 @@ def gather(
             stopped_cell(stopped, cell): on_common_items(stopped, matrix)
             for cell, matrix in matrices.items()
         }
-        oracles = tuple(on_common_items(stopped, oracle) for oracle in oracles)
+        oracles = tuple(map(partial(on_common_items, stopped), oracles))
         reference = stopped_cell(stopped, reference)
         stopped_detail = stopped_rows(stopped, form, respondents)
         if probabilities is not None:
@@ -400,12 +410,9 @@ def gather(
     picture_files = None
     if pictures and not benchmark.included_recordings:
         picture_files = pictures_of(benchmark, forms_by_name[ORIGINAL])
-    other_forms = dict.fromkeys(cell.form for cell in cells if cell.form != ORIGINAL)
+    other_forms = {cell.form: forms_by_name[cell.form] for cell in cells if cell.form != ORIGINAL}
     findings = findings_of(
-        benchmark,
-        forms_by_name[ORIGINAL],
-        picture_files,
-        forms=[forms_by_name[name] for name in other_forms],
+        benchmark, forms_by_name[ORIGINAL], picture_files, forms=list(other_forms.values())
     )
     disagreements: Sequence[Example] = ()
     analyses: tuple[Analysis, ...] = ()
@@ -495,7 +502,7 @@ def _matrices(
     if recorded:
         tool_cells = [cell for cell in cells if cell.judge == "rule"]
         matrices = tool_matrices(benchmark, answers, tool_cells, forms, respondents)
-        cells = [cell for cell in cells if cell.judge != "rule"]
+        cells = [cell for cell in cells if cell not in tool_cells]
     for cell in cells:
         form = forms[cell.form]
         matrices[cell] = _matrix(benchmark, answers, judges, cell, form, respondents)
@@ -525,7 +532,7 @@ def _people_evidence(
         People cannot replace the judge of this benchmark, or there are no labels.
     """
     form = forms[ORIGINAL]
-    names = [respondent.name for respondent in respondents]
+    names = list(map(attrgetter("name"), respondents))
     count_stale = partial(_count_stale, answers, benchmark, form, 0, respondents, stale)
     labels = _labels(
         store, benchmark, form, 0, Path(criterion) if criterion else None, names, count_stale
@@ -533,11 +540,12 @@ def _people_evidence(
     sample = _samples(labels, pool, count_stale(labels)).get(HUMAN)
     judgements = {}
     if sample is not None:
-        judgements = {(j.respondent, j.item): j for j in sample.judgements}
+        keys = map(attrgetter("respondent", "item"), sample.judgements)
+        judgements = dict(zip(keys, sample.judgements, strict=True))
     first = _people_matrix(benchmark, answers, form, respondents, judgements)
     check_families(families, first.respondents)
     countable = tuple(metric for metric in benchmark.metrics if _summed(metric, first))
-    requested = _requested_metrics(benchmark, metrics)
+    requested = filter(countable.__contains__, _requested_metrics(benchmark, metrics))
     restricted = copy.copy(benchmark)
     vars(restricted)["metrics"] = countable
     return Evidence(
@@ -551,7 +559,7 @@ def _people_evidence(
         families=tuple(families_of(first.respondents, families)),
         families_from_names=are_inferred_from_names(first.respondents, families),
         probabilities=None,
-        metrics=tuple(metric for metric in requested if metric in countable) or countable[:1],
+        metrics=tuple(requested) or countable[:1],
         findings=tuple(findings_of(benchmark, form, None)),
         examples=(),
         margin=margin,
@@ -613,7 +621,7 @@ def _summed(metric: Metric, matrix: ScoreMatrix) -> bool:
     over.
     """
     try:
-        metric.of({key: np.ones(1) for key in matrix.tallies})
+        metric.of(dict.fromkeys(matrix.tallies, np.ones(1)))
     except KeyError:
         return False
     return bool(np.isfinite(matrix.score(metric)).any())
@@ -666,11 +674,10 @@ def _count_stale(
     """How many labels are about other words than the stored answers'; they are refused unless
     `stale` keeps them.
     """
-    if not any(
-        LabelContext.from_judgement(judgement).answer_digest for judgement in labels.judgements
-    ):
+    contexts = map(LabelContext.from_judgement, labels.judgements)
+    if not any(map(attrgetter("answer_digest"), contexts)):
         return 0
-    labelled = {judgement.respondent for judgement in labels.judgements}
+    labelled = set(map(attrgetter("respondent"), labels.judgements))
     digests = {}
     for respondent in respondents:
         if respondent.name not in labelled:
@@ -719,7 +726,7 @@ def _judged_cells(cells: Sequence[Cell], judges: Sequence[Judge], lead_judge: st
 
     Another judge is asked once; only one whose judgements came in files has further askings.
     """
-    by_label = {judge.label: judge for judge in judges}
+    by_label = dict(zip(map(attrgetter("label"), judges), judges, strict=True))
     judged = []
     for cell in cells:
         lead_cell = replace(cell, judge=lead_judge)
@@ -731,7 +738,7 @@ def _judged_cells(cells: Sequence[Cell], judges: Sequence[Judge], lead_judge: st
         for label, judge in by_label.items():
             askings = list(judge.askings())
             if label == lead_judge:
-                askings = [number for number in askings if number]  # its first one is there already
+                askings = list(filter(None, askings))  # its first one is there already
             elif askings and not isinstance(judge, FileJudge):
                 askings = [0]
             repeated = [replace(cell, judge=judge_name(label, number)) for number in askings]
@@ -766,7 +773,7 @@ def _oracles(
     respondents: Sequence[StoredRespondent],
 ) -> tuple[ScoreMatrix, ...]:
     """The reference scored anew by each rule of the adapter's `judges()`."""
-    by_name = {respondent.name: respondent for respondent in respondents}
+    by_name = dict(zip(map(attrgetter("name"), respondents), respondents, strict=True))
 
     def responses(name: str) -> Sequence[Response | None]:
         return answers.responses(benchmark, form, by_name[name], first.cell.run)
@@ -796,4 +803,6 @@ def _probabilities(
         return None
     rows = [answers.probabilities(benchmark, form, respondent, run) for respondent in respondents]
     probabilities = np.array(rows, dtype=np.float64)  # None becomes NaN
-    return probabilities if np.isfinite(probabilities).any() else None
+    if np.isfinite(probabilities).any():
+        return probabilities
+    return None

@@ -7,6 +7,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from itertools import count
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,7 +19,17 @@ from hqm.indicators.separation import contrasts_in
 from hqm.labels.people_labels import Labels
 from hqm.psychometrics.items.item_statistics import item_rest
 from hqm.scoring.matrix import ScoreMatrix
-from hqm.types import STATES, Cell, Estimate, Form, Judgement, Number, Response, finite
+from hqm.types import (
+    STATES,
+    Cell,
+    Estimate,
+    Form,
+    Judgement,
+    Number,
+    Response,
+    field_values,
+    finite,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,7 +150,7 @@ class AuditEvidence:
         self._audit = audit
 
     def __dir__(self) -> Iterable[str]:
-        return [field.name for field in fields(self._audit)]
+        return list(map(attrgetter("name"), fields(self._audit)))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in dir(self):
@@ -184,7 +196,7 @@ def frame(rows: Iterable[Mapping[str, object]], columns: Mapping[str, Kind]) -> 
     return pd.DataFrame(series)
 
 
-def facets(cell: str) -> dict[str, Any]:
+def facets(cell: str) -> dict[str, object]:
     """The facets of an administration, each in its column.
 
     >>> facets("form=parallel|run=1|judge=rule")
@@ -194,7 +206,7 @@ def facets(cell: str) -> dict[str, Any]:
     return {name: getattr(parsed, name) for name in _FACETS}
 
 
-def estimate_rows(benchmark: str, estimate: Estimate) -> Iterator[dict[str, Any]]:
+def estimate_rows(benchmark: str, estimate: Estimate) -> Iterator[dict[str, object]]:
     """An estimate with each of its intervals, then its values for single respondents where it has
     them.
     """
@@ -212,23 +224,14 @@ def estimate_rows(benchmark: str, estimate: Estimate) -> Iterator[dict[str, Any]
         "flags": " ".join(estimate.flags),
         "signature": estimate.signature,
     }
-    no_interval: dict[str, Any] = {
+    no_interval: dict[str, object] = {
         "inference": "",
         "low": None,
         "high": None,
         "level": None,
         "method": "",
     }
-    interval_rows: list[dict[str, Any]] = [
-        {
-            "inference": i.inference,
-            "low": i.low,
-            "high": finite(i.high),
-            "level": i.level,
-            "method": i.method,
-        }
-        for i in estimate.intervals
-    ]
+    interval_rows = [field_values(i) | {"high": finite(i.high)} for i in estimate.intervals]
     for interval_row in interval_rows or [no_interval]:
         yield {
             **common,
@@ -245,7 +248,12 @@ _SAME_QUANTITY = frozenset("sem mdc95 above_chance acquiescence balanced_score".
 """Indicators whose detail `by_respondent` has the same quantity for each respondent; elsewhere it
 explains the estimate.
 """
-_DETAIL_FIELDS = {"item_agreement": "agreement", "coherence": "coherent"}
+_DETAIL_FIELDS = {
+    "item_agreement": "agreement",
+    "coherence": "coherent",
+    # of smaller pictures: the paired differences
+    "mean_shift": "difference",
+}
 """Indicators whose detail has it under this name, beside other things."""
 
 
@@ -260,8 +268,6 @@ def respondent_values(estimate: Estimate) -> dict[str, Any]:
     rows = {name: value for name, value in values.items() if isinstance(value, Mapping)}
     if statistic in _DETAIL_FIELDS:
         return {name: row.get(_DETAIL_FIELDS[statistic]) for name, row in rows.items()}
-    if statistic == "mean_shift":  # of smaller pictures: the paired differences
-        return {name: row.get("difference") for name, row in rows.items()}
     if not statistic.endswith("_shift"):
         return {}
     shifts = {}
@@ -278,7 +284,7 @@ def score_rows(
     reference: str,
     families: Mapping[str, str],
     respondents: Iterable[Any],
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, object]]:
     """The scores of each respondent in each administration; the reference one has intervals."""
     for respondent in respondents:
         for cell, scores in respondent.cells.items():
@@ -300,7 +306,7 @@ def score_rows(
                 }
 
 
-def state_rows(benchmark: str, respondents: Iterable[Any]) -> Iterator[dict[str, Any]]:
+def state_rows(benchmark: str, respondents: Iterable[Any]) -> Iterator[dict[str, object]]:
     """How many answers of each respondent ended in each state."""
     for respondent in respondents:
         for cell, states in respondent.states.items():
@@ -310,8 +316,8 @@ def state_rows(benchmark: str, respondents: Iterable[Any]) -> Iterator[dict[str,
 
 
 def pair_rows(
-    benchmark: str, metrics: Mapping[str, Any], estimates: Iterable[Estimate]
-) -> Iterator[dict[str, Any]]:
+    benchmark: str, metrics: Mapping[str, Mapping[str, Any]], estimates: Iterable[Estimate]
+) -> Iterator[dict[str, object]]:
     """The neighbours of the leaderboard by the first metric, with their difference on new items."""
     metric = next(iter(metrics))
     low, high = metrics[metric].get("scale") or (None, None)
@@ -331,7 +337,7 @@ def pair_rows(
         }
 
 
-def type_rows(benchmark: str, respondents: Iterable[Any]) -> Iterator[dict[str, Any]]:
+def type_rows(benchmark: str, respondents: Iterable[Any]) -> Iterator[dict[str, object]]:
     """The score of each respondent on each type, by the leading metric."""
     for respondent in respondents:
         for kind, score in respondent.by_type.items():
@@ -341,7 +347,7 @@ def type_rows(benchmark: str, respondents: Iterable[Any]) -> Iterator[dict[str, 
 
 def item_map_rows(
     benchmark: str, estimates: Iterable[Estimate], reading_list: Iterable[Mapping[str, object]]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, object]]:
     """The items whose answers vary, as the map of items has them, and those to read."""
     coordinates: dict[str, tuple[Number, Number]] = {}
     for estimate in estimates:
@@ -365,7 +371,7 @@ def item_map_rows(
         }
 
 
-def answer_rows(benchmark: str, matrices: Sequence[ScoreMatrix]) -> Iterator[dict[str, Any]]:
+def answer_rows(benchmark: str, matrices: Sequence[ScoreMatrix]) -> Iterator[dict[str, object]]:
     """Every answer of every administration: its score (NaN where it was not scored), its state and
     its length.
     """
@@ -385,7 +391,7 @@ def answer_rows(benchmark: str, matrices: Sequence[ScoreMatrix]) -> Iterator[dic
                 }
 
 
-def item_rows(benchmark: str, matrix: ScoreMatrix) -> Iterator[dict[str, Any]]:
+def item_rows(benchmark: str, matrix: ScoreMatrix) -> Iterator[dict[str, object]]:
     """Every item of one administration: what it asks, its mean score, and how it goes with the
     other items.
     """
@@ -447,7 +453,7 @@ def analyses_of(
     labelled: dict[tuple[str, str], list[Judgement]] = {}
     for judgement in labels.judgements:
         labelled.setdefault((judgement.respondent, judgement.item), []).append(judgement)
-    position = {item.id: i for i, item in enumerate(form.items)}
+    position = dict(zip(form.by_id, count()))
     responses = read_responses()
     answers = []
     for row, name in enumerate(first.respondents):
@@ -459,7 +465,8 @@ def analyses_of(
             tally = {}
             if first.scored[row, column]:
                 value = float(first.values[row, column])
-                tally = {key: float(counts[row, column]) for key, counts in first.tallies.items()}
+                for key, counts in first.tallies.items():
+                    tally[key] = float(counts[row, column])
             answers.append(
                 ScoredAnswer(
                     respondent=name,

@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
+from operator import attrgetter, itemgetter
 from typing import Any, Literal
 from xml.etree import ElementTree
 
@@ -115,7 +117,7 @@ class Gate:
         return {
             "policy": self.policy,
             "passed": self.passed,
-            "tests": [asdict(test) for test in self.tests],
+            "tests": list(map(asdict, self.tests)),
         }
 
     def junit(self) -> str:
@@ -124,7 +126,7 @@ class Gate:
         What was not measured is a failure of that type.
         """
         root = ElementTree.Element("testsuites", name=f"hqm gate: {self.policy}")
-        for name in dict.fromkeys(test.benchmark for test in self.tests):
+        for name in dict.fromkeys(map(attrgetter("benchmark"), self.tests)):
             tests = [test for test in self.tests if test.benchmark == name]
             failed = sum(not test.passed for test in tests)
             suite = ElementTree.SubElement(
@@ -236,7 +238,7 @@ def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
             oracle_note = ""
         sentence = f"there are no answers with another {facet} to compare with{oracle_note}"
         return _absent(benchmark, name, sentence, facet_advice(facet))
-    n_comparisons = len({estimate.other for estimate in estimates})
+    n_comparisons = len(set(map(attrgetter("other"), estimates)))
     if facet == "judge" and who_labelled(benchmark).by_people:
         people_note = ", labels by people"
     else:
@@ -302,10 +304,7 @@ def _findings(benchmark: BenchmarkAudit, max_severity: str) -> Iterator[Test]:
         f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in counts.items()
     )
     if not graver:
-        if max_severity != "none":
-            allowed = f"none graver than {max_severity}"
-        else:
-            allowed = "none"
+        allowed = f"none graver than {max_severity}" if max_severity != "none" else "none"
         yield _test(
             benchmark,
             "findings",
@@ -324,7 +323,7 @@ def _findings(benchmark: BenchmarkAudit, max_severity: str) -> Iterator[Test]:
         advice_text = str(
             finding.get("remedy") or (code.remedy if code is not None else "Mend what it says.")
         )
-        examples = "; ".join(str(example) for example in finding.get("examples", ())[:3])
+        examples = "; ".join(map(str, finding.get("examples", ())[:3]))
         sentence = f"{finding['sentence']}{f' ({examples})' if examples else ''}"
         yield _test(
             benchmark,
@@ -347,11 +346,8 @@ def _min_search_items(benchmark: BenchmarkAudit) -> str:
 def _leaks(benchmark: BenchmarkAudit, max_gain: float) -> Iterator[Test]:
     """Yield a test for every type and part that leaks more than the limit, or one that passes."""
     reason = "an item answered from a cue tests neither perception nor knowledge; by type and part"
-    missing = [
-        e
-        for e in benchmark.all_estimates
-        if e.indicator in _LEAKS and e.status not in ("ok", "not_informative")
-    ]
+    searches = list(chain.from_iterable(map(benchmark.select_estimates, _LEAKS)))
+    missing = [e for e in searches if e.status not in ("ok", "not_informative")]
     rows = leak_rows(benchmark)
     if missing and not rows:
         sentence = f"{missing[0].status.replace('_', ' ')}: {missing[0].reason}"
@@ -362,7 +358,7 @@ def _leaks(benchmark: BenchmarkAudit, max_gain: float) -> Iterator[Test]:
         )
         yield _absent(benchmark, "leaks", sentence, remedy, reason)
         return
-    if not rows and not any(estimate.indicator in _LEAKS for estimate in benchmark.all_estimates):
+    if not rows and not searches:
         remedy = Advice(
             f"Make the audit again with `hqm audit {benchmark.benchmark}`; or set `limits.leak`"
             " to 1"
@@ -373,12 +369,10 @@ def _leaks(benchmark: BenchmarkAudit, max_gain: float) -> Iterator[Test]:
     for leak in graver:
         yield _leak_test(benchmark, leak, max_gain, reason)
     if not graver:
-        tested = len({row["name"] for row in rows if row.get("low") is not None})
-        lows = [float(row["low"]) for row in rows if row.get("low") is not None]
-        if benchmark.images:
-            guesser = "guessing without the picture"
-        else:
-            guesser = "guessing"
+        estimated = [row for row in rows if row.get("low") is not None]
+        lows = list(map(float, map(itemgetter("low"), estimated)))
+        tested = len(set(map(itemgetter("name"), estimated)))
+        guesser = "guessing without the picture" if benchmark.images else "guessing"
         sentence = (
             f"in none of {tested} types and parts does {guesser} beat chance by"
             f" more than {max_gain:g} (lower ends of the gain, all together)"
@@ -405,13 +399,10 @@ def _search(benchmark: BenchmarkAudit, max_gain: float, by_type: bool) -> Iterat
     """Test whether a leak of this size would have been found in all items, and in every type and
     part, which is required where these are published.
     """
-    rows = [
-        row
-        for row in leak_rows(benchmark)
-        if row.get("cue") == "words" and not (row["type"] and row["part"])
-    ]
+    rows = [row for row in leak_rows(benchmark) if row.get("cue") == "words"]
     totals = [row for row in rows if not row["type"] and not row["part"]]
-    strata = [row for row in rows if row["type"] or row["part"]]
+    # of a type or of a part, but not of a type of a part
+    strata = [row for row in rows if bool(row["type"]) != bool(row["part"])]
     yield from _search_tests(benchmark, totals or strata, max_gain, _SEARCH, required=True)
     if totals:
         name = f"{_SEARCH} by type"
@@ -508,9 +499,9 @@ def _items_needed(kind: TypeMeasured, requirement: Coverage) -> int:
 
 def _coverage_advice(short: Sequence[TypeMeasured], requirement: Coverage) -> Advice:
     """Return what to do about types with too few items or too large an error."""
-    items_by_type = [(kind.type, _items_needed(kind, requirement)) for kind in short]
-    counts = ", ".join(f"{kind} to {n:,}" for kind, n in items_by_type if n)
-    chance_types = ", ".join(kind for kind, n in items_by_type if not n)
+    item_counts = {kind.type: _items_needed(kind, requirement) for kind in short}
+    counts = ", ".join(f"{kind} to {n:,}" for kind, n in item_counts.items() if n)
+    chance_types = ", ".join(kind for kind, n in item_counts.items() if not n)
     steps = []
     if counts:
         steps.append(f"raise the number of items: {counts}")
@@ -524,8 +515,7 @@ def _coverage_advice(short: Sequence[TypeMeasured], requirement: Coverage) -> Ad
         f"{'; '.join(steps)}; or drop these types from the card's `types`; or change the policy"
         f" key `{key}`"
     )
-    n_items = max(n for _, n in items_by_type)
-    return Advice(text[0].upper() + text[1:], float(n_items))
+    return Advice(text[0].upper() + text[1:], float(max(item_counts.values())))
 
 
 def _error_text(kind: TypeMeasured) -> str:
@@ -601,11 +591,7 @@ _PRECISION_REASON = (
 
 
 def _threshold(benchmark: BenchmarkAudit, requirement: Requirement) -> Iterator[Test]:
-    estimates = [
-        e
-        for e in benchmark.all_estimates
-        if e.indicator == requirement.indicator and requirement.metric in ("", e.metric)
-    ]
+    estimates = benchmark.select_estimates(requirement.indicator, requirement.metric)
     name = f"{requirement.indicator}{f' ({requirement.metric})' if requirement.metric else ''}"
     if not estimates:
         family = requirement.indicator.partition(".")[0]
@@ -704,11 +690,10 @@ def _undecided(benchmark: BenchmarkAudit, estimate: Estimate, requirement: Requi
 def _pair_texts(benchmark: BenchmarkAudit, estimate: Estimate) -> list[str]:
     """Return how two wordings shift and agree, over other items of the same kind."""
     titles = {"parallel_forms.mean_shift": "the shift", "parallel_forms.icc_a1": "ICC(A,1)"}
-    pair_estimates = {
-        candidate.indicator: candidate
-        for candidate in benchmark.all_estimates
-        if (candidate.metric, candidate.other) == (estimate.metric, estimate.other)
-    }
+    pair_estimates = {}
+    for candidate in benchmark.select_estimates(metric=estimate.metric):
+        if candidate.other == estimate.other:
+            pair_estimates[candidate.indicator] = candidate
     texts = []
     for indicator, title in titles.items():
         pair_estimate = pair_estimates.get(indicator)

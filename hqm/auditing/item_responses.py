@@ -56,7 +56,7 @@ def write_item_responses(audit: BenchmarkAudit, path: Path) -> ResponseTable:
     Item Response Warehouse Data Standard 1.0, https://itemresponsewarehouse.org/standard.html
     """
     rows: list[tuple[object, ...]] = [COLUMNS]
-    names = [respondent.name for respondent in audit.respondents]
+    names = audit.names
     n_unscored = 0
     item_names: set[str] = set()
     for administration, record in audit.verdicts.items():

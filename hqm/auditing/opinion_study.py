@@ -49,8 +49,8 @@ class Study:
         """The audit's estimates of the metric that have a value."""
         return tuple(
             estimate
-            for estimate in self.audit.all_estimates
-            if estimate.metric == self.metric and estimate.value is not None
+            for estimate in self.audit.select_estimates(metric=self.metric)
+            if estimate.value is not None
         )
 
     @property
@@ -79,13 +79,16 @@ class Study:
             pair = self.answers.pair(estimate.first, estimate.other)
             if pair is not None:
                 return _rows_with_both(pair.scores)
-        items = {self.audit.forms.get(name, {}).get("items") for name in _forms(estimate)}
-        if items != {self.audit.n_items} or self.audit.stopped:
-            return None
+        for name in _forms(estimate):
+            form = self.audit.forms.get(name)
+            if form is None or form["items"] != self.audit.n_items or self.audit.stopped:
+                return None
         rows = []
         for respondent in self.audit.respondents:
-            scores = [respondent.cells.get(cell, {}) for cell in (estimate.first, estimate.other)]
-            rows.append([to_number(row.get(self.metric)) for row in scores])
+            first = respondent.cells.get(estimate.first, {})
+            other = respondent.cells.get(estimate.other, {})
+            rows.append((first.get(self.metric), other.get(self.metric)))
+        # a score that does not exist is NaN
         return _rows_with_both(np.array(rows, dtype=np.float64).T)
 
     def sampling_note(self, estimate: Estimate) -> str:

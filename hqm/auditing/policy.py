@@ -474,16 +474,11 @@ def labels_advice(
     agrees with people. None where the labels are not the cause.
     """
     metric = estimate.metric
-    same_comparison = (e for e in audit.all_estimates if e.other == estimate.other)
-    disattenuated = next(
-        (e for e in same_comparison if e.indicator == "criterion.disattenuated"), None
-    )
-    score_list = [
-        s for respondent in audit.respondents if (s := respondent.scores.get(metric)) is not None
-    ]
-    if disattenuated is None or len(score_list) < 3 or value >= 1:
+    candidates = audit.select_estimates("criterion.disattenuated")
+    disattenuated = next((e for e in candidates if e.other == estimate.other), None)
+    scores = np.array(audit.present_scores(metric))
+    if disattenuated is None or len(scores) < 3 or value >= 1:
         return None
-    scores = np.array(score_list)
     labels = int(disattenuated.detail.get("paired") or 0)
     if not labels or scores.min() < 0 or scores.max() > 1 or scores.std() == 0:
         return None

@@ -9,7 +9,7 @@ over items: an error variance over n items becomes that of n' items times n / n'
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -76,16 +76,11 @@ class TotalPrecision:
 def total_precision(audit: BenchmarkAudit) -> TotalPrecision:
     """Return how exact the total scores are by the leading metric."""
     metric = next(iter(audit.metrics), "")
-    estimates = [estimate for estimate in audit.all_estimates if estimate.metric == metric]
     error = _standard_error(audit, metric)
-    scores = [
-        score
-        for respondent in audit.respondents
-        if (score := respondent.scores.get(metric)) is not None and math.isfinite(score)
-    ]
-    pairs = _estimate(estimates, "discriminability.separable_pairs")
-    difference = _value(_estimate(estimates, "discriminability.minimum_difference"))
-    run_error = _value(_estimate(estimates, "test_retest.sem"))
+    scores = audit.present_scores(metric)
+    pairs = _estimate(audit, metric, "discriminability.separable_pairs")
+    difference = _value(_estimate(audit, metric, "discriminability.minimum_difference"))
+    run_error = _value(_estimate(audit, metric, "test_retest.sem"))
     # pictures are the clusters over which errors were estimated; without pictures, items
     widening = _upper_end_factor(min(audit.images or audit.n_items, audit.n_items))
     return TotalPrecision(
@@ -147,9 +142,8 @@ def passing(audit: BenchmarkAudit, share: float) -> PassDecisions:
     if audit.metrics[metric].get("better") == "lower":
         # shares of the scale are counted from its worse end
         worst, best = best, worst
-    values = [respondent.scores.get(metric) for respondent in audit.respondents]
-    scores = [(value - worst) / (best - worst) for value in values if value is not None]
-    n_passed = sum(score >= share - 1e-9 for score in scores)
+    scores = (np.array(audit.present_scores(metric)) - worst) / (best - worst)
+    n_passed = int((scores >= share - 1e-9).sum())
     if precision.error is None or precision.error_high is None or not precision.spread:
         return PassDecisions(n_passed, len(scores), reason="the standard error was not measured")
     results = [
@@ -176,9 +170,9 @@ def exceeded_limits(precision: TotalPrecision, policy: Policy) -> tuple[str, ...
     return tuple(name for name, value, share in values if precision.within(value, share) is False)
 
 
-def _estimate(estimates: Sequence[Estimate], indicator: str) -> Estimate | None:
+def _estimate(audit: BenchmarkAudit, metric: str, indicator: str) -> Estimate | None:
     """The first estimate of an indicator."""
-    return next((e for e in estimates if e.indicator == indicator), None)
+    return next(iter(audit.select_estimates(indicator, metric)), None)
 
 
 def _value(estimate: Estimate | None) -> float | None:

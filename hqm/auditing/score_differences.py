@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import compress, product
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from hqm.benchmark.adapter import Benchmark
@@ -12,7 +15,7 @@ from hqm.errors import DesignError
 from hqm.imports.recordings import Recording
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest, digest_all
-from hqm.types import Cell, Count, Form, Item, Response, Verdict, finite
+from hqm.types import Cell, Count, Form, Item, Response, Verdict, field_values, finite
 
 if TYPE_CHECKING:
     from hqm.administration.asks import StoredRespondent
@@ -61,13 +64,15 @@ class ScoreComparison:
     @property
     def reasons(self) -> Mapping[str, int]:
         """Reason -> how many answers it explains, the most first."""
-        return dict(Counter(difference.reason for difference in self.differences).most_common())
+        return dict(Counter(map(attrgetter("reason"), self.differences)).most_common())
 
     def to_dict(self) -> dict[str, Any]:
         """The value as JSON prints it."""
-        fields = {name: getattr(self, name) for name in self.__slots__ if name != "differences"}
-        rows = list(map(asdict, self.differences))
-        return {**fields, "reasons": dict(self.reasons), "differences": rows}
+        values = field_values(self)
+        values["reasons"] = dict(self.reasons)
+        # the differences stand behind their reasons
+        values["differences"] = list(map(asdict, values.pop("differences")))
+        return values
 
 
 def compare_scores(
@@ -78,10 +83,8 @@ def compare_scores(
     """
     if benchmark.roles:
         return []
-    comparisons = (
-        _compare(benchmark, forms[recording.form], recording) for recording in recordings
-    )
-    return [comparison for comparison in comparisons if comparison is not None]
+    comparisons = [_compare(benchmark, forms[r.form], r) for r in recordings]
+    return list(filter(None, comparisons))
 
 
 def _compare(benchmark: Benchmark, form: Form, recording: Recording) -> ScoreComparison | None:
@@ -176,9 +179,7 @@ def tool_matrices(
         for judge in _judges(benchmark, answers, cell, form, respondents):
             by_judge = replace(cell, judge=judge or cell.judge)
             matrices[by_judge] = _matrix(benchmark, answers, by_judge, form, respondents, judge)
-    scored = {
-        cell: matrix for cell, matrix in matrices.items() if matrix.unscored() < matrix.values.size
-    }
+    scored = {cell: m for cell, m in matrices.items() if m.unscored() < m.values.size}
     if not scored:
         raise DesignError(
             f"no stored answer to {benchmark.name} carries a tool's score",
@@ -224,13 +225,10 @@ def _matrix(
         row = stored.responses(benchmark, form, respondent, cell.run)
         details = stored.details(benchmark, form, respondent, cell.run)
         if benchmark.tool_scored:
-            verdicts = [_by_scores(benchmark, judge, detail) for detail in details]
+            verdicts = list(map(partial(_by_scores, benchmark, judge), details))
         else:
-            records = [_recorded(detail) for detail in details]
-            verdicts = [
-                _verdict(benchmark, *inputs)
-                for inputs in zip(form.items, row, records, strict=True)
-            ]
+            records = map(_recorded, details)
+            verdicts = list(map(partial(_verdict, benchmark), form.items, row, records))
         builder.add_verdicts(respondent.name, row, verdicts)
         hashes.append(digest([None if v.value is None else repr(v.value) for v in verdicts]))
     return builder.build(digest_all(hashes))
@@ -275,18 +273,20 @@ def tool_comparisons(
     recordings = []
     # only recorded answers can carry a tool's score, and a look at every detail of a large store
     # takes long
-    for respondent in (respondent for respondent in respondents if not respondent.live):
-        for form, run in dict.fromkeys(
-            (cell.form, cell.run) for cell in cells if not cell.resolution
-        ):
-            details = answers.details(benchmark, forms[form], respondent, run)
-            if not any(detail and "score" in _recorded(detail) for detail in details):
-                continue
-            row = answers.responses(benchmark, forms[form], respondent, run)
-            recorded = {
-                item.id: answer._replace(detail=detail)
-                for item, answer, detail in zip(forms[form].items, row, details, strict=True)
-                if answer is not None and "score" in _recorded(detail)
-            }
-            recordings += [Recording(respondent.name, form, run, recorded)] if recorded else []
+    administrations = dict.fromkeys((c.form, c.run) for c in cells if not c.resolution)
+    for respondent, (form_name, run) in product(respondents, administrations):
+        if respondent.live:
+            continue
+        form = forms[form_name]
+        details = answers.details(benchmark, form, respondent, run)
+        has_score = ["score" in _recorded(detail) for detail in details]
+        if not any(has_score):
+            continue
+        row = answers.responses(benchmark, form, respondent, run)
+        recorded = {}
+        for item, answer, detail in compress(zip(form.items, row, details, strict=True), has_score):
+            if answer is not None:
+                recorded[item.id] = answer._replace(detail=detail)
+        if recorded:
+            recordings.append(Recording(respondent.name, form_name, run, recorded))
     return tuple(compare_scores(benchmark, forms, recordings))

@@ -9,21 +9,22 @@ Both are made from the evidence here, and read back from `audit.json` here.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
-from typing import Any
+from itertools import chain, compress
+from operator import attrgetter, itemgetter
+from typing import Any, TypeVar
 
 import numpy as np
 
+from hqm.administration.stops import cluster_of
 from hqm.auditing.audit import REMAKE_ADVICE
 from hqm.auditing.evidence import Evidence
 from hqm.benchmark.judge_api import parse_judge
 from hqm.errors import DataError
 from hqm.imports.human_labels import labelled_by
 from hqm.indicators import Case, Protocol, case, is_negating
-from hqm.indicators.cases import leave_one_out_scores
+from hqm.indicators.cases import leave_one_out_scores, numbers
 from hqm.labels.people_labels import FAITHFUL
 from hqm.psychometrics import study_variance_components
 from hqm.psychometrics.variance.study_variance import StudyComponents
@@ -31,7 +32,9 @@ from hqm.psychometrics.variance.variance_components import MIN_CLUSTERS
 from hqm.scoring.matrix import ScoreMatrix, Units, reason_no_mean, unit_scores
 from hqm.scoring.metrics import Array, Metric
 from hqm.signature import digest
-from hqm.types import Cell, Item, finite
+from hqm.types import Cell, finite
+
+_Name = TypeVar("_Name")
 
 # --- scores with each picture left out ---
 
@@ -81,10 +84,8 @@ def jackknife_record(case: Case) -> JackknifeRecord | None:
         cells=tuple(str(matrix.cell) for matrix in case.matrices),
         clusters=clusters,
         sizes=sizes.astype(np.float64),
-        scores={name: case.scores[:, row] for row, name in enumerate(case.respondents)},
-        replicates={
-            name: case.jackknife_scores[:, row] for row, name in enumerate(case.respondents)
-        },
+        scores=dict(zip(case.respondents, case.scores.swapaxes(0, 1), strict=True)),
+        replicates=dict(zip(case.respondents, case.jackknife_scores.swapaxes(0, 1), strict=True)),
     )
 
 
@@ -92,11 +93,11 @@ def _cluster_names(case: Case) -> tuple[str, ...]:
     """Return the names of the clusters in the order of their numbers."""
     first = case.first
     metric = case.metric
-    names = list(dict.fromkeys(item.cluster or item.id for item in first.items))
+    names = list(dict.fromkeys(map(cluster_of, first.items)))
     scored = first.mask(metric)
     if metric.group:
         scored = scored & (first.groups[metric.group] >= 0)
-    return tuple(names[number] for number in np.unique(first.clusters[scored]))
+    return tuple(map(names.__getitem__, np.unique(first.clusters[scored])))
 
 
 def jackknife_rows(records: Iterable[JackknifeRecord]) -> dict[str, Any]:
@@ -117,8 +118,7 @@ def jackknife_rows(records: Iterable[JackknifeRecord]) -> dict[str, Any]:
         clusters[key] = pictures
         respondents = {}
         for name, scores in record.scores.items():
-            pairs = zip(scores, record.replicates[name], strict=True)
-            respondents[name] = [_scores_row(score, replicates) for score, replicates in pairs]
+            respondents[name] = list(map(_scores_row, scores, record.replicates[name]))
         rows.append(
             {
                 "family": record.family,
@@ -133,12 +133,12 @@ def jackknife_rows(records: Iterable[JackknifeRecord]) -> dict[str, Any]:
     return {}
 
 
-def _scores_row(score: float, replicates: Array) -> dict[str, Any]:
+def _scores_row(score: float, replicates: Array) -> dict[str, object]:
     # the different values once, and for each picture the index of its own
     values, positions = np.unique(replicates, return_inverse=True)
     return {
         "score": finite(float(score)),
-        "values": [finite(float(value)) for value in values],
+        "values": numbers(values),
         "places": " ".join(map(str, positions.tolist())),
     }
 
@@ -177,22 +177,17 @@ def _record(
     scores = {}
     replicates = {}
     for name, cell_rows in row["respondents"].items():
-        scores[name] = np.array([_number(cell_row["score"]) for cell_row in cell_rows])
-        replicates[name] = np.stack([_values(cell_row) for cell_row in cell_rows])
+        # a score that does not exist is NaN
+        scores[name] = np.array(list(map(itemgetter("score"), cell_rows)), dtype=np.float64)
+        replicates[name] = np.stack(list(map(_values, cell_rows)))
         if replicates[name].shape != (len(cells), len(clusters)):
             raise ValueError(name)
     return JackknifeRecord(row["family"], row["metric"], cells, clusters, sizes, scores, replicates)
 
 
 def _values(row: Mapping[str, Any]) -> Array:
-    values = np.array([_number(value) for value in row["values"]])
+    values = np.array(row["values"], dtype=np.float64)
     return np.asarray(values[np.array(row["places"].split(), dtype=np.intp)])
-
-
-def _number(value: float | None) -> float:
-    if value is None:
-        return math.nan
-    return float(value)
 
 
 # --- variance components of all administrations together ---
@@ -218,11 +213,11 @@ def study_components(evidence: Evidence, metric: Metric) -> dict[str, Any]:
         if metric.group:
             pictures |= _pictures_of_groups(matrix, column, metric)
             continue
-        for item in _metric_items(matrix, metric):
-            pictures[item.id] = item.cluster or item.id
+        for item in compress(matrix.items, matrix.mask(metric)):
+            pictures[item.id] = cluster_of(item)
             if item.type:
                 types[item.id] = item.type
-    picture = np.array([pictures[name] for name in names])
+    picture = np.array(list(map(pictures.__getitem__, names)))
     unit_types = np.array([types.get(name, "") for name in names])
 
     # the components of the whole study, with what judges and people add
@@ -251,9 +246,9 @@ def _as_dict(components: StudyComponents) -> dict[str, Any]:
     """Return the components as JSON holds them, with lists in place of tuples."""
     return {
         **asdict(components),
-        "effects": [list(effect) for effect in components.effects],
+        "effects": list(map(list, components.effects)),
         "values": list(components.values),
-        "covariance": [list(row) for row in components.covariance],
+        "covariance": list(map(list, components.covariance)),
     }
 
 
@@ -274,13 +269,13 @@ def _read_row(row: Mapping[str, Any]) -> StudyComponents:
     components = StudyComponents(
         **{
             **row,
-            "effects": tuple(tuple(effect) for effect in row["effects"]),
-            "values": tuple(float(value) for value in row["values"]),
+            "effects": tuple(map(tuple, row["effects"])),
+            "values": tuple(map(float, row["values"])),
             "covariance": tuple(tuple(map(float, line)) for line in row["covariance"]),
         }
     )
     n = len(components.values)
-    lengths = [len(line) for line in components.covariance]
+    lengths = list(map(len, components.covariance))
     # the covariance is empty where it was not computed, as in types
     if len(components.effects) != n or (lengths and lengths != [n] * n):
         raise DataError("the components of the audit do not fit together", remedy=REMAKE_ADVICE)
@@ -302,33 +297,25 @@ def _administrations(evidence: Evidence) -> list[Cell]:
 
 
 def _on_common_items(matrices: Sequence[ScoreMatrix]) -> list[ScoreMatrix]:
-    shared = {item.id for item in matrices[0].items}
-    for matrix in matrices[1:]:
-        shared &= {item.id for item in matrix.items}
-    items = [item.id for item in matrices[0].items if item.id in shared]
+    shared = set(matrices[0].ids).intersection(*map(attrgetter("ids"), matrices[1:]))
+    items = [name for name in matrices[0].ids if name in shared]
     return [matrix.take(matrix.respondents, items) for matrix in matrices]
-
-
-def _metric_items(matrix: ScoreMatrix, metric: Metric) -> list[Item]:
-    """Return the items that a metric is about."""
-    scored = matrix.mask(metric)
-    return [item for item, is_scored in zip(matrix.items, scored, strict=True) if is_scored]
 
 
 def _unit_names(matrix: ScoreMatrix, metric: Metric) -> list[str]:
     """Return the names of an administration's units: item ids, or the numbers of groups."""
     if metric.group:
-        return [str(number) for number in range(matrix.units(metric).scored.shape[1])]
-    return [item.id for item in _metric_items(matrix, metric)]
+        return list(map(str, range(matrix.units(metric).scored.shape[1])))
+    return list(compress(matrix.ids, matrix.mask(metric)))
 
 
 def _pictures_of_groups(
     matrix: ScoreMatrix, column: Sequence[str], metric: Metric
 ) -> dict[str, str]:
     """Return the number of the picture of each group of items."""
-    numbers = np.unique(matrix.clusters[matrix.mask(metric)])
-    clusters = matrix.units(metric).clusters
-    return {name: str(numbers[cluster]) for name, cluster in zip(column, clusters, strict=True)}
+    cluster_numbers = np.unique(matrix.clusters[matrix.mask(metric)])
+    pictures = cluster_numbers[matrix.units(metric).clusters]
+    return dict(zip(column, map(str, pictures.tolist()), strict=True))
 
 
 def _score_array(
@@ -342,18 +329,18 @@ def _score_array(
     """Return (respondents, units, forms, runs): scores, NaN where nothing was asked or scored."""
     row = _numbers(respondents)
     unit_number = _numbers(names)
-    form = _numbers([cell.form for cell in cells])
-    run = _numbers([cell.run for cell in cells])
+    form = _numbers(map(attrgetter("form"), cells))
+    run = _numbers(map(attrgetter("run"), cells))
     x = np.full((len(row), len(unit_number), len(form), len(run)), np.nan)
     for cell, matrix, column in zip(cells, matrices, columns, strict=True):
-        rows = [row[name] for name in matrix.respondents]
-        positions = [unit_number[name] for name in column]
+        rows = list(map(row.__getitem__, matrix.respondents))
+        positions = list(map(unit_number.__getitem__, column))
         scores = _scores_of_units(matrix.units(metric), metric)
         x[np.ix_(rows, positions, [form[cell.form]], [run[cell.run]])] = scores[:, :, None, None]
     return x
 
 
-def _numbers(names: Iterable[object]) -> dict[Any, int]:
+def _numbers(names: Iterable[_Name]) -> dict[_Name, int]:
     """Number the different names in their order."""
     return {name: number for number, name in enumerate(dict.fromkeys(names))}
 
@@ -375,8 +362,8 @@ def _with_judge(components: StudyComponents, evidence: Evidence, metric: Metric)
     label, _ = parse_judge(evidence.reference.judge)
     rejudged = [
         matrix
-        for cell, matrix in evidence.matrices.items()
-        if evidence.reference.differing(cell) == ("judge",) and parse_judge(cell.judge)[0] == label
+        for cell, matrix in evidence.differing_in("judge").items()
+        if parse_judge(cell.judge)[0] == label
     ]
     if not rejudged or reason_no_mean(evidence.first.units(metric), metric):
         return components

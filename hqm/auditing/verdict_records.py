@@ -9,17 +9,20 @@ from __future__ import annotations
 import base64
 import math
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
 
+from hqm.administration.stops import cluster_of
 from hqm.auditing.audit import REMAKE_ADVICE, BenchmarkAudit
 from hqm.auditing.audit_rows import VerdictRow
 from hqm.errors import DataError
 from hqm.scoring.matrix import ScoreMatrix
+from hqm.types import Item
 
 MAX_VALUES = 255
 """Distinct values of single answers that a record holds; further ones are rounded to percent."""
@@ -50,11 +53,8 @@ def pack_verdicts(
     packed = base64.b64encode(zlib.compress(codes.tobytes(), 9)).decode("ascii")
     record: VerdictRow = {"items": values.shape[1], "values": distinct.tolist(), "codes": packed}
     if numbering is not None:
-        record["numbers"] = _pack_numbers([numbering.items[item.id] for item in matrix.items])
-        record["pictures"] = _pack_numbers(
-            [numbering.pictures[item.cluster or item.id] for item in matrix.items]
-        )
-        record["types"] = _pack_numbers([numbering.types[item.type or ""] for item in matrix.items])
+        rows = np.array(list(map(numbering.of, matrix.items)), dtype=np.int64).reshape(-1, 3)
+        record["numbers"], record["pictures"], record["types"] = map(_pack_numbers, rows.T)
     return record
 
 
@@ -67,6 +67,10 @@ class Numbering:
     types: Mapping[str, int]
     """No type is 0."""
 
+    def of(self, item: Item) -> tuple[int, int, int]:
+        """Return the numbers of an item, its picture and its type."""
+        return self.items[item.id], self.pictures[cluster_of(item)], self.types[item.type or ""]
+
 
 def number_items(matrices: Iterable[ScoreMatrix]) -> Numbering:
     """Number the items, pictures and types of several administrations, each from 0."""
@@ -76,18 +80,18 @@ def number_items(matrices: Iterable[ScoreMatrix]) -> Numbering:
     for matrix in matrices:
         for item in matrix.items:
             items.setdefault(item.id, len(items))
-            pictures.setdefault(item.cluster or item.id, len(pictures))
+            pictures.setdefault(cluster_of(item), len(pictures))
             types.setdefault(item.type or "", len(types))
     return Numbering(items, pictures, types)
 
 
-def _pack_numbers(numbers: Sequence[int]) -> str:
+def _pack_numbers(numbers: npt.NDArray[np.int64]) -> str:
     """Pack numbers as differences, which are small and alike."""
-    differences = np.diff(np.array(numbers, dtype="<i4"), prepend=np.int32(0))
+    differences = np.diff(numbers.astype("<i4"), prepend=np.int32(0))
     return base64.b64encode(zlib.compress(differences.astype("<i4").tobytes(), 9)).decode("ascii")
 
 
-def unpack_columns(row: Mapping[str, Any]) -> npt.NDArray[np.int64] | None:
+def unpack_columns(row: VerdictRow) -> npt.NDArray[np.int64] | None:
     """(3, items): the number of each answer's item, picture and type; None in an earlier record.
 
     Raises
@@ -95,26 +99,26 @@ def unpack_columns(row: Mapping[str, Any]) -> npt.NDArray[np.int64] | None:
     DataError
         The record is damaged.
     """
-    names = ("numbers", "pictures", "types")
-    if not all(name in row for name in names):
+    if not row.keys() >= {"numbers", "pictures", "types"}:
         return None
-    columns = [_unpack_numbers(row[name]) for name in names]
-    if any(len(numbers) != row["items"] or (numbers < 0).any() for numbers in columns):
-        raise DataError("the record of the verdicts' items is damaged", remedy=REMAKE_ADVICE)
-    return np.stack(columns)
+    packed = (row["numbers"], row["pictures"], row["types"])
+    return np.stack([_unpack_numbers(text, row["items"]) for text in packed])
 
 
-def _unpack_numbers(text: str) -> npt.NDArray[np.int64]:
+def _unpack_numbers(text: str, n_items: int) -> npt.NDArray[np.int64]:
     try:
         differences = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="<i4")
     except (ValueError, zlib.error) as error:
         raise DataError(
             f"the record of the verdicts' items is damaged: {error}", remedy=REMAKE_ADVICE
         ) from None
-    return np.cumsum(differences, dtype=np.int64)
+    numbers = np.cumsum(differences, dtype=np.int64)
+    if len(numbers) != n_items or (numbers < 0).any():
+        raise DataError("the record of the verdicts' items is damaged", remedy=REMAKE_ADVICE)
+    return numbers
 
 
-def unpack_verdicts(row: Mapping[str, Any]) -> npt.NDArray[np.float64]:
+def unpack_verdicts(row: VerdictRow) -> npt.NDArray[np.float64]:
     """(respondents, items): the verdicts of a record; NaN where an answer was not scored.
 
     Raises
@@ -168,9 +172,9 @@ class Rereading:
 def compare_verdicts(before: BenchmarkAudit, now: BenchmarkAudit) -> Rereading:
     """Count the answers of an audit whose verdict changes with another scoring."""
     cells = [cell for cell in before.cells if cell in now.cells]
-    if all(cell in before.verdicts for cell in cells):
+    if before.verdicts.keys() >= set(cells):
         return _compare_records(before, now, cells)
-    respondents = {respondent.name: respondent for respondent in now.respondents}
+    respondents = dict(zip(now.names, now.respondents, strict=True))
     answers = n_changed = 0
     for respondent in before.respondents:
         rescored = respondents.get(respondent.name)
@@ -191,20 +195,18 @@ def compare_verdicts(before: BenchmarkAudit, now: BenchmarkAudit) -> Rereading:
 def _compare_records(
     before: BenchmarkAudit, now: BenchmarkAudit, cells: Sequence[str]
 ) -> Rereading:
-    names = [respondent.name for respondent in now.respondents]
-    rows = [
-        (k, names.index(respondent.name))
-        for k, respondent in enumerate(before.respondents)
-        if respondent.name in names
-    ]
+    row_now = dict(zip(now.names, count()))
     answers = n_changed = 0
     for cell in cells:
         first = unpack_verdicts(before.verdicts[cell])
         second = unpack_verdicts(now.verdicts[cell])
         if first.shape[1] != second.shape[1]:
             continue
-        for k, other in rows:
-            same = (first[k] == second[other]) | (np.isnan(first[k]) & np.isnan(second[other]))
+        for name, row in zip(before.names, first, strict=True):
+            if name not in row_now:
+                continue
+            other_row = second[row_now[name]]
+            same = (row == other_row) | (np.isnan(row) & np.isnan(other_row))
             answers += len(same)
             n_changed += int((~same).sum())
     return Rereading(answers, n_changed, is_exact=True)
@@ -217,9 +219,9 @@ def _least_changes(
     scores_now: Mapping[str, float | None],
 ) -> int:
     """The least number of answers that must have changed where counts and scores did."""
-    differences = [states_now.get(s, 0) - states.get(s, 0) for s in {**states, **states_now}]
-    moved = sum(difference for difference in differences if difference > 0)
-    n_scored = sum(states.get(state, 0) for state in ("ok", "truncated"))
+    # a difference of counters leaves out what became less
+    moved = (Counter(states_now) - Counter(states)).total()
+    n_scored = states.get("ok", 0) + states.get("truncated", 0)
     first = scores.get("accuracy")
     second = scores_now.get("accuracy")
     if first is None or second is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,8 +97,8 @@ def _listed_items(checked: Checked, form: Form, path: Path) -> set[str]:
     rows = items_to_read(form, (), findings, "", lambda *_: "")
     for audit in Audit.load(path).audits if path.is_file() else ():
         if audit.benchmark == checked.benchmark:
-            rows += map(dict, audit.to_read)
-    return form.by_id.keys() & set(map(str, map(itemgetter("item"), rows)))
+            rows += audit.to_read
+    return {str(row["item"]) for row in rows} & form.by_id.keys()
 
 
 def _cost_sentences(plan: JudgePlan, n_items: int, n_listed: int) -> Iterator[str]:
