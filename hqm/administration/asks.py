@@ -225,9 +225,7 @@ class Asks:
         return digests[name]
 
     def _scaled(self, path: Path) -> Path:
-        if self.resolution:
-            return scaled_picture(path, int(self.resolution))
-        return path
+        return scaled_picture(path, int(self.resolution)) if self.resolution else path
 
     def _picture_name(self, name: str) -> str:
         """Return the name of a picture at this resolution; a scaled one is another picture."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from operator import attrgetter
 
 from hqm.administration.asks import Job, stored_numbers
 from hqm.files.images import picture_size
@@ -143,9 +144,9 @@ def forecast(
         doubt = _DOUBT
     prices = prices or prices_of(respondent)
     return Forecast(
-        rows=sum(job.rows for job in jobs),
-        distinct=sum(job.distinct for job in jobs),
-        stored=sum(job.stored for job in jobs),
+        rows=sum(map(attrgetter("rows"), jobs)),
+        distinct=sum(map(attrgetter("distinct"), jobs)),
+        stored=sum(map(attrgetter("stored"), jobs)),
         requests=len(questions),
         seconds=seconds,
         seconds_least=seconds / doubt,
@@ -277,7 +278,7 @@ def bounds(budget: Budget, forecasts: Sequence[Forecast], judging: int = 0) -> l
     Of the judges, the questions known so far (`judging`) are counted among the requests; their
     tokens are not known.
     """
-    requests = sum(forecast.requests for forecast in forecasts) + judging
+    requests = sum(map(attrgetter("requests"), forecasts)) + judging
     bounds = (
         ("--max-requests", budget.max_requests, requests, requests),
         (

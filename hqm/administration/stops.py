@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -47,10 +48,8 @@ class PictureOrder:
         items_by_cluster: dict[str, list[Item]] = {}
         for item in form.items:
             items_by_cluster.setdefault(cluster_of(item), []).append(item)
-        items: list[Item] = []
-        for cluster in self.clusters[first:last]:
-            items += items_by_cluster.get(cluster, ())
-        return tuple(items)
+        groups = filter(None, map(items_by_cluster.get, self.clusters[first:last]))
+        return tuple(chain.from_iterable(groups))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

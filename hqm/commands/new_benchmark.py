@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
-from itertools import groupby, islice
+from itertools import compress, groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import cast, get_args
@@ -22,7 +22,7 @@ from hqm.benchmark.items import item_type, read_items
 from hqm.benchmark.log_benchmark import questions_of_logs
 from hqm.benchmark.new_items import parse_columns, read_questions
 from hqm.benchmark.new_sources import GatheredPictures, open_source
-from hqm.commands.terminal import print_line
+from hqm.commands.terminal import print_line, print_lines
 from hqm.errors import DataError, UsageError, check_known
 from hqm.files.cache import is_url
 from hqm.files.images import ImageSource, open_images
@@ -346,9 +346,7 @@ def print_new(new: NewBenchmark) -> None:
         f"{new.web} pictures are web addresses, which are fetched when they are first"
         " shown": new.web,
     }
-    for sentence, holds in sentences.items():
-        if holds:
-            print_line(sentence)
+    print_lines(*compress(sentences, sentences.values()))
     folder = shlex.quote(str(new.folder))
     respondent_option = " -r hf/MODEL" if new.columns else ""
     print_line(

@@ -51,16 +51,6 @@ def record_of(
     """Return what a repetition needs: versions, settings, hashes of data and cards."""
     packages = ("numpy", "pandas", "pillow", "scipy", "torch", "transformers", "openai")
     versions = {package: installed_version(package) for package in packages}
-    benchmark_records: dict[str, dict[str, object]] = {}
-    for benchmark in benchmarks:
-        record: dict[str, object] = {
-            "version": benchmark.card.version,
-            "card": benchmark.card.digest,
-            "items": benchmark.original.digest,
-        }
-        if label_files.get(benchmark.name):
-            record["labels"] = label_files[benchmark.name]
-        benchmark_records[benchmark.name] = record
     return {
         "python": platform.python_version(),
         "packages": {package: version for package, version in versions.items() if version},
@@ -81,7 +71,15 @@ def record_of(
             "withheld": options.reading.withheld,
             "sampling": dict(options.asking.sampling),
         },
-        "benchmarks": benchmark_records,
+        "benchmarks": {
+            benchmark.name: {
+                "version": benchmark.card.version,
+                "card": benchmark.card.digest,
+                "items": benchmark.original.digest,
+                **({"labels": files} if (files := label_files.get(benchmark.name)) else {}),
+            }
+            for benchmark in benchmarks
+        },
     }
 
 
@@ -114,16 +112,11 @@ def study_costs(
         if used := _usage_record(store, respondent.number, respondent_prices):
             costs["respondents"][respondent.name] = used
     # the cost of judging is that of the first panel that is asked
-    for judge in judges:
-        if isinstance(judge, Judging):
-            if judge_costs := _judge_record(store, evidence, judge, prices):
-                costs["judge"] = judge_costs
-            break
-    times: list[float] = []
-    for judgement in evidence.labels.judgements:
-        seconds = LabelContext.from_judgement(judgement).seconds
-        if seconds is not None:
-            times.append(seconds)
+    panel = next((judge for judge in judges if isinstance(judge, Judging)), None)
+    if panel is not None and (used := _judge_record(store, evidence, panel, prices)):
+        costs["judge"] = used
+    contexts = map(LabelContext.from_judgement, evidence.labels.judgements)
+    times = [context.seconds for context in contexts if context.seconds is not None]
     if times:
         costs["label_seconds"] = median(times)
     return costs
@@ -137,10 +130,11 @@ def _judge_record(
     number = store.find_respondent(judge.name, judging.identity(judge))
     if number is None:
         return {}
-    n_verdicts = 0
-    for cell, matrix in evidence.matrices.items():
-        if parse_judge(cell.judge)[0] == judging.label:
-            n_verdicts += int(np.isfinite(matrix.values).sum())
+    n_verdicts = sum(
+        int(np.isfinite(matrix.values).sum())
+        for cell, matrix in evidence.matrices.items()
+        if parse_judge(cell.judge)[0] == judging.label
+    )
     used = _usage_record(store, number, prices or prices_of(judge))
     # a procedure of several stages asks more than once a verdict
     replies = used.get("answers", 0) / n_verdicts if n_verdicts else 1.0

@@ -472,10 +472,7 @@ class Rescoring:
 def _same_estimate(audited: BenchmarkAudit, estimate: Estimate) -> Estimate | None:
     """The estimate of another audit that is of the same statistic and administrations."""
     identity = attrgetter("indicator", "metric", "first", "other")
-    for candidate in audited.all_estimates:
-        if identity(candidate) == identity(estimate):
-            return candidate
-    return None
+    return next((e for e in audited.all_estimates if identity(e) == identity(estimate)), None)
 
 
 def _signed_estimates(audit: Audit, signature: str) -> list[tuple[str, Estimate]]:

@@ -298,10 +298,9 @@ def _audit_of_folder(folder: str) -> BenchmarkAudit | None:
     if not (path.is_file() and card.is_file()):
         return None
     loaded_card = Card.load(card)
-    for audit in Audit.load(path).audits:
-        if (audit.benchmark, audit.version) == (loaded_card.name, loaded_card.version):
-            return audit
-    return None
+    label = (loaded_card.name, loaded_card.version)
+    audits = Audit.load(path).audits
+    return next((audit for audit in audits if (audit.benchmark, audit.version) == label), None)
 
 
 TOOLS = ("inspect", "lmms-eval")

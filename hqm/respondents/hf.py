@@ -89,15 +89,11 @@ class TransformersRespondent:
 
     @cached_property
     def device(self) -> str:
-        if self.device_wanted == "auto":
-            return suited_device()
-        return self.device_wanted
+        return suited_device() if self.device_wanted == "auto" else self.device_wanted
 
     @cached_property
     def dtype(self) -> str:
-        if self.dtype_wanted == "auto":
-            return suited_dtype(self.device)
-        return self.dtype_wanted
+        return suited_dtype(self.device) if self.dtype_wanted == "auto" else self.dtype_wanted
 
     def identity(self) -> Mapping[str, object]:
         identity = {
@@ -140,9 +136,7 @@ class TransformersRespondent:
     def weight_bytes(self) -> int | None:
         """The size of the weights on a CPU; None on a GPU, and where the hub holds them."""
         weights = weights_of(self.path, self.name)
-        if weights.assumed or self.device != "cpu":
-            return None
-        return int(weights.size)
+        return None if weights.assumed or self.device != "cpu" else int(weights.size)
 
     @cached_property
     def _loaded(self) -> Loaded:

@@ -282,9 +282,7 @@ class Loaded:
     @property
     def form(self) -> str:
         """The documented form of its prompts; empty if it has a chat template."""
-        if getattr(self.processor, "chat_template", None):
-            return ""
-        return self.family.form
+        return "" if getattr(self.processor, "chat_template", None) else self.family.form
 
 
 class _NoVideos:

@@ -282,9 +282,7 @@ def infer_family(name: str) -> str:
             break
         name_words.append(word)
     stem = "-".join(name_words)
-    if len(name_words) == len(words) or _ANYBODY.fullmatch(stem):
-        return short
-    return stem
+    return short if len(name_words) == len(words) or _ANYBODY.fullmatch(stem) else stem
 
 
 def read_families(path: Path) -> dict[str, str]:

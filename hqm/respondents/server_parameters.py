@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from hqm.respondents.base import Respondent
@@ -125,13 +125,11 @@ def refused_parameter(content: bytes, sent: Collection[str], prompt: str = "") -
 
 def describe_left_out(respondents: Iterable[Respondent]) -> list[str]:
     """A sentence on each respondent whose server refused parameters, which were left out."""
-    names_by_respondent: dict[str, Sequence[str]] = {}
-    for respondent in respondents:
-        names_by_respondent[respondent.name] = getattr(respondent, "left_out", ())
+    by_name = {respondent.name: getattr(respondent, "left_out", ()) for respondent in respondents}
     return [
-        f"{respondent}: the server refuses {' and '.join(names)}, left out of its requests."
-        for respondent, names in names_by_respondent.items()
-        if names
+        f"{name}: the server refuses {' and '.join(parameters)}, left out of its requests."
+        for name, parameters in by_name.items()
+        if parameters
     ]
 
 

@@ -135,10 +135,8 @@ class VllmRespondent:
             program = shutil.which("vllm")
             return Path(program) if program else None
         path = Path(location).expanduser()
-        for candidate in (path / "bin" / "vllm", path / "vllm", path):
-            if candidate.is_file():
-                return candidate.absolute()
-        return None
+        programs = map(Path.absolute, (path / "bin" / "vllm", path / "vllm", path))
+        return next(filter(Path.is_file, programs), None)
 
     @cached_property
     def _version(self) -> str | None:
