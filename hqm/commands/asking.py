@@ -159,6 +159,7 @@ def audit(
         benchmark if isinstance(benchmark, str) else benchmark.name
         for benchmark in chosen_benchmarks
     ]
+    # three names tell a folder well enough, and thirty would be none
     folder = out or Path("out") / stem(names[:3])
     path = store_path(names, output.store, folder)
     if not offline:
@@ -251,6 +252,7 @@ def _store(path: Path, options: RunOptions, offline: bool) -> AbstractContextMan
     """The store of an audit, opened for what the audit does with it."""
     if options.output.dry_run:
         return readable(path)
+    # nobody is asked, so that labels and judgements are all that may be added
     if offline and path.exists():
         judging = options.judging
         return labelled(path, judging.criterion, options.output.no_wait, judging.judgements)

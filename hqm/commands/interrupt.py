@@ -77,6 +77,7 @@ def interruption(
     request = Interruption()
 
     def ask(number: int, _frame: FrameType | None) -> None:
+        # a scheduler's SIGTERM only asks: the batch in hand is still finished
         if number == signal.SIGINT and (request.is_requested or is_idle()):
             raise KeyboardInterrupt
         request.is_requested = True
@@ -108,6 +109,7 @@ def watch() -> None:
     the numbers of signals are written to a pipe even then, and a thread reads them there.
     """
     reader, writer = os.pipe()
+    # `set_wakeup_fd` refuses a descriptor that can block
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     threading.Thread(target=_leave_at_the_second, args=(reader,), daemon=True).start()

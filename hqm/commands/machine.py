@@ -166,6 +166,7 @@ def _requirements() -> dict[str, dict[str, bool]]:
         installed = installed_version(requirement.name)
         fits = installed is not None and requirement.specifier.contains(installed, prereleases=True)
         for extra in ("", *EXTRAS):
+            # a requirement that names no extra belongs to every installation
             needs_extra = marker is not None and "extra" in str(marker)
             if needs_extra == bool(extra) and (marker is None or marker.evaluate({"extra": extra})):
                 required.setdefault(extra, {})[requirement.name] = fits
@@ -236,6 +237,7 @@ def _data(report: Report, option: Path | None) -> None:
         "benchmarks": rows,
     }
     root_source = "--data" if option else "HQM_DATA"
+    # only a folder that somebody named can be missing
     if option is None and not os.environ.get(root_source):
         root_source = "neither HQM_DATA nor --data is given"
     elif not root.is_dir():

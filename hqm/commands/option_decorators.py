@@ -352,6 +352,7 @@ def with_options(
                 machine = values.pop("machine")
                 assigned = values.pop("assigned") or ()
                 option_values |= read_command_settings(machine, assigned, settings)
+                # a benchmark on the command line leaves the study aside
                 if study and not values["benchmarks"]:
                     lines = read_study(machine, shared)
                     values["benchmarks"] = list(lines.pop("benchmarks", ()))

@@ -272,6 +272,7 @@ def _write_metadata(source: str, to: Path, names: Sequence[str], data: Path | No
     from hqm.lint import lint_benchmarks
 
     path = Path(source)
+    # a folder with a card is the benchmark itself, and its audit lies below it
     if path.name == AUDIT or (path.is_dir() and not (path / "card.toml").is_file()):
         audit: BenchmarkAudit | None = _one_audit(path, names, "metadata")
     else:
