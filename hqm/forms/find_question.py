@@ -13,7 +13,7 @@ from collections import Counter
 from typing import Literal, NamedTuple
 
 from hqm.errors import NoRule
-from hqm.forms.grammar import AUXILIARIES, Clause, check_words_follow, inside_quotes, tag
+from hqm.forms.grammar import AUXILIARIES, Clause, check_words_follow, tag, unquoted, words_of
 
 _WH = frozenset("what who whom whose which where when why how".split())
 NEGATIONS = frozenset("not no never none nobody nothing neither nor nowhere cannot".split())
@@ -105,12 +105,7 @@ class Question(NamedTuple):
     @property
     def words(self) -> list[str]:
         """The words outside quotation marks, in lower case."""
-        quoted = inside_quotes(self.clause)
-        return [
-            token.word
-            for token, is_quoted in zip(self.clause, quoted, strict=True)
-            if not is_quoted
-        ]
+        return words_of(unquoted(self.clause))
 
 
 def question_of(prompt: str) -> Question:
@@ -237,6 +232,7 @@ def _first_word(sentence: str) -> str:
 def _auxiliary_index(prompt: str, words: Clause) -> int:
     """The index of the auxiliary that opens the question: at the head, or behind a comma."""
     first = words[0].word if words else ""
+    # "Isn't it red?"
     if re.search(r"n['’]t$", first):
         raise NoRule(prompt, "it is negated already")
     opens = [
@@ -254,10 +250,10 @@ def _auxiliary_index(prompt: str, words: Clause) -> int:
         else:
             reason = f"no auxiliary opens the question or follows a comma (it opens with {first!r})"
         raise NoRule(prompt, reason)
-    conditional = any(
-        token.word in {"if", "when", "suppose", "given"} for token in words[: opens[0]]
-    )
-    return opens[-1 if conditional and opens[0] else 0]
+    if not {"if", "when", "suppose", "given"}.isdisjoint(words_of(words[: opens[0]])):
+        # "If it rains, is it wet?": the last one asks
+        return opens[-1]
+    return opens[0]
 
 
 def _follows_comma(words: Clause, i: int) -> bool:
@@ -266,7 +262,8 @@ def _follows_comma(words: Clause, i: int) -> bool:
 
 def _check_opposite(question: Question) -> None:
     """Refuse a question whose opposite is open."""
-    prompt, words = question.prompt, question.words
+    prompt = question.prompt
+    words = question.words
     text = prompt[question.clause[0].start : question.end]
     numbered = {
         i
@@ -297,10 +294,7 @@ def _only_adds_more(words: list[str]) -> bool:
     followers = [
         words[i + 1] if i + 1 < len(words) else "" for i, word in enumerate(words) if word == "or"
     ]
-    return all(
-        word in {"more", "fewer", "less", "above", "below", "older", "younger"}
-        for word in followers
-    )
+    return {"more", "fewer", "less", "above", "below", "older", "younger"}.issuperset(followers)
 
 
 def _is_request(words: list[str]) -> bool:
@@ -353,12 +347,11 @@ def mode_of(prompt: str) -> Mode:
     opens = [
         match[0].lower() if (match := re.search(r"[A-Za-z']+", text)) else "" for text in texts
     ]
+    has_mark = any(text.endswith(("?", "？")) for text in texts)
     # "Say who he is. Answer yes or no?": a command at the head decides
-    if opens and opens[0] in _COMMANDS and not any(text.endswith(("?", "？")) for text in texts):
+    if opens and opens[0] in _COMMANDS and not has_mark:
         return "command"
-    if any(text.endswith(("?", "？")) for text in texts) or (
-        opens and opens[0] in _ASKING_WORDS | AUXILIARIES
-    ):
+    if has_mark or (opens and opens[0] in _ASKING_WORDS | AUXILIARIES):
         return "question"
     led = [re.search(r", (?:please )?([a-z]+)", text) for text in texts]
     commands = [

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -193,6 +194,11 @@ def _letter(token: Token) -> str:
     return next((letter for prefix, letter in _CLASSES if token.tag.startswith(prefix)), "?")
 
 
+def words_of(clause: Iterable[Token]) -> list[str]:
+    """The words of some tokens, in lower case."""
+    return [token.word for token in clause]
+
+
 @lru_cache(maxsize=4096)
 def letters_of(clause: Clause) -> str:
     """The clause with one letter for each word; words in quotation marks or brackets count as
@@ -252,7 +258,7 @@ def _is_name(clause: Clause, letters: list[str], i: int) -> bool:
     if not is_number_of_name or not clause[i - 1].text[0].isupper():
         return False
     # "Reply 1988"
-    return all(word.word != "number" for word in clause[:i])
+    return "number" not in words_of(clause[:i])
 
 
 def _compares(token: Token) -> bool:
@@ -285,13 +291,15 @@ def find_subject_end(clause: Clause) -> tuple[int | None, float]:
     marked_end = _marked_subject_end(clause, letters, is_quoted)
     if marked_end is not None:
         return marked_end, 3.0
-    best_end, best_score = None, 0.0
+    best_end = None
+    best_score = 0.0
     for end in range(2, len(clause)):
         if is_quoted[end] or not _can_end_subject(clause, letters, end):
             continue
-        score = _predicate_score(clause, letters, end) - (0.5 if letters[1:end] == "M" else 0)
+        score = _predicate_score(clause, letters, end) - 0.5 * (letters[1:end] == "M")
         if score > best_score:
-            best_end, best_score = end, score
+            best_end = end
+            best_score = score
     if best_end is None and clause[0].word in DO and not letters[1:-1].strip("DMACNS"):
         is_verb = tag_score(clause[-1].text, "VV") > -math.inf
         if is_verb:
@@ -309,7 +317,7 @@ def _marked_subject_end(clause: Clause, letters: str, is_quoted: list[bool]) -> 
     apposition = re.match(r"VD?N+(?:,N+)*,(?=D)", letters)
     if apposition and clause[0].word in BE:
         return apposition.end()
-    words = [token.word for token in clause]
+    words = words_of(clause)
     if words[1:3] == ["the", "formula"] and "representative" in words:
         return words.index("representative")
     picture_end = _end_at_picture(clause, letters)
@@ -380,9 +388,16 @@ def inside_quotes(clause: Clause) -> list[bool]:
     is_quoted = []
     is_open = False
     for token in clause:
+        # the mark that opens a quotation stands outside of it, the one that closes it inside
         is_quoted.append(is_open)
         is_open ^= token.text in QUOTES
     return is_quoted
+
+
+def unquoted(clause: Clause) -> list[Token]:
+    """The words outside quotation marks."""
+    words = zip(clause, inside_quotes(clause), strict=True)
+    return [token for token, is_quoted in words if not is_quoted]
 
 
 def _predicate_score(clause: Clause, letters: str, end: int) -> float:
@@ -420,7 +435,7 @@ def _preposition_score(clause: Clause, letters: str, end: int) -> float:
     is_location = PREPOSITIONAL_PHRASE.fullmatch(letters, end)
     if not is_location or (letters.endswith("NN") and _compares(clause[-1])):
         return 0.5
-    if [token.word for token in clause[end:]] in (["in", "color"], ["in", "colour"]):
+    if words_of(clause[end:]) in (["in", "color"], ["in", "colour"]):
         return 0.55  # "green in color"
     if names_picture(clause[end:]):
         return 0.8

@@ -98,8 +98,10 @@ def _is_unknown(words: list[str]) -> bool:
     """Whether most words stand in no English lexicon; names in capitals are not asked about."""
     from lemminflect import getAllLemmas
 
+    # the first word has a capital for its place; others have it as names
     common = [word.casefold() for word in words[:1]]
     common += [word for word in words[1:] if word.islower()]
+    # of a few words a rare one would decide
     if len(words) < _MIN_WORDS:
         return False
     n_english = sum(len(word) == 1 or bool(getAllLemmas(word)) for word in common)

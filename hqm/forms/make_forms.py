@@ -136,8 +136,10 @@ def affirm(question: str, draw: int = 0) -> Rewrite:
     parsed = question_of(question)
     statement = statement_of(parsed)
     rule, template, later_template, answer_template = _AFFIRMATIONS[draw % len(_AFFIRMATIONS)]
+    # "In 2020, ..." stands before the question: a sentence of its own cannot begin in its middle
     if later_template and not opens_sentence(parsed):
         template = later_template
+    # what has no plain statement is asked about in quotation marks
     if statement is None or (draw >= _FIRST_STATEMENT and _QUESTION_ONLY_WORDS.search(statement)):
         return ask_about_answer(parsed, answer_template, f"polar.quoted_{rule}")
     return ask_about_statement(parsed, template, statement, f"polar.{rule}")
@@ -216,6 +218,7 @@ def build_parallel(
             items.append((rewrite or REWRITERS[item.task])(item))
         except NoRule as error:
             omitted.append(LeftOut(item.id, item.prompt, error.reason))
+    # the next command reads back what the rules made of these questions
     PLAINEST_OPPOSITES.keep()
     return Form(name, tuple(items), tuple(omitted))
 
@@ -239,6 +242,7 @@ def draw_of(name: str) -> int | None:
     number = name.removeprefix(PARALLEL)
     if name == PARALLEL:
         return 1
+    # `parallel1` is none: the first rewording has no number
     if number != name and number.isdigit() and 2 <= int(number) <= MAX_WORDINGS:
         return int(number)
     return None
@@ -317,6 +321,7 @@ def _candidates(item: Item, draw: int) -> Iterator[Item]:
         # the last constructions fit every yes/no question
         yield from (flip_item(item, i) for i in range(3))
     elif item.task == "yes_no":
+        # every way is a candidate, since an earlier form may have taken this draw's own
         for i in range(MAX_WORDINGS - len(_REVERSING_DRAWS)):
             rewritten = affirm(item.prompt, i)
             yield replace(
@@ -341,6 +346,7 @@ def _fits_choice(item: Item, rewording: Item) -> bool:
 def _reworded(item: Item) -> Iterator[Item]:
     from hqm.forms.rephrase import look_first, rephrase_open, reword
 
+    # from what fits the words best to what fits any question
     makers: list[Callable[[str], Rewrite]] = [partial(rephrase, draw=k) for k in (1, 2, 3)]
     makers += [rephrase_open, look_first, lambda prompt: rephrase_open(prompt, keep_mode=False)]
     makers += [reword, *(partial(add_lead, draw=k) for k in range(len(LEADS)))]

@@ -30,13 +30,14 @@ from hqm.forms.grammar import (
     Token,
     can_be_predicate,
     find_subject_end,
-    inside_quotes,
     is_base_verb,
     letters_of,
     names_picture,
     subject_end,
     tag_score,
+    unquoted,
     verb_behind,
+    words_of,
 )
 from hqm.forms.tag_cache import RuleCache
 
@@ -92,7 +93,7 @@ def as_statement(
     if clause[1].word in _RELATIVE and clause[1].word != "that":
         return None  # "Is what he holds a phone?"
     sure = (
-        (clause[0].word in DO and not _RELATIVE & {t.word for t in clause[1 : end + 1]})
+        (clause[0].word in DO and _RELATIVE.isdisjoint(words_of(clause[1 : end + 1])))
         or clause[1].word in PRONOUNS
         or clause[min(end, len(clause) - 1)].word in _SUBJECT_LIMITS
         or clause[min(end, len(clause) - 1)].text in QUOTES
@@ -143,7 +144,8 @@ def _end_of_lone_subject(clause: Clause, end: int | None, question_word: str) ->
     """The index at which a subject ends that may reach to the end, where `end` would leave it a
     predicate.
     """
-    letters, size = letters_of(clause), len(clause)
+    letters = letters_of(clause)
+    size = len(clause)
     if end is None:
         if _is_phrase(clause, 2):
             return size
@@ -217,8 +219,7 @@ def _may_reach_further(clause: Clause, letters: str, end: int) -> bool:
     "Is the bag that he holds red?", "Is the cake on the plate chocolate?", "Are the things on the
     table cups?"
     """
-    quoted = inside_quotes(clause)
-    words = [token for token, is_quoted in zip(clause, quoted, strict=True) if not is_quoted]
+    words = unquoted(clause)
     relative = any(token.word in _RELATIVE and token.tag != "DT0" for token in words[1:])
     if relative and clause[end].word not in {"a", "an", "the"}:
         return True
@@ -358,7 +359,7 @@ def _begins_late(predicate: Clause, letters: str, *, certain: bool) -> bool:
     """Whether the predicate comes only behind what seemed to be its beginning: "shown in the
     diagram | the heart".
     """
-    words = [token.word for token in predicate]
+    words = words_of(predicate)
     if words[0] in _RELATIVE_WORDS or (
         words[0] in {"a", "an"} and predicate[min(1, len(predicate) - 1)].tag == "AJC"
     ):
@@ -644,7 +645,7 @@ def _replace_token(question: Question, token: Token, text: str, rule: str) -> Re
 
 def _negate_truth(question: Question) -> Rewrite | None:
     """ "Is it true that ...?" becomes "Is it false that ...?", and vice versa."""
-    words = [token.word for token in question.clause[:4]]
+    words = words_of(question.clause[:4])
     if words[:2] != ["is", "it"] or words[3:] != ["that"] or words[2] not in {"true", "false"}:
         return None
     statement = {"true": "false", "false": "true"}[words[2]]
@@ -707,7 +708,7 @@ def _negate_count(question: Question) -> Rewrite | None:
     i = 2
     if clause[i].word in {"exactly", "only", "just"}:
         i += 1
-    elif [token.word for token in clause[i : i + 3]] == ["a", "total", "of"]:
+    elif words_of(clause[i : i + 3]) == ["a", "total", "of"]:
         i += 3
     if i + 1 >= len(clause) or (
         clause[i].word not in _NUMBER_WORDS and not clause[i].text.isdigit()
@@ -778,13 +779,14 @@ def _plural(noun: str) -> str | None:
 
 def _negate_any(question: Question) -> Rewrite | None:
     """A subject with "any": "Are any of the cats black?" becomes "Are none of the cats black?"."""
-    head, second = question.clause[1], question.clause[2]
+    head = question.clause[1]
     if _is_scope_open(question, 2):
         return None
     if head.word in _NEGATIVE_PRONOUNS:
         return _replace_token(question, head, _NEGATIVE_PRONOUNS[head.word], "polar.no")
     if head.word == "any":
-        return _replace_token(question, head, "none" if second.word == "of" else "no", "polar.no")
+        pronoun = "none" if question.clause[2].word == "of" else "no"
+        return _replace_token(question, head, pronoun, "polar.no")
     return None
 
 
@@ -832,7 +834,7 @@ def _is_scope_open(question: Question, start: int, allowed: frozenset[str] = fro
     denies.
     """
     clause = question.clause
-    words = [token.word for token in clause]
+    words = words_of(clause)
     joined = {"between"} & set(words[start:])
     for i in range(start, len(clause)):
         word = words[i]

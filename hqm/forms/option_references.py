@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 
 from hqm.types import LETTERS
 
@@ -171,10 +172,12 @@ class _Options:
             return None
         if self.letters[index] is not None:
             return self._letter_reference(index, self.letters[index] or [])
+        # "All of the above": the options before it change places among themselves alone
         if _ABOVE_REFERENCE.match(text) or _is_foreign(text):
             return OptionReference(index, kept_sets=(frozenset(range(index)),))
         if _GROUP_REFERENCE.fullmatch(text) and len(self.texts) > 2:
             return OptionReference(index)
+        # "The first two" means places: none of the options may leave its own
         if _SLOT_REFERENCE.fullmatch(text) and not self.are_slots:
             return OptionReference(index, kept_sets=_singletons(range(len(self.texts))))
         return None
@@ -199,6 +202,7 @@ class _Options:
             fault = f"its option {self.texts[index]!r} names itself by its letter"
             return OptionReference(index, fault=fault)
         if not names_options and (names_statements or self._has_label(slots)):
+            # "A but not B": the letters have two parts, which may not change places
             is_ordered = _UNEQUAL.search(match["list"]) is not None
             if is_ordered:
                 kept_sets = _singletons(slots)
@@ -234,7 +238,7 @@ def _mark_misplaced(
     references: Sequence[OptionReference], texts: Sequence[str]
 ) -> Iterator[OptionReference]:
     """The references, with those marked that speak of options above where others are behind."""
-    plain_slots = set(range(len(texts))).difference(ref.index for ref in references)
+    plain_slots = set(range(len(texts))).difference(map(attrgetter("index"), references))
     last_plain = max(plain_slots, default=0)
     for reference in references:
         text = texts[reference.index]
@@ -259,8 +263,10 @@ def _named_letters(text: str, n_options: int) -> list[int] | None:
     if match is None:
         return None
     letters = [letter.strip("()") for letter in _LETTER_PATTERN.findall(match["list"])]
+    # "A" alone is a thing of that name; "only A" or "option A" is a reference
     if len(letters) == 1 and not _SINGLE.search(match["before"] + match["after"]):
         return None
+    # "a and B" begins with an article; "a and b" may name options
     is_lower = any(map(str.islower, letters))
     if is_lower and not (match["before"] or all(map(str.islower, letters))):
         return None
@@ -298,6 +304,7 @@ def movable_slots(references: Sequence[OptionReference], n_options: int) -> list
     groups: dict[tuple[bool, ...], list[int]] = {}
     for slot in range(n_options):
         if slot not in fixed_slots:
+            # two options may change places where every kept set has both of them or neither
             membership = tuple(slot in kept_set for kept_set in kept_sets)
             groups.setdefault(membership, []).append(slot)
     return [group for group in groups.values() if len(group) > 1]
@@ -319,7 +326,7 @@ def reorder_options(
     >>> reorder_options(options, (2, 0, 1, 3), find_references("What is there?", options))
     ('green', 'red', 'blue', 'Both B and A')
     """
-    reordered = [options[slot] for slot in order]
+    reordered = list(map(options.__getitem__, order))
     for reference in references:
         if reference.letters:
             new_slot = order.index(reference.index)
@@ -357,7 +364,7 @@ def referents(question: str, options: Sequence[str]) -> list[frozenset[str]]:
     True
     """
     references = find_references(question, options)
-    plain_slots = set(range(len(options))).difference(ref.index for ref in references)
+    plain_slots = set(range(len(options))).difference(map(attrgetter("index"), references))
     text_sets = []
     for reference in references:
         for slots in (reference.letters, *reference.kept_sets):

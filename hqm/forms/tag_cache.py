@@ -62,6 +62,7 @@ class RuleCache:
 
     def keep(self) -> None:
         """Write new results to the cache where there are enough of them."""
+        # a small file is not worth its writing, and a large one not its reading
         if self._new < self._min_new or len(self._results) > _MAX_RESULTS:
             return
         self._new = 0

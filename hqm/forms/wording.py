@@ -170,6 +170,7 @@ def rephrase(prompt: str, draw: int = 1) -> Rewrite:
     Rewrite(prompt="Which color do the dog's eyes have?", rule='wording.color')
     """
     stripped = prompt.strip()
+    # a row is a class: each of its instructions stands for any other
     for row in INSTRUCTIONS:
         if stripped in row:
             return Rewrite(row[(row.index(stripped) + draw) % len(row)], "wording.bank")
@@ -228,7 +229,7 @@ def count_orders(item: Item) -> int:
     2
     """
     groups = movable_slots(find_references(item.prompt, item.options), len(item.options))
-    return math.prod(math.factorial(len(group)) for group in groups)
+    return math.prod(map(math.factorial, map(len, groups)))
 
 
 def shuffle_item(item: Item, draw: int = 1) -> Item:
@@ -259,6 +260,7 @@ def shuffle_item(item: Item, draw: int = 1) -> Item:
     letters = LETTERS[: len(item.options)]
     if len(item.options) < 2:
         raise NoRule(item.prompt, "it has fewer than two options to shuffle")
+    # a target may be written as a small letter
     key = str(item.target).strip().upper()
     if key not in letters:
         raise DataError(
@@ -268,7 +270,7 @@ def shuffle_item(item: Item, draw: int = 1) -> Item:
     right = letters.index(key)
     references = find_references(item.prompt, item.options)
     groups = movable_slots(references, len(letters))
-    n_orders = math.prod(math.factorial(len(group)) for group in groups)
+    n_orders = math.prod(map(math.factorial, map(len, groups)))
     if n_orders <= draw:
         raise NoRule(item.prompt, _reason_no_order(item, references, n_orders, draw))
     order = _orders(item.id, len(letters), groups, right, draw)[-1]
@@ -305,10 +307,12 @@ def _orders(
     while len(orders) < draws:
         seed += 1
         salt = "" if seed == 1 else f"|{seed}"
+        # ranks of hashes, and no random numbers: an item's order depends on nothing but its id
         digests = [hashlib.blake2b(f"{key}|{i}{salt}".encode()).digest() for i in range(count)]
         order = list(range(count))
         for group in groups:
             ranked = sorted(group, key=digests.__getitem__)
+            # in the first order the right option moves, so that a habit of one letter does not pass
             while not orders and right in group and ranked[group.index(right)] == right:
                 ranked = ranked[1:] + ranked[:1]
             for place, option in zip(group, ranked, strict=True):
