@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import chdtrc, expit, stdtrit, xlogy
@@ -637,7 +636,7 @@ def _absent(status: Status, reason: str, count: IntArray) -> JudgeNoise:
     )
 
 
-_CellSums = Mapping[str, Any]
+_CellSums = Mapping[str, Array]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -744,14 +743,16 @@ def stage_agreement(
     counts: dict[str, Array] = {name: w * cell for name, cell in cells.items()}
     cluster_index = np.unique(labels[decided], return_inverse=True)[1]
 
-    def estimate(metric: Callable[[_CellSums], Any]) -> Coefficient:
+    def estimate(metric: Callable[[_CellSums], Array]) -> Coefficient:
         if not len(w):
             return Coefficient.absent("insufficient", "people and judge decided no unit both")
         return _logit_interval(counts, cluster_index, metric, level, len(w))
 
     return StageAgreement(
         agreement=estimate(
-            lambda s: _proportion(s["both"] + s["neither"], sum(s[name] for name in cells))
+            lambda s: _proportion(
+                s["both"] + s["neither"], s["both"] + s["judge"] + s["human"] + s["neither"]
+            )
         ),
         precision=estimate(lambda s: _proportion(s["both"], s["both"] + s["judge"])),
         recall=estimate(lambda s: _proportion(s["both"], s["both"] + s["human"])),
@@ -769,7 +770,7 @@ def stage_agreement(
     )
 
 
-def _proportion(numerator: object, denominator: Any) -> Any:
+def _proportion(numerator: Array, denominator: Array) -> Array:
     return np.where(
         np.asarray(denominator) > 1e-12, numerator / np.maximum(denominator, 1e-12), np.nan
     )
@@ -778,7 +779,7 @@ def _proportion(numerator: object, denominator: Any) -> Any:
 def _logit_interval(
     counts: Mapping[str, Array],
     clusters: IntArray,
-    metric: Callable[[_CellSums], Any],
+    metric: Callable[[_CellSums], Array],
     level: float,
     units: int,
 ) -> Coefficient:

@@ -47,7 +47,8 @@ QUESTION_VALUE = 0.3
 """Value of a feature of the question with an answer, where those of an answer have 1: there are
 many, and the prior of what each adds has a standard deviation of as much.
 """
-MIN_FEATURE_ITEMS, MIN_ANSWER_ITEMS = 2, 5
+MIN_FEATURE_ITEMS = 2
+MIN_ANSWER_ITEMS = 5
 """Items in which a feature must occur: what one item has tells nothing of another. Where answers
 differ from item to item there are many more features, and each is seldom the right one's."""
 PRIOR_ITEMS = 2.0

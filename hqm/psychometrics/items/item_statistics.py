@@ -76,7 +76,8 @@ def correlate_with_rest(x: Array, rest_scores: Array) -> tuple[Array, IntArray]:
         filled = np.where(paired, v, 0.0)
         return np.where(paired, filled - filled.sum(axis=0) / size, 0.0)
 
-    a, b = centred(x), centred(rest_scores)
+    a = centred(x)
+    b = centred(rest_scores)
     va = (a * a).sum(axis=0)
     vb = (b * b).sum(axis=0)
     defined = (va > 1e-12) & (vb > 1e-15) & (n >= 3)

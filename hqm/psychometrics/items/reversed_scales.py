@@ -275,7 +275,8 @@ def _learn_discriminations(study: _Correlations) -> Array:
         right = (1 - share) * good * weights
         wrong = share * mirrored * weights
         total = (right.sum(axis=1) + wrong.sum(axis=1) + _LOW)[:, None]
-        right, wrong = right / total, wrong / total
+        right /= total
+        wrong /= total
         # one item is spread over all kinds, so that none is ruled out by few items
         weights = right.sum(axis=0) + wrong.sum(axis=0) + 1 / n_kinds
         weights /= weights.sum()

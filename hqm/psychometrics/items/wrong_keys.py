@@ -48,7 +48,8 @@ def to_unit_range(scores: ArrayLike) -> Array:
     finite_scores = x[np.isfinite(x)]
     if not finite_scores.size:
         return x
-    low, high = float(finite_scores.min()), float(finite_scores.max())
+    low = float(finite_scores.min())
+    high = float(finite_scores.max())
     if (low >= 0 and high <= 1) or low == high:
         return x
     return np.asarray((x - low) / (high - low))
