@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from hqm.scoring import choices, commitments, written_numbers
+from hqm.scoring import (
+    choices,
+    commitments,
+    number_answers,
+    polar_answers,
+    short_answers,
+    written_numbers,
+)
 from hqm.scoring.cue_search import CueIndex, CueSearch, WordSearch
 from tests.answer_corpus import corpus
 
@@ -40,6 +47,7 @@ FRAGMENTS = (
     *"means wrong even though looks like really red blue 5 12 1,200 -3 $4.50 twenty two 3/4 % km".split(),
     *"leaves only 2.5e3 ten dozen minus seven respuesta Antwort lautet réponse => → 答案是 所以 不对".split(),
     *"rather initially at first my mistake let me rephrase hold on closer look matches with points to".split(),
+    *"5-6 fünf zwölf três два 三 → × ½ in all to conclude as a result which means i mean might seem".split(),
 )  # fmt: skip
 
 
@@ -123,3 +131,106 @@ def test_a_word_search_tells_whether_its_pattern_is_in_a_text(search: WordSearch
     expected = [search.pattern.search(text) is not None for text in texts]
     assert [search.is_in(text) for text in texts] == expected
     assert sum(expected) > 200
+
+
+WORDS = (
+    "blue",
+    "car",
+    "dark-blue",
+    "box",
+    "boxes",
+    "5",
+    "-",
+    "is",
+    "_x",
+    "é",
+    "bus",
+    "",
+    "青",
+    "ing",
+)
+
+
+def drawn_texts(rng: random.Random, n_texts: int, separators: tuple[str, ...]) -> list[str]:
+    """Texts of a few words, which normalizing leaves as they are."""
+    texts = []
+    for _ in range(n_texts):
+        pieces = [rng.choice(WORDS) + rng.choice(separators) for _ in range(rng.randint(1, 7))]
+        texts.append(commitments.normalize("".join(pieces)))
+    return texts
+
+
+def test_a_phrase_is_found_where_its_pattern_finds_it() -> None:
+    rng = random.Random(3)
+    texts = drawn_texts(rng, 400, (" ", "", "-", "s ", "es "))
+    phrases = ("blue car", "dark-blue", "box", "boxes", "5 - 5", "bus", "car is 5", "青", "x")
+    n_found = 0
+    for text in texts:
+        for phrase in phrases:
+            expected = [m.span() for m in short_answers._phrase_pattern(phrase).finditer(text)]
+            assert short_answers._phrase_spans(phrase, text) == expected, (phrase, text)
+            n_found += len(expected)
+    assert n_found > 100
+
+
+def test_an_option_is_found_where_a_pattern_of_its_text_finds_it() -> None:
+    rng = random.Random(4)
+    for text in drawn_texts(rng, 600, (" ", "", "_", "-")):
+        for name in ("blue", "blue car", "car car", "bus", "青", "is blue"):
+            start = "" if name == "青" else r"(?<!\w)"
+            end = "" if name == "青" else r"(?!\w)"
+            expected = [m.span() for m in re.finditer(f"{start}{re.escape(name)}{end}", text)]
+            assert choices.Option(name, "A").spans(text) == expected, (name, text)
+            word = name.split()[0]
+            inflected = rf"{choices._word_stem(word)}(?:e?s|e?d|ing|e)?" if len(word) > 3 else word
+            first = re.search(rf"(?<!\w){inflected}(?!\w)", text)
+            assert choices._word_span(text, word) == (first.span() if first else None)
+
+
+def test_clauses_are_those_of_the_patterns() -> None:
+    rng = random.Random(5)
+    fragments = (
+        *"but However yet BUT rebut butter _but so since because who x not is whereas and".split(),
+        *(
+            " ",
+            " ",
+            " ",
+            ",",
+            ", ",
+            "; ",
+            ";",
+            ":",
+            "(",
+            ")",
+            "\n",
+            "-",
+            ".",
+            "and  not",
+            "based on",
+        ),
+    )
+    for _ in range(20000):
+        text = "".join(rng.choice(fragments) for _ in range(rng.randint(0, 12)))
+        assert polar_answers._split_contrasts(text) == polar_answers._CONTRAST.split(text)
+        assert polar_answers._split_remarks(text) == polar_answers._SIDE_REMARK.split(text)
+
+
+def test_a_number_is_stated_by_what_stands_before_it() -> None:
+    fragments = (
+        *"the is = of all below ± $ about 5 7 reaches cost rose to at up left with beträgt".split(),
+        *("from 3 to", "(", ": ", ".\n", "out of", "€", "over ", "\u00e9 is", "this is"),
+    )
+    rng = random.Random(6)
+    copula = re.compile(
+        rf"{number_answers._COPULA.pattern.pattern}|{number_answers._EQUALS.pattern}", re.IGNORECASE
+    )
+    for _ in range(10000):
+        text = " ".join(rng.choice(fragments) for _ in range(rng.randint(1, 12)))
+        for number in written_numbers.numbers_in(text):
+            before = text[: number.start]
+            is_stated = copula.search(before) is not None
+            is_reference = number_answers._REFERENCE_AMOUNT.search(before) is not None
+            assert number_answers._is_stated(text, number) == is_stated, (text, number)
+            assert number_answers._is_reference(text, number) == is_reference, (text, number)
+            if not number_answers._may_bound(text):
+                assert not number_answers._is_bound(text, number), (text, number)

@@ -24,7 +24,7 @@ from hqm.scoring.commitments import (
 from hqm.scoring.list_answers import read_list
 from hqm.scoring.number_answers import _passage_number
 from hqm.scoring.plain_text import plain, with_plain_digits
-from hqm.scoring.polar_answers import _restates, _without_adjectives
+from hqm.scoring.restatements import _without_adjectives, restates
 from hqm.scoring.short_answers import _match_text, _phrases_in, names_phrase
 from hqm.scoring.written_numbers import Number, numbers_in, sole_number
 
@@ -369,7 +369,7 @@ def test_the_number_that_a_passage_states(
 def test_a_clause_repeats_or_contradicts_a_question(
     clause: str, question: str, expected: bool | None
 ) -> None:
-    assert _restates(clause.split(), question) is expected
+    assert restates(clause.split(), question) is expected
 
 
 @pytest.mark.parametrize(

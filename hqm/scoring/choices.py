@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import chain
 
 from hqm.scoring.commitments import (
     ParsedAnswer,
     Passage,
     answering_clause,
     compact_formula,
+    first_sentence,
     is_denied,
     is_tentative,
     longest_spans,
     normalize,
     parse_answer,
     says_unable,
-    sentences,
+    sentence_start,
     shared_words,
     without_side_remark,
 )
+from hqm.scoring.cue_search import CueIndex, CueSearch
 from hqm.scoring.number_answers import CALCULATION, read_number
 from hqm.scoring.plain_text import plain
 from hqm.scoring.polar_answers import POLARITY, Polar, leading_polarity, read_polar
@@ -71,12 +75,17 @@ _CORRECT = re.compile(
     r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
     r"|\b([A-Z])[)\].]?(?:\s[^\n:?–—|-]{1,60})?\s*[:?–—|-]\s*(?:[Yy]es|[Cc]orrect|[Tt]rue)\b"
 )
-# where that may begin: a capital alone, perhaps in brackets, or one of its first words
-_CORRECT_START = re.compile(
-    r"[(\[]?\b(?:[A-Z]\b|(?:option|choice|answer|letter)s?\b|corresponds?\b|matches\b|belongs\b"
-    r"|equals\b|makes\b|refers\b|points\b|best\b|closest\b|correct\b|right\b)"
-)
+# where that may begin: a capital alone, perhaps in brackets, or one of these words
 _CAPITAL = re.compile(r"[A-Z](?!\w)")
+_CORRECT_WORDS = CueIndex(
+    correct=CueSearch(
+        _CORRECT,
+        frozenset(
+            "option options choice choices answer answers letter letters correspond corresponds"
+            " matches belongs equals makes refers points best closest correct right".split()
+        ),
+    )
+)
 _MENTION_ONLY = re.compile(
     r"\s+(?:would|could|might|may|lacks?|needs?|requires?|are|were|do|does|did|have|cannot|can't"
     r"|also|both|all)\b|\s+(?:is|was)\s+(?:also|too|a|an|the(?! (?:correct|right|best|only|most"
@@ -87,7 +96,9 @@ _MENTION_ONLY = re.compile(
 _MARKED = re.compile(r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])|\(([A-Z])\)")
 # a list of all options in which one is ticked
 _TICKED = re.compile(r"^\W*([A-Z])\b[^\n]*[✅✔☑✓]", re.MULTILINE)
-_BEST = r" (?:is|seems|looks) (?:the )?(?:best|closest|most likely|only|correct|right)\b"
+_BEST = re.compile(
+    r" (?:is|seems|looks) (?:the )?(?:best|closest|most likely|only|correct|right)\b"
+)
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "1st", "2nd", "3rd", "4th", "5th")
 _ORDINAL = re.compile(
     rf"\b({'|'.join(_ORDINALS)})\s+"
@@ -154,7 +165,7 @@ def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
     passages = list(answer.explicit)
     for match in _called_correct(text):
         letter = next(filter(None, match.groups()))
-        supposed = re.search(r"\bif\b[^.!?\n]*$", text[: match.start()], re.IGNORECASE)
+        supposed = _IF_BEFORE.search(text, sentence_start(text, match.start()), match.start())
         if letter in letters and not supposed and not is_denied(text, match.start(), match.start()):
             passages.append(Passage(letter, match.start()))
     lines = [line for line in text.split("\n") if line.strip()]
@@ -169,21 +180,25 @@ def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
     return sorted(passages, key=lambda passage: passage.start, reverse=True)
 
 
+_IF_BEFORE = re.compile(r"\bif\b[^.!?\n]*$", re.IGNORECASE)
+
+
 def _called_correct(text: str) -> Iterator[re.Match[str]]:
     """Yield what calls a letter the correct one, as `_CORRECT.finditer` does, only faster."""
-    end = 0
-    if _CAPITAL.search(text) is None:
+    capitals = [match.start() for match in _CAPITAL.finditer(text)]
+    if not capitals:
         return
-    for first in _CORRECT_START.finditer(text):
-        starts = [first.start()]
-        if first[0][0] in "([":
-            starts.append(first.start() + 1)
-        for start in starts:
-            match = _CORRECT.match(text, start) if start >= end else None
-            if match is not None:
-                yield match
-                end = match.end()
-                break
+    starts = _CORRECT_WORDS.offsets(text)["correct"]
+    for capital in capitals:
+        if text[max(0, capital - 1) : capital] in ("(", "["):
+            starts.append(capital - 1)
+        starts.append(capital)
+    end = 0
+    for start in sorted(starts):
+        match = _CORRECT.match(text, start) if start >= end else None
+        if match is not None:
+            yield match
+            end = match.end()
 
 
 def _passage_choice(
@@ -228,7 +243,7 @@ def _head_choice(
     (option,) = (option for option in options if option.letter == letters[0])
     if option.begins(remainder.lstrip(" .,:;)]*\"'—–-")):
         return letters
-    turn = _TURN.search((sentences(remainder) or [""])[0])
+    turn = _TURN.search(first_sentence(remainder))
     if turn and any(option.letter == turn[1] for option in options):
         return (turn[1],)
     if is_denied(text, 0, end) or (head and _MENTION_ONLY.match(remainder)):
@@ -242,7 +257,7 @@ def _text_choice(
     text: str, options: Sequence[Option], polar: Mapping[Polar, str]
 ) -> tuple[str, ...] | None:
     """The choice of a passage that names options by their texts, or by letters within it."""
-    first = (sentences(text) or [text])[0]
+    first = first_sentence(text) or text
     no_choice = () if says_unable(first) else None
     if polar:
         polarity = leading_polarity(text)
@@ -293,12 +308,15 @@ def _is_word(match: re.Match[str], text: str) -> bool:
     return is_subject or _VERB.match(text, match.end()) is None
 
 
+_LEADING_MARKS = re.compile(r"[\s.,:;)\]*\"'—–-]+")
+
+
 def _contradicts(option: Option, remainder: str, options: Sequence[Option]) -> bool:
     """Whether the letter of an option is followed by the text of another: "B. red" where red is
     A.
     """
-    stripped = re.sub(r"^[\s.,:;)\]*\"'—–-]+", "", remainder)
-    sentence = (sentences(stripped) or [""])[0]
+    marks = _LEADING_MARKS.match(remainder)
+    sentence = first_sentence(remainder[marks.end() :] if marks else remainder)
     return len(option.text) > 1 and any(
         rival.begins(sentence) for rival in options if rival is not option and len(rival.text) > 1
     )
@@ -413,11 +431,11 @@ def _emphasised_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple
         if len(choice) == 1:
             return tuple(choice)
     normalized = normalize(answer.text)
-    best = {
-        option.letter
-        for option in options
-        if option.pattern is not None and re.search(option.pattern.pattern + _BEST, normalized)
-    }
+    best = set()
+    if _BEST.search(normalized):
+        for option in options:
+            if any(_BEST.match(normalized, end) for _, end in option.occurrences(normalized)):
+                best.add(option.letter)
     if len(best) == 1:
         return tuple(best)
     return ()
@@ -488,7 +506,8 @@ def _lone_letter(text: str, letters: Sequence[str]) -> str:
     mentioned: set[str] = set()
     for match in _UPPER_LETTER.finditer(text):
         is_letter = match[1] in letters and not _is_word(match, text)
-        is_supposed = _SUPPOSITION.search(text[: match.start()]) is not None
+        start = sentence_start(text, match.start())
+        is_supposed = _SUPPOSITION.search(text, start, match.start()) is not None
         if is_letter and not is_supposed and not is_denied(text, *match.span()):
             mentioned.add(match[1])
     index = _ordinal_index(text)
@@ -518,31 +537,37 @@ def _ordinal_index(text: str) -> int:
 
 
 class Option:
-    """An option as it is looked for in an answer: its letter, its words, its number."""
+    """An option as it is looked for in an answer: its letter, its words, its number.
 
-    __slots__ = ("compact", "letter", "number", "pattern", "text")
+    It is compared sign by sign: a pattern for each option of each item would cost more to make than
+    a short answer to read.
+    """
 
     def __init__(self, option: str, letter: str = "", label: str = "") -> None:
         self.letter = letter
         self.text = normalize(option)
         self.number = sole_number(plain(option).removeprefix(label))
         self.compact = compact_formula(option)
-        self.pattern = _option_pattern(self.text) if self.text else None
-
-    @property
-    def is_letter(self) -> bool:
+        is_unspaced = self.text != "" and _UNSPACED.match(self.text[0]) is not None
+        self.is_letter = len(self.text) == 1 and self.text.isalpha() and not is_unspaced
         """Whether it is a letter, which no word of an answer names; "青" is a word."""
-        return len(self.text) == 1 and self.text.isalpha() and not _UNSPACED.match(self.text)
 
-    @property
+    @cached_property
     def is_formula(self) -> bool:
         """Whether it is a formula, which may be written with other spaces."""
         is_words = re.fullmatch(r"[\w\s]+", self.text) is not None
         max_trivial = 2 if re.search(r"[<>=≤≥^√]", self.text) else 4
         return len(self.compact) > max_trivial and self.number is None and not is_words
 
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Its words, without those that say little."""
+        return frozenset(re.findall(r"\w+", self.text)) - _SMALL_WORDS
+
     def equals(self, text: str) -> bool:
         """Whether a text is the option and nothing else."""
+        if len(text) > self._max_chars:
+            return False
         if self.number is not None:
             number = sole_number(text)
             return number is not None and self.is_number(number)
@@ -553,13 +578,19 @@ class Option:
 
     def begins(self, text: str) -> bool:
         """Whether a text begins with the option."""
+        text = text[: self._max_chars]
         if self.number is not None:
             numbers = numbers_in(text)
             return bool(numbers) and numbers[0].start < 3 and self.is_number(numbers[0])
         return bool(self.text) and (
-            re.match(rf"{re.escape(self.text)}(?!\w)", normalize(text)) is not None
+            _begins_with(normalize(text), self.text)
             or (len(self.compact) > 4 and compact_formula(text).startswith(self.compact))
         )
+
+    @property
+    def _max_chars(self) -> int:
+        """The length of the longest text that may be the option, however it is written."""
+        return _MAX_WRITTEN_CHARS + _MAX_WRITTEN_RATIO * len(self.text)
 
     def is_number(self, number: Number) -> bool:
         """Whether a number is the option's."""
@@ -570,20 +601,43 @@ class Option:
         if self.number is not None:
             numbers = filter(self.is_number, numbers_in(text))
             return [(number.start, number.end) for number in numbers]
-        if self.pattern is None:
-            return []
-        return [match.span() for match in self.pattern.finditer(text)]
+        spans = []
+        end = 0
+        for low, high in self.occurrences(text):
+            if low >= end:
+                spans.append((low, high))
+                end = high
+        return spans
+
+    def occurrences(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield where a normalized text has the words of the option, which no longer word holds:
+        "青" in "答えは青です". They may overlap.
+        """
+        start = text.find(self.text) if self.text else -1
+        while start >= 0:
+            end = start + len(self.text)
+            before = text[max(0, start - 1) : start]
+            is_start = not _is_word_sign(before) or _UNSPACED.match(self.text[0])
+            is_end = not _is_word_sign(text[end : end + 1]) or _UNSPACED.match(self.text[-1])
+            if is_start and is_end:
+                yield start, end
+            start = text.find(self.text, start + 1)
 
 
+_MAX_WRITTEN_CHARS = 400
+_MAX_WRITTEN_RATIO = 8
 # kana, Chinese characters and Hangul: no space stands between a name and its verb or particle
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-def _option_pattern(text: str) -> re.Pattern[str]:
-    """The pattern of a normalized option, which no longer word holds: "青" in "答えは青です"."""
-    start = "" if _UNSPACED.match(text[0]) else r"(?<!\w)"
-    end = "" if _UNSPACED.match(text[-1]) else r"(?!\w)"
-    return re.compile(f"{start}{re.escape(text)}{end}")
+def _is_word_sign(sign: str) -> bool:
+    """Whether a sign is part of a word; the empty text is not."""
+    return sign.isalnum() or sign == "_"
+
+
+def _begins_with(text: str, words: str) -> bool:
+    """Whether a text begins with whole words."""
+    return text.startswith(words) and not _is_word_sign(text[len(words) : len(words) + 1])
 
 
 @lru_cache(maxsize=4096)
@@ -619,17 +673,28 @@ def _named_formulas(text: str, options: Sequence[Option]) -> list[str]:
     """The letters of the options that are formulas in a text, however it sets spaces: "x^2" inside
     "x^2+1" is the longer one.
     """
-    compact = compact_formula(text)
-    formulas = {
-        option.letter: option.compact
-        for option in options
-        if option.is_formula and re.search(rf"{re.escape(option.compact)}(?!\w)", compact)
-    }
+    compact = ""
+    formulas = {}
+    for option in options:
+        if option.is_formula:
+            compact = compact or compact_formula(text)
+            if _has_formula(compact, option.compact):
+                formulas[option.letter] = option.compact
     letters = []
     for letter, formula in formulas.items():
         if not any(formula != longer and formula in longer for longer in formulas.values()):
             letters.append(letter)
     return letters
+
+
+def _has_formula(text: str, formula: str) -> bool:
+    """Whether a compact text has a formula that does not go on with a letter or digit."""
+    end = text.find(formula) + len(formula)
+    while end >= len(formula):
+        if not _is_word_sign(text[end : end + 1]):
+            return True
+        end = text.find(formula, end - len(formula) + 1) + len(formula)
+    return False
 
 
 _SMALL_WORDS = frozenset(
@@ -639,42 +704,73 @@ _SMALL_WORDS = frozenset(
 
 def _options_by_words(text: str, options: Sequence[Option]) -> list[str]:
     """The letters of the options whose own words, which no other option has, a text says."""
-    text = re.sub(r"(?:^|(?<=[.!?] ))if [^,.]*,", "", text)
-    vocabularies = [set(re.findall(r"\w+", option.text)) - _SMALL_WORDS for option in options]
+    if "if " in text:
+        text = _CONDITION.sub("", text)
     is_brief = len(text.split()) < 4
     letters = []
-    for index, option in enumerate(options):
-        if option.is_letter:
-            continue
-        distinctive = vocabularies[index].difference(
-            *vocabularies[:index], *vocabularies[index + 1 :]
-        )
-        has_word = any(len(word) > 3 for word in distinctive)
-        has_digit = any(map(str.isdigit, "".join(distinctive)))
-        is_telling = is_brief or (has_word and not has_digit)
-        if distinctive and is_telling and _says_all(text, distinctive):
-            letters.append(option.letter)
+    for letter, distinctive, is_distinct in _distinctive_words(tuple(options)):
+        if (is_brief or is_distinct) and _says_all(text, distinctive):
+            letters.append(letter)
     return letters
 
 
+_CONDITION = re.compile(r"(?:^|(?<=[.!?] ))if [^,.]*,")
+
+
+@lru_cache(maxsize=4096)
+def _distinctive_words(options: tuple[Option, ...]) -> list[tuple[str, frozenset[str], bool]]:
+    """Of each option that has words of its own its letter, those words, and whether a long text
+    that says them names the option.
+    """
+    counts = Counter(chain.from_iterable(option.words for option in options))
+    distinctive_words = []
+    for option in options:
+        distinctive = frozenset(word for word in option.words if counts[word] == 1)
+        has_word = any(len(word) > 3 for word in distinctive)
+        has_digit = any(map(str.isdigit, "".join(distinctive)))
+        if distinctive and not option.is_letter:
+            distinctive_words.append((option.letter, distinctive, has_word and not has_digit))
+    return distinctive_words
+
+
 _SUFFIX = re.compile(r"(?<=\w{4})(?:es|s|ed|ing|e)$")
+_INFLECTION = re.compile(r"(?:e?s|e?d|ing|e)?(?!\w)")
+_MAX_UNINFLECTED = 3
 
 
-def _inflected(word: str) -> str:
-    """The pattern of a word with the endings that it may have: "advertise", "advertises"."""
+@lru_cache(maxsize=8192)
+def _word_stem(word: str) -> str:
+    """What a word begins with in all its forms: "advertis" of "advertise", "advertises"."""
     stem = _SUFFIX.sub("", word)
     if len(stem) > _MAX_UNINFLECTED:
-        return f"{stem}(?:e?s|e?d|ing|e)?"
+        return stem
     return word
 
 
-_MAX_UNINFLECTED = 3
+def _word_span(text: str, word: str) -> tuple[int, int] | None:
+    """Where a text first has a word, with any of the endings that it may have."""
+    stem = _word_stem(word)
+    start = text.find(stem)
+    while start >= 0:
+        end = start + len(stem)
+        if not _is_word_sign(text[max(0, start - 1) : start]):
+            if len(stem) > _MAX_UNINFLECTED:
+                ending = _INFLECTION.match(text, end)
+                if ending:
+                    return start, ending.end()
+            elif not _is_word_sign(text[end : end + 1]):
+                return start, end
+        start = text.find(stem, start + 1)
+    return None
 
 
 def _says_all(text: str, words: Iterable[str]) -> bool:
     """Whether a text says all of these words and denies none."""
-    matches = (re.search(rf"(?<!\w){_inflected(word)}(?!\w)", text) for word in words)
-    return all(match and not is_denied(text, *match.span()) for match in matches)
+    for word in words:
+        span = _word_span(text, word)
+        if span is None or is_denied(text, *span):
+            return False
+    return True
 
 
 def _polar_options(options: Sequence[Option]) -> dict[Polar, str]:

@@ -74,9 +74,7 @@ _UNSPACED_CUES = (
     r"(?:सही\s+)?(?:उत्तर|जवाब)(?:\s+है)?\s*:?|(?:پاسخ|جواب)(?:\s+(?:صحیح|درست|نهایی))*\s*:?",
 )
 # every cue in one of these scripts has such a letter
-_UNSPACED_LETTERS = (
-    "\u0400-\u04ff\u0600-\u06ff\u0900-\u097f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3"
-)
+_UNSPACED_LETTERS = "\u0400-\u04ff\u0600-\u06ff\u0900-\u097f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3"
 _UNSPACED_LETTER = re.compile(f"[{_UNSPACED_LETTERS}]")
 _CUE = CueSearch(
     re.compile(
@@ -152,8 +150,8 @@ _CORRECTION = CueSearch(
         (
             *_HESITATIONS,
             *"wait actually correction sorry oops no not t".split(),
-            *("scratch that", "on second", "make that", "i mean", "i meant", "my mistake", "let me"),
-            *("hold on", "on closer", "on a closer"),
+            *("scratch that", "make that", "i mean", "i meant", "my mistake", "let me"),
+            *("on second", "hold on", "on closer", "on a closer"),
             *"wacht warte attends espera aspetta стоп подождите".split(),
         )
     ),
@@ -181,9 +179,8 @@ _FIRST_THOUGHT = CueSearch(
         re.IGNORECASE,
     ),
     first_words=frozenset(
-        ("at first", "initially", "my first", "i first", "i thought", "i assumed", "i misread")
-        + ("even though", "even although", "though", "although", "look like", "looks like")
-        + ("resembles", "might seem")
+        "at first,initially,my first,i first,i thought,i assumed,i misread,even though"
+        ",even although,though,although,look like,looks like,resembles,might seem".split(",")
     ),
 )
 # what stands before a retraction does not count, whatever called it the answer
@@ -351,6 +348,20 @@ def says_unable(text: str) -> bool:
     return _UNABLE.is_in(text)
 
 
+def says_unable_abroad(text: str) -> bool:
+    """Whether a passage says so in another language than English."""
+    if text.isascii():
+        lowered = text.lower()
+        if not any(map(lowered.count, _UNABLE_ABROAD_PARTS)):
+            return False
+    return _UNABLE_ABROAD.search(text) is not None
+
+
+_UNABLE_ABROAD = re.compile("|".join(UNABLE_ABROAD), re.IGNORECASE)
+# in ASCII every such statement has one of these
+_UNABLE_ABROAD_PARTS = ("nicht", "unklar", "no ", "ne ", "impossible de", "pas ")
+
+
 def sentences(text: str) -> list[str]:
     """The sentences and lines of a text."""
     pieces = []
@@ -360,6 +371,24 @@ def sentences(text: str) -> list[str]:
         start = match.end()
     pieces.append(text[start:])
     return list(filter(None, map(without_marks, pieces)))
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence or line of a text; "" where it has none."""
+    start = 0
+    for match in _END.finditer(text):
+        piece = without_marks(text[start : match.start() + 1])
+        if piece:
+            return piece
+        start = match.end()
+    return without_marks(text[start:])
+
+
+def sentence_start(text: str, end: int) -> int:
+    """Where the sentence starts that ends at an offset: behind the last mark or end of a line."""
+    if text[end - 1 : end] == "\n":
+        end -= 1
+    return max(text.rfind(sign, 0, end) for sign in ".!?\n") + 1
 
 
 def is_doubtful(text: str) -> bool:
@@ -593,7 +622,7 @@ _MAX_REMARK_OFFSET = 60
 
 def without_side_remark(text: str) -> str:
     """A text up to a remark beside its statement: "forest" of "forest, with farmland behind"."""
-    remark = _SIDE_REMARK.search(text, 1)
+    remark = _SIDE_REMARK.search(text, 1, 2 * _MAX_REMARK_OFFSET)
     if remark and remark.start() < _MAX_REMARK_OFFSET:
         return text[: remark.start()]
     return text
@@ -717,9 +746,8 @@ def normalize(text: str) -> str:
     """
     text = MARKS.sub("", plain(text)).replace("$", "").casefold()
     if not text.isascii():
-        decomposed = unicodedata.normalize("NFD", text)
-        letters = (letter for letter in decomposed if not _is_accent(letter))
-        text = unicodedata.normalize("NFC", "".join(letters))
+        letters = _MAYBE_ACCENTS.sub(_without_accents, unicodedata.normalize("NFD", text))
+        text = unicodedata.normalize("NFC", letters)
     text = " ".join(text.split()).strip(" .,;:!?\"'*")
     if any(ending in text for ending in _CALENDAR_ENDINGS):
         text = _CALENDAR_NAME.sub(lambda name: name[0][:3], text)
@@ -729,6 +757,14 @@ def normalize(text: str) -> str:
         text = re.sub(r"\bgrey\b", "gray", text)
     text = text.replace("colour", "color")
     return _ARTICLE.sub("", text) or text
+
+
+_MAYBE_ACCENTS = re.compile("[\u0300-\U0010ffff]+")
+
+
+def _without_accents(match: re.Match[str]) -> str:
+    """The letters of a decomposed text, above those of Latin, without their accents."""
+    return "".join(letter for letter in match[0] if not _is_accent(letter))
 
 
 def _is_accent(letter: str) -> bool:

@@ -62,6 +62,15 @@ def _word_view(text: str) -> bytes:
     return b" %b " % text.encode("ascii", "replace").translate(_WORDS_ONLY)
 
 
+def ascii_words(text: str) -> list[str]:
+    """Return the runs of ASCII letters, digits and underscores of a text, in lower case.
+
+    >>> ascii_words("So, 5 cafés")
+    ['so', '5', 'caf', 's']
+    """
+    return _word_view(text).decode("ascii").split()
+
+
 def _is_whole(word: bytes, offset: int, text: str) -> bool:
     """Whether a word of the view of a text is one in the text, and not the "caf" of "café"."""
     end = offset + len(word)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 # the vowel signs of Hindi are no word characters of `re`
 _WORD = re.compile(r"[^\s.,;:!?¿¡।؟،'’\"()«»„“”–—-]+")
@@ -164,33 +165,53 @@ _MAX_COMPARED_SENTENCES = 3
 _MAX_DENIAL_WORDS = 12
 
 
+_ANY_SCRIPT = re.compile("|".join(filter(None, (row.script for row in _LANGUAGES))))
+_SEPARATORS = str.maketrans(dict.fromkeys(".,;:!?'\"()-", " "))
+"""The ASCII signs that are in no word."""
+
+
+def _folded_words(text: str) -> list[str]:
+    """The words of a text in lower case."""
+    folded = text.casefold()
+    if folded.isascii():
+        return folded.translate(_SEPARATORS).split()
+    return _WORD.findall(folded)
+
+
+@lru_cache(maxsize=1 << 16)
+def _languages_with(word: str) -> tuple[str, ...]:
+    """The languages in Latin letters that have a word among those of any statement; "" for English.
+
+    A text has a few hundred different words, which come back in the next text.
+    """
+    names = [""] if word in _ENGLISH else []
+    for language in _LANGUAGES:
+        is_common = word in language.common or language.denial.fullmatch(word) is not None
+        if is_common and not language.script:
+            names.append(language.name)
+    return tuple(names)
+
+
 @lru_cache(maxsize=4096)
 def language_of(text: str) -> Language | None:
     """Return the language of a text, of those known here; None for English and others."""
-    if not text.isascii():
+    if not text.isascii() and _ANY_SCRIPT.search(text):
         for language in _LANGUAGES:
             if language.script and re.search(language.script, text):
                 return language
-    words = Counter(_WORD.findall(text.casefold()))
+    counts = Counter(chain.from_iterable(map(_languages_with, _folded_words(text))))
+    best_count = max(1, counts.pop("", 0))
     best = None
-    best_count = sum(words[word] for word in _ENGLISH)
-    for language in _LANGUAGES:
-        if language.script:
-            continue
-        count = sum(
-            n
-            for word, n in words.items()
-            if word in language.common or language.denial.fullmatch(word) is not None
-        )
-        if count > best_count and count > 1:
-            best, best_count = language, count
+    for language in _LANGUAGES if counts else ():
+        if counts[language.name] > best_count:
+            best, best_count = language, counts[language.name]
     return best
 
 
 def statement_language(text: str, question: str) -> Language | None:
     """Return the language of a statement; that of its question where it is too short to tell."""
     language = language_of(text)
-    if language is None and not _ENGLISH.intersection(_WORD.findall(text.casefold())):
+    if language is None and _ENGLISH.isdisjoint(_folded_words(text)):
         return language_of(question)
     return language
 

@@ -11,13 +11,20 @@ from itertools import pairwise
 from hqm.scoring.commitments import (
     ParsedAnswer,
     answering_clause,
+    first_sentence,
     is_denied,
     parse_answer,
     says_unable,
-    sentences,
     shared_words,
 )
-from hqm.scoring.written_numbers import SMALL_NUMBERS, Number, numbers_in, sole_number
+from hqm.scoring.cue_search import WordSearch
+from hqm.scoring.written_numbers import (
+    SMALL_NUMBERS,
+    Number,
+    names_number,
+    numbers_in,
+    sole_number,
+)
 
 # the words that may stand between a verb and the number that it states
 _FILLERS = (
@@ -28,20 +35,33 @@ _FILLERS = (
     r"|you should see|should be|it|it's|was|year|no|make|that|be|i see|i count|there are|there is"
     r"|≈|~|=|:|option)\s*)*"
 )
+_UP_TO_NUMBER = rf"\s*[:]?\s*{_FILLERS}[$€£¥({{\[\s]*$"
 # a verb or sign that states the number behind it
-_COPULA = re.compile(
-    r"(?:=|≈|\b(?:from|by)\s+\S+(?:\s\w+)?\s+to\s|\b(?:is worth|worth|(?:est|était) de|ist|war|bei"
-    r"|beträgt|es"
-    r"|era|fue|is|are|was|were|be|equals?|equal to|gives?|get|gets|makes?|has|have|had"
-    rf"|reach(?:es|ed)?|totals?|making|totall?ing|left with|of|see|count|shows?|reads?|indicates?"
-    r"|points to|(?:stood|stands|stand) at|accounts? for|makes? up|costs?|(?:comes?|came|works?"
-    r"|adds?"
-    r"|amounts?|rose|fell|dropped|increased|decreased|grew|rounds?) (?:out |up |down )?(?:to|at"
-    r"|by)"
-    rf"|measures?|weighs?|represents?|represented|compris\w+|for)\b)\s*[:]?\s*"
-    rf"{_FILLERS}[$€£¥({{\[\s]*$",
-    re.IGNORECASE,
+_COPULA = WordSearch(
+    re.compile(
+        r"\b(?:(?:from|by)\s+\S+(?:\s\w+)?\s+to\s|(?:is worth|worth|(?:est|était) de|ist|war|bei"
+        r"|beträgt|es|era|fue|is|are|was|were|be|equals?|equal to|gives?|get|gets|makes?|has|have"
+        r"|had|reach(?:es|ed)?|totals?|making|totall?ing|left with|of|see|count|shows?|reads?"
+        r"|indicates?|points to|(?:stood|stands|stand) at|accounts? for|makes? up|costs?"
+        r"|(?:comes?|came|works?|adds?|amounts?|rose|fell|dropped|increased|decreased|grew|rounds?)"
+        r" (?:out |up |down )?(?:to|at|by)"
+        rf"|measures?|weighs?|represents?|represented|compris\w+|for)\b){_UP_TO_NUMBER}",
+        re.IGNORECASE,
+    ),
+    first_words=frozenset(
+        "from by is worth est ist war bei es era fue are was were be equal equals give gives get"
+        " gets make makes has have had reach reaches reached total totals making totaling totalling"
+        " left of see count show shows read reads indicate indicates points stood stands stand"
+        " account accounts cost costs come comes came work works add adds amount amounts rose fell"
+        " dropped increased decreased grew round rounds measure measures weigh weighs represent"
+        " represents represented comprise comprises comprised comprising for".split()
+    ),
+    foreign=(
+        re.compile("[éäÉÄ]"),
+        re.compile(rf"\b(?:était de|beträgt)\b{_UP_TO_NUMBER}", re.IGNORECASE),
+    ),
 )
+_EQUALS = re.compile(rf"[=≈]{_UP_TO_NUMBER}", re.IGNORECASE)
 # a number that is left over: "7 remain"
 _REMAINDER = re.compile(
     r"\s*(?:\w+\s+){0,2}(?:remain|are left|left\b|in total|altogether|in all\b)|\s*$", re.IGNORECASE
@@ -106,6 +126,10 @@ _BOUND_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _BOUND_BEHIND = re.compile(r"\s+or (?:fewer|less)\b|\s*\w?\s*(?:以下|以内|이하)", re.IGNORECASE)
+_BOUND_PARTS = (
+    *(" than", "most", "upwards", "maximum", "als", "höchstens", "up to", "de", "au plus"),
+    *("máximo", "di", "более", "больше", "меньше", "多", "过", "少", "최대", "or ", "以", "이하"),
+)
 _MAX_BOUND_CHARS = 24
 _BOUND_QUESTION = re.compile(
     r"\b(?:at (?:least|most)|minimum|maximum|least|most|fewest|limit|capacity)\b|最|至少",
@@ -149,7 +173,7 @@ def read_number(text: str, counts: bool = False, question: str = "") -> Number |
         number = _passage_number(passage.text, counts, question)
         if number is not None:
             return _exact_number(number, passage.text, question)
-        if not passage.corrects and (says_unable(passage.text) or numbers_in(passage.text)):
+        if not passage.corrects and (says_unable(passage.text) or names_number(passage.text)):
             return None
     if answer.retraction_end >= 0:
         return None
@@ -189,11 +213,19 @@ def _exact_number(number: Number, text: str, question: str) -> Number | None:
     """A number of a text; None where it is only named as a bound ("up to 5"), unless a bound is
     asked for.
     """
+    if not _may_bound(text):
+        return number
     same_numbers = [other for other in numbers_in(text) if other.value == number.value]
     is_exact = any(not _is_bound(text, other) for other in same_numbers) or not same_numbers
     if is_exact or _BOUND_QUESTION.search(question):
         return number
     return None
+
+
+def _may_bound(text: str) -> bool:
+    """Whether a text has what every bound has; the numbers of a long one are not looked at else."""
+    lowered = text.lower()
+    return any(part in lowered for part in _BOUND_PARTS)
 
 
 def _is_bound(text: str, number: Number) -> bool:
@@ -242,30 +274,38 @@ def _ordered_ends(answer: ParsedAnswer, question: str) -> list[str]:
     return sorted(ends, key=lambda text: not _new_numbers(text, question))
 
 
+_HEAD = re.compile(rf"[^\w]*{_FILLERS}[^\w]*(?:[a-z]\s*=\s*)?", re.IGNORECASE)
+
+
 def _number_at_head(text: str) -> Number | None:
     """The number that a text begins with."""
     numbers = undenied_numbers(text)
     if not numbers or _is_hedged(text, numbers) or _CONTINUATION.match(text[numbers[0].end :]):
         return None
     head = text[: numbers[0].start]
-    begins = re.fullmatch(rf"[^\w]*{_FILLERS}[^\w]*(?:[a-z]\s*=\s*)?", head, re.IGNORECASE)
-    if begins:
+    if _HEAD.fullmatch(head):
         return numbers[0]
     return None
 
 
+# around "one" that counts nothing: "the larger one", "one of them", "one can see"
+_DETERMINER = re.compile(
+    r"\b(?:the|this|that|which|each|every|no|any|an?|another|\w+er)\s+(?:\w+\s+)?$"
+)
+_RELATIVE = re.compile(r"\s+(?:of|that|which)\b")
+_PREDICATE = re.compile(r"\s+(?:can|could|must|is)\b")
+
+
 def _is_pronoun(number: Number, text: str) -> bool:
     """Whether "one" counts nothing: "the larger one", "one of them"."""
-    before = text[: number.start]
+    before = _before(text, number)
     after = text[number.end :]
     if not (number.word and number.value == 1):
         return False
     return bool(
-        re.search(
-            r"\b(?:the|this|that|which|each|every|no|any|an?|another|\w+er)\s+(?:\w+\s+)?$", before
-        )
-        or re.match(r"\s+(?:of|that|which)\b", after)
-        or (not number.unit and re.match(r"\s+(?:can|could|must|is)\b", after))
+        _DETERMINER.search(before)
+        or _RELATIVE.match(after)
+        or (not number.unit and _PREDICATE.match(after))
         or number.unit in ("can", "could", "must", "thing")
     )
 
@@ -287,15 +327,42 @@ _CHANGE = re.compile(
 )
 
 
+_BETWEEN = re.compile(r"\bbetween\s*$", re.IGNORECASE)
+
+
 def _is_range(text: str, low: Number, high: Number) -> bool:
     """Whether two numbers of a text are alternatives, or the ends of a range."""
     separator = text[low.end : high.start]
     if re.fullmatch(r"\s*(?:(?:or|and|,)(?:\s+\w\s*=)|or|/|to|[-–])\s*", separator, re.IGNORECASE):
-        return not (separator.strip() == "to" and _CHANGE.search(text[: low.start]))
-    is_introduced = re.search(r"\bbetween\s*$", text[: low.start], re.IGNORECASE)
+        return not (separator.strip() == "to" and _CHANGE.search(_before(text, low)))
+    is_introduced = _BETWEEN.search(_before(text, low))
     # "the difference between 7 and 19 is 12"
     is_operand = re.match(r"\s*(?:is|was|equals)\b", text[high.end :])
     return bool(is_introduced and separator.strip() == "and" and not is_operand)
+
+
+_MAX_LOOKBACK = 240
+
+
+def _before(text: str, number: Number) -> str:
+    """What stands before a number, from a word on that is near enough to say what the number is."""
+    start = max(0, number.start - _MAX_LOOKBACK)
+    if start:
+        start = max(start, text.find(" ", start, number.start))
+    return text[start : number.start]
+
+
+def _is_reference(text: str, number: Number) -> bool:
+    """Whether a number of a text is what a part is taken of."""
+    start = max(0, number.start - _MAX_REFERENCE_CHARS)
+    before = text[start : number.start].rstrip().rstrip("$€£").rstrip().lower()
+    if not before.endswith(_REFERENCE_ENDINGS):
+        return False
+    return _REFERENCE_AMOUNT.search(text, start, number.start) is not None
+
+
+_MAX_REFERENCE_CHARS = 40
+_REFERENCE_ENDINGS = ("±", "below", "above", "under", "over", "the", "all", "these", "of")
 
 
 def undenied_numbers(text: str) -> list[Number]:
@@ -308,8 +375,7 @@ def _undenied_numbers(text: str) -> tuple[Number, ...]:
     return tuple(
         number
         for number in numbers_in(text)
-        if not is_denied(text, number.start, number.end)
-        and not _REFERENCE_AMOUNT.search(text[: number.start])
+        if not is_denied(text, number.start, number.end) and not _is_reference(text, number)
     )
 
 
@@ -328,9 +394,8 @@ def stated_numbers(text: str, question: str) -> list[Number]:
     when or where; only years where a year is asked for.
     """
     numbers = undenied_numbers(text)
-    years = _years(numbers)
     if _YEAR_QUESTION.search(question):
-        return years or [number for number in numbers if number.unit != "th"]
+        return _years(numbers) or [number for number in numbers if number.unit != "th"]
     return _new_numbers(text, question) or numbers
 
 
@@ -354,11 +419,13 @@ def _new_numbers(text: str, question: str) -> list[Number]:
     in_question, values = _question_numbers(question)
     new_numbers = []
     numbers = undenied_numbers(text)
+    if not values:
+        return numbers
     years = _years(numbers)
     for number in numbers:
         is_repeated = bool(number.unit) and (number.value, number.unit) in in_question
         is_time = number.value in values and (
-            number in years or _TIME_PREPOSITION.search(text[: number.start])
+            number in years or _TIME_PREPOSITION.search(_before(text, number))
         )
         if not is_repeated and not is_time:
             new_numbers.append(number)
@@ -383,7 +450,10 @@ def _counted_number(text: str, question: str) -> Number | None:
         return None
     nouns = [word.removesuffix("s") for word in count_question[1].lower().split()]
     counted = [number for number in numbers if number.unit.removesuffix("s") in nouns]
-    if not counted and re.search(rf"(?:\bno|\bnot any|n't any) {nouns[-1]}", text, re.IGNORECASE):
+    noun = nouns[-1]
+    # a pattern is made only where it may match: each costs as much as a short answer
+    has_noun = not counted and noun in text.lower()
+    if has_noun and re.search(rf"(?:\bno|\bnot any|n't any) {noun}", text, re.IGNORECASE):
         return numbers_in("0")[0]
     if len(counted) == 1 < len(numbers):
         return counted[0]
@@ -410,7 +480,7 @@ def _number_in_asked_unit(text: str, question: str) -> Number | None:
 
 def _passage_number(text: str, counts: bool, question: str = "") -> Number | None:
     """The number that a passage states: alone, behind "is" or "=", or at its beginning."""
-    text = _STEP.sub("", (sentences(text) or [""])[0])
+    text = _STEP.sub("", first_sentence(text))
     text = _result_clause(text, question)
     if counts:
         number = _counted_number(text, question)
@@ -438,7 +508,7 @@ def _passage_number(text: str, counts: bool, question: str = "") -> Number | Non
             return number
     if counts and _ZERO_COUNT.match(text):
         return numbers_in("0")[0]
-    if counts and re.search(r"\ba single\b", text, re.IGNORECASE):
+    if counts and "single" in text.lower() and re.search(r"\ba single\b", text, re.IGNORECASE):
         return numbers_in("1")[0]
     return None
 
@@ -471,7 +541,9 @@ def _result_clause(text: str, question: str) -> str:
     result = _INCREMENT.search(text) and _RESULT.search(text)
     if _REMAINDER_QUESTION.search(question):
         result = _REMAINDER_RESULT.search(text) or result
-    former = _FORMER_VALUE.search(text)
+    former = None
+    if "," in text or ";" in text:
+        former = _FORMER_VALUE.search(text)
     if former and not re.search(r"\b(?:original|previous|former|regular|old)", question, re.I):
         result = former
     clause = text[result.end() :] if result else ""
@@ -485,11 +557,16 @@ def _named_number(text: str, question: str) -> Number | None:
     return _labelled_number(text, question) or _number_behind_colon(text) or _foreign_total(text)
 
 
+_LABEL = re.compile(r"\b([A-Za-z]\w*|[12]\d{3})\s*[:=]\s*$")
+
+
 def _labelled_number(text: str, question: str) -> Number | None:
     """The number whose name the question has, where several are named: "AB = 45, BC = 60"."""
-    labelled = []
+    labelled: list[Number] = []
+    if ":" not in text and "=" not in text:
+        return None
     for number in numbers_in(text):
-        label = re.search(r"\b([A-Za-z]\w*|[12]\d{3})\s*[:=]\s*$", text[: number.start])
+        label = _LABEL.search(_before(text, number))
         if label and re.search(rf"\b{label[1]}\b", question, re.IGNORECASE):
             labelled.append(number)
     names_several = re.search(r"[:=].*[,;].*[:=]", text)
@@ -562,6 +639,12 @@ def _number_at_asked_time(segment: str, numbers: Sequence[Number], question: str
     return None
 
 
+def _is_stated(text: str, number: Number) -> bool:
+    """Whether a verb or sign states a number of a text."""
+    before = _before(text, number)
+    return _EQUALS.search(before) is not None or _COPULA.is_in(before)
+
+
 def _predicated_number(segment: str, numbers: Sequence[Number], question: str) -> Number | None:
     """The number behind "is" or "=", or before "remain"; of several the one in the clause that
     answers.
@@ -569,9 +652,11 @@ def _predicated_number(segment: str, numbers: Sequence[Number], question: str) -
     predicated = [
         number
         for number in numbers
-        if _COPULA.search(segment[: number.start]) or _REMAINDER.match(segment[number.end :])
+        if _is_stated(segment, number) or _REMAINDER.match(segment[number.end :])
     ]
-    results = [number for number in predicated if re.search(r"[=≈]\s*$", segment[: number.start])]
+    results = [
+        number for number in predicated if _before(segment, number).rstrip().endswith(("=", "≈"))
+    ]
     if len(results) == 1 and CALCULATION.search(segment):
         return results[0]
     is_total = _TOTAL.search(segment) and not _TOTAL.search(question)

@@ -61,6 +61,9 @@ from hqm.types import Item
 _ALTERNATIVE = re.compile(r"^\s*(?:,? ?\(?\bor\b|/)\s*\w", re.IGNORECASE)
 
 
+_ALTERNATIVE_BEFORE = re.compile(r"\w\s*(?:,? ?\bor\b|/)\s*(?:an?\s)?(?:\w+\s)?$")
+
+
 def names_phrase(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
     """The phrases, of these, that an answer commits itself to, in the order in which it names them.
 
@@ -90,13 +93,69 @@ def _phrases_in(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
     text = without_side_remark(normalize(text))
     spans: list[tuple[int, int, str]] = []
     for phrase in phrases:
-        matches = [match.span() for match in _phrase_pattern(phrase).finditer(text)]
-        spans += [(low, high, phrase) for low, high in matches if not is_denied(text, low, high)]
+        for low, high in _phrase_spans(phrase, text):
+            if not is_denied(text, low, high):
+                spans.append((low, high, phrase))
     return tuple(dict.fromkeys(phrase for _, _, phrase in sorted(longest_spans(spans))))
 
 
+class _Phrase(NamedTuple):
+    """A phrase as it is looked for in a normalized text, in the singular or plural."""
+
+    first: str
+    others: tuple[tuple[str, str], ...]
+    """The further words, each behind the space or hyphen before it."""
+    inflects: bool
+
+
 @lru_cache(maxsize=4096)
+def _parse_phrase(phrase: str) -> _Phrase:
+    normalized = normalize(phrase)
+    single = re.sub(r"(?<=[a-z]{2}[^s])s$", "", normalized)
+    first, *rest = re.split("([ -])", single)
+    others = tuple(zip(rest[::2], rest[1::2], strict=True))
+    return _Phrase(first, others, re.search(r"[a-z]{2}$", normalized) is not None)
+
+
+_LATIN_SIGN = re.compile(f"[{LATIN}]")
+_WORD_END = re.compile(f"(?![{LATIN}])")
+_PLURAL_END = re.compile(f"(?:e?s)?(?![{LATIN}])")
+_GAPS = {" ": re.compile(r"[\s-]+"), "-": re.compile(r"[\s-]?")}
+"""What may stand in a text for the space or hyphen of a phrase."""
+
+
+def _phrase_spans(phrase: str, text: str) -> list[tuple[int, int]]:
+    """Where a normalized text has a phrase, found without a pattern of its own."""
+    parsed = _parse_phrase(phrase)
+    if not parsed.first or not all(word for _, word in parsed.others):
+        return [match.span() for match in _phrase_pattern(phrase).finditer(text)]
+    spans = []
+    start = text.find(parsed.first)
+    while start >= 0:
+        end = _phrase_end(parsed, text, start)
+        if end:
+            spans.append((start, end))
+        start = text.find(parsed.first, end or start + 1)
+    return spans
+
+
+def _phrase_end(phrase: _Phrase, text: str, start: int) -> int:
+    """Where a phrase ends whose first word a text has at an offset; 0 where it is another."""
+    if start and _LATIN_SIGN.match(text, start - 1):
+        return 0
+    end = start + len(phrase.first)
+    for sign, word in phrase.others:
+        gap = _GAPS[sign].match(text, end)
+        if gap is None or not text.startswith(word, gap.end()):
+            return 0
+        end = gap.end() + len(word)
+    ending = (_PLURAL_END if phrase.inflects else _WORD_END).match(text, end)
+    return ending.end() if ending else 0
+
+
+@lru_cache(maxsize=256)
 def _phrase_pattern(phrase: str) -> re.Pattern[str]:
+    """The pattern of a phrase in which signs stand beside each other, as in "5 - 3"."""
     single = re.sub(r"(?<=[a-z]{2}[^s])s$", "", normalize(phrase))
     words = re.escape(single).replace(r"\ ", r"[\s-]+").replace(r"\-", r"[\s-]?")
     plural = "(?:e?s)?" if re.search(r"[a-z]{2}$", normalize(phrase)) else ""
@@ -110,12 +169,9 @@ def hedges(text: str, phrase: str) -> bool:
     if joins_phrases and (len(text.split()) < 5 or re.search(r"\b(?:tied?|both)\b", text)):
         return True
     return any(
-        _ALTERNATIVE.match(text[match.end() :])
-        or re.search(
-            r"\w\s*(?:,? ?\bor\b|/)\s*(?:an?\s)?(?:\w+\s)?$",
-            text[max(0, match.start() - 80) : match.start()],
-        )
-        for match in _phrase_pattern(phrase).finditer(text)
+        _ALTERNATIVE.match(text[end:])
+        or _ALTERNATIVE_BEFORE.search(text[max(0, start - 80) : start])
+        for start, end in _phrase_spans(phrase, text)
     )
 
 
@@ -129,10 +185,13 @@ class ShortMatch(NamedTuple):
     read: str
 
 
+_LIST_LITERAL = re.compile(r"\s*\[.*\]\s*", re.DOTALL)
+
+
 def target_texts(item: Item) -> list[str]:
     """The right answers of an item, as texts: "[2014, 2016]" is a list as well."""
     target = item.target
-    if isinstance(target, str) and re.fullmatch(r"\s*\[.*\]\s*", target, re.DOTALL):
+    if isinstance(target, str) and "[" in target and _LIST_LITERAL.fullmatch(target):
         try:
             target = ast.literal_eval(target)
         except (SyntaxError, ValueError):
@@ -232,9 +291,13 @@ def _match_number(text: str, key: Number, item: Item, rivals: Sequence[str]) -> 
     return ShortMatch(is_right, str(number))
 
 
+_UNIT_QUESTION = re.compile(r"\b(?:in|how many) ([a-z]+?)s?\b", re.IGNORECASE)
+
+
+@lru_cache(maxsize=1024)
 def _asked_unit(question: str) -> str:
     """The unit in which a question asks for a length, mass, volume or time; "" where in none."""
-    for match in re.finditer(r"\b(?:in|how many) ([a-z]+?)s?\b", question, re.IGNORECASE):
+    for match in _UNIT_QUESTION.finditer(question):
         if is_unit(match[1].lower()):
             return match[1].lower()
     return ""
@@ -501,15 +564,21 @@ def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
 
 # a question for the winner, and what only the loser does; and the other way round
 _OUTCOMES = (
-    (r"\b(?:w[io]ns?|winner|beat|defeated)\b", r"\s+(?:lost|loses|was (?:beaten|defeated))\b"),
-    (r"\b(?:lose|lost|loses|loser)\b", r"\s+(?:won|wins|beat|beats|defeated)\b"),
+    (
+        re.compile(r"\b(?:w[io]ns?|winner|beat|defeated)\b", re.IGNORECASE),
+        r"\s+(?:lost|loses|was (?:beaten|defeated))\b",
+    ),
+    (
+        re.compile(r"\b(?:lose|lost|loses|loser)\b", re.IGNORECASE),
+        r"\s+(?:won|wins|beat|beats|defeated)\b",
+    ),
 )
 
 
 def _is_contrary_outcome(text: str, target: str, question: str) -> bool:
     """Whether a text says of the target that it lost, where it is asked who won."""
     return any(
-        re.search(event, question, re.IGNORECASE)
+        event.search(question)
         and re.search(rf"\b{re.escape(normalize(target))}{contrary}", normalize(text))
         for event, contrary in _OUTCOMES
     )
@@ -545,7 +614,7 @@ def _without_question_words(target: str, question: str) -> str:
 def _statement_on_noun(answer: ParsedAnswer, question: str) -> str:
     """The predicate of the noun that a question asks for ("which brand": "the brand is ...")."""
     noun = _ASKED_NOUN.match(question)
-    if noun is None:
+    if noun is None or (noun[1].isascii() and noun[1].lower() not in answer.text.lower()):
         return ""
     statement = re.search(
         rf"(?<!\bno )\b{noun[1]}\b(?: \w+){{0,4}} (?:is|was|says|reads) (.+)",
@@ -596,8 +665,10 @@ def _is_open(answer: ParsedAnswer, commitment: str, target: str, question: str) 
 
 def _may_translate(text: str, target: str) -> bool:
     """Whether a text is in another script than the target, and may name it: "金曜日" for Friday."""
+    if text.isascii() or not target.isascii():
+        return False
     language = language_of(text)
-    return language is not None and bool(language.script) and target.isascii()
+    return language is not None and bool(language.script)
 
 
 def _names_surname(answer: ParsedAnswer, commitment: str, target: str, question: str) -> bool:

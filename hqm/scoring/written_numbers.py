@@ -8,12 +8,13 @@ percentages, units and words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
 
+from hqm.scoring.cue_search import words_pattern
 from hqm.scoring.foreign_statements import language_of
 from hqm.scoring.plain_text import with_plain_digits
 
@@ -157,7 +158,7 @@ _FACTORS = ("π", "pi")
 _FRACTION_WORDS = MappingProxyType(
     {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fifth": 5, "eighth": 8, "tenth": 10}
 )
-_WORD = "|".join(sorted(map(re.escape, NUMBER_WORDS), key=len, reverse=True))
+_WORD = words_pattern(NUMBER_WORDS)
 _DIGITS = (
     r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}(?!\d)"  # 1.396,5 and 1.396.500
     r"|\d{1,3}(?:[,'’\u00a0\u202f]\d{3})+(?:\.\d+)?(?![\d,]*\d)"  # 1,396.5
@@ -189,7 +190,12 @@ _NUMBER = re.compile(
     rf"|{_WORD})\b)[a-zA-Zµ]+(?![{LATIN}])(?:\s?/\s?[a-zA-Z]+)?(?:\^[23])?))?",
     re.IGNORECASE,
 )
+# where a number can begin: at a sign or digit, or at a word
 _NUMBER_TOKEN = re.compile(r"[-$.\d]+|[A-Za-z]+")
+_FOREIGN_LETTERS = "".join(word[0] for word in NUMBER_WORDS if not word[0].isascii())
+_FOREIGN_TOKEN = re.compile(
+    rf"[-−–$€£¥₹.\d]+|[A-Za-z]+|[{_FOREIGN_LETTERS}{_FOREIGN_LETTERS.upper()}]"
+)
 _FIRST_WORDS = frozenset(
     ("minus", "negative", *_TENS, *(re.split(r"[\s-]", word)[0] for word in NUMBER_WORDS))
 )
@@ -268,6 +274,8 @@ def _decimal(digits: str) -> tuple[Fraction, int]:
     """The value of digits, and their decimal places: a comma before three digits is for
     thousands.
     """
+    if digits.isdecimal():
+        return Fraction(int(digits)), 0
     digits = re.sub(r"['’\s\u00a0\u202f]", "", digits)
     if re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}", digits):
         digits = digits.replace(".", "").replace(",", ".")
@@ -275,8 +283,8 @@ def _decimal(digits: str) -> tuple[Fraction, int]:
         digits = digits.replace(",", "")
     else:
         digits = digits.replace(",", ".")
-    _, _, decimals = digits.partition(".")
-    return Fraction(digits if digits[0] != "." else f"0{digits}"), len(decimals)
+    whole, _, decimals = digits.partition(".")
+    return Fraction(int(whole + decimals), 10 ** len(decimals)), len(decimals)
 
 
 _POINTED_THOUSANDS = re.compile(
@@ -295,7 +303,7 @@ def without_pointed_thousands(text: str) -> str:
     >>> without_pointed_thousands("1.750 €"), without_pointed_thousands("1.750 m")
     ('1750 €', '1.750 m')
     """
-    if _POINT.search(text) is None:
+    if _POINT.search(text) is None or _POINTED_THOUSANDS.search(text) is None:
         return text
     language = language_of(text)
     is_pointed = language is not None and language.name in _POINTED_LANGUAGES
@@ -308,31 +316,35 @@ def without_pointed_thousands(text: str) -> str:
 def numbers_in(text: str) -> tuple[Number, ...]:
     """The numbers that a text names, in order; dates and times of day are none."""
     text = with_plain_digits(text)
+    return tuple(_merge_numbers(list(map(_parse_number, _plain_matches(text))), text))
+
+
+def names_number(text: str) -> bool:
+    """Whether a text names a number."""
+    return next(_plain_matches(with_plain_digits(text)), None) is not None
+
+
+def _plain_matches(text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of numbers that are no dates, times of day or endless digits."""
     dates = [match.span() for match in _DATE.finditer(text)]
-    numbers: list[Number] = []
     for match in _number_matches(text):
-        if any(low <= match.start("digits") < high for low, high in dates) or _is_huge(match):
-            continue
-        numbers.append(_parse_number(match))
-    return tuple(_merge_numbers(numbers, text))
+        is_in_date = any(low <= match.start("digits") < high for low, high in dates)
+        if not is_in_date and not _is_huge(match):
+            yield match
 
 
-def _number_matches(text: str) -> Iterable[re.Match[str]]:
-    """What `_NUMBER.finditer` finds; in an ASCII text it is tried only where a number can begin."""
-    if not text.isascii():
-        return _NUMBER.finditer(text)
-    return _ascii_number_matches(text)
-
-
-def _ascii_number_matches(text: str) -> Iterator[re.Match[str]]:
+def _number_matches(text: str) -> Iterator[re.Match[str]]:
+    """Yield what `_NUMBER.finditer` finds; it is tried only where a number can begin."""
     end = 0
-    for token in _NUMBER_TOKEN.finditer(text):
-        if token[0][0].isalpha():
-            starts = range(token.start(), token.start() + (token[0].lower() in _FIRST_WORDS))
-        else:
-            starts = range(token.start(), token.end())
-        for start in starts:
-            match = _NUMBER.match(text, start) if start >= end else None
+    token_pattern = _NUMBER_TOKEN if text.isascii() else _FOREIGN_TOKEN
+    for token in token_pattern.finditer(text):
+        start, token_end = token.span()
+        if token[0].isalpha():
+            # "fünf" begins with an ASCII letter
+            is_first = token[0].lower() in _FIRST_WORDS or text[token_end : token_end + 1] > "\x7f"
+            token_end = start + (is_first or not token[0].isascii())
+        for offset in range(start, token_end):
+            match = _NUMBER.match(text, offset) if offset >= end else None
             if match is not None:
                 yield match
                 end = match.end()
@@ -351,7 +363,7 @@ def _is_huge(match: re.Match[str]) -> bool:
 def _parse_number(match: re.Match[str]) -> Number:
     """The number that `_NUMBER` matched, with its sign, scale and unit."""
     value, decimals = _value(match)
-    scales = re.findall(r"\w+", (match["scale"] or "").lower())
+    scales = re.findall(r"\w+", match["scale"].lower()) if match["scale"] else []
     for scale in scales:
         value *= SCALES[scale]
     if scales and value.denominator == 1:
@@ -482,6 +494,7 @@ def is_unit(name: str) -> bool:
     return name in _UNITS
 
 
+@lru_cache(maxsize=4096)
 def sole_number(text: str) -> Number | None:
     """The number that a text is, with nothing beside it but its unit; None for another text.
 
