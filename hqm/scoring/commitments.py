@@ -307,10 +307,11 @@ _UNABLE = WordSearch(
         re.IGNORECASE,
     ),
     first_words=frozenset(
-        "can cannot could couldn isn unable not impossible insufficient more n to too does doesn do"
-        " don did didn is are aren was wasn i no it none neither ne unknown undetermined"
-        " indeterminate unanswerable unclear illegible unreadable please without hard kann"
-        " impossible pas unklar".split()
+        "can t,cannot,could not,couldn t,isn t,unable to,not,impossible,insufficient,n a,to load"
+        ",more information,does not,doesn t,do not,don t,did not,didn t,is not,are not,aren t"
+        ",was not,wasn t,i do,i don,i am,i m,no,it depends,none of,neither of,ne,unknown,too"
+        ",undetermined,indeterminate,unanswerable,unclear,illegible,unreadable,please provide"
+        ",without,hard to,kann,pas,unklar".split(",")
     ),
     foreign=(
         re.compile(f"[äÄßẞãÃ{_UNSPACED_LETTERS}]|[tTnN](?:(?<=[iI][sS][tT])|(?<=[aA][nN][nN])) "),

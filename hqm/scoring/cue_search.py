@@ -151,7 +151,8 @@ class WordSearch:
     pattern
         What is searched for; it may begin with "n't" as well.
     first_words
-        The words that a match in an ASCII text may begin with, in lower case.
+        The words that a match in an ASCII text may begin with, in lower case; for a frequent word
+        those that follow it as well, each behind one other sign: "isn t".
     foreign
         What a text must have to match alternatives that begin otherwise, and their pattern.
     """
@@ -164,20 +165,24 @@ class WordSearch:
     ) -> None:
         self.pattern = pattern
         self._foreign_sign, self._foreign = foreign
-        self._words = {word.encode(): b" %b " % word.encode() for word in first_words}
+        self._phrases: dict[bytes, list[bytes]] = {}
+        for phrase in first_words:
+            first = phrase.split(" ")[0].encode()
+            self._phrases.setdefault(first, []).append(phrase.encode())
 
     def is_in(self, text: str) -> bool:
         """Whether a text has a match."""
         view = _word_view(text)
         is_ascii = text.isascii()
         match = self.pattern.match
-        for word in self._words.keys() & view.split():
-            spaced = self._words[word]
-            offset = view.find(spaced)
-            while offset >= 0:
-                if (is_ascii or _is_whole(word, offset, text)) and match(text, offset):
-                    return True
-                offset = view.find(spaced, offset + len(word))
+        for word in self._phrases.keys() & view.split():
+            for phrase in self._phrases[word]:
+                spaced = b" %b " % phrase
+                offset = view.find(spaced)
+                while offset >= 0:
+                    if (is_ascii or _is_whole(phrase, offset, text)) and match(text, offset):
+                        return True
+                    offset = view.find(spaced, offset + len(phrase))
         if "'" in text and any(match(text, end.start()) for end in _NOT_ENDING.finditer(text)):
             return True
         if is_ascii or self._foreign_sign.search(text) is None:

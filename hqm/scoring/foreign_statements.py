@@ -178,11 +178,20 @@ def _folded_words(text: str) -> list[str]:
     return _WORD.findall(folded)
 
 
-@lru_cache(maxsize=1 << 16)
-def _languages_with(word: str) -> tuple[str, ...]:
-    """The languages in Latin letters that have a word among those of any statement; "" for English.
+_TELLING_WORDS = _ENGLISH.union(
+    *(language.common for language in _LANGUAGES if not language.script),
+    _words(
+        "nicht niemand nirgends weder no ningun ningún ninguno ningúno ninguna ningúna nunca tampoco",
+        "ni ne n pas aucun aucune jamais não nenhum nenhuma nem non nessun nessuno nessuna mai né",
+    ),
+)
+"""The words by which `language_of` tells languages, without those that begin with "kein"."""
 
-    A text has a few hundred different words, which come back in the next text.
+
+@lru_cache(maxsize=1024)
+def _languages_with(word: str) -> tuple[str, ...]:
+    """The languages in Latin letters that have a word among those of any statement; "" for
+    English.
     """
     names = [""] if word in _ENGLISH else []
     for language in _LANGUAGES:
@@ -199,7 +208,9 @@ def language_of(text: str) -> Language | None:
         for language in _LANGUAGES:
             if language.script and re.search(language.script, text):
                 return language
-    counts = Counter(chain.from_iterable(map(_languages_with, _folded_words(text))))
+    words = _folded_words(text)
+    telling = [word for word in words if word in _TELLING_WORDS or word[:4] == "kein"]
+    counts = Counter(chain.from_iterable(map(_languages_with, telling)))
     best_count = max(1, counts.pop("", 0))
     best = None
     for language in _LANGUAGES if counts else ():

@@ -642,6 +642,8 @@ def _number_at_asked_time(segment: str, numbers: Sequence[Number], question: str
 def _is_stated(text: str, number: Number) -> bool:
     """Whether a verb or sign states a number of a text."""
     before = _before(text, number)
+    if "compris" in before.lower():  # of its forms there are too many to list
+        return _COPULA.pattern.search(before) is not None
     return _EQUALS.search(before) is not None or _COPULA.is_in(before)
 
 

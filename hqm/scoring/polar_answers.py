@@ -113,8 +113,8 @@ _REMARK_WORDS = (
     r"|based on|according to|and\s+not)\b"
 )
 _SIDE_REMARK = re.compile(rf"\b{_REMARK_WORDS}|[,;:—–]", re.IGNORECASE)
-# the same in an ASCII text in lower case, with the sign before it: ten times as fast
-_LOWER_REMARK = re.compile(rf"[^a-z0-9_](?:{_REMARK_WORDS}|(?<=[,;:]))")
+# the same in a text in lower case, with the sign before it: four times as fast
+_LOWER_REMARK = re.compile(rf"[^a-z0-9_](?:{_REMARK_WORDS}|(?<=[,;:—–]))")
 _PARENTHESES = re.compile(r"\([^()]*\)")
 _QUOTED_QUESTION = re.compile(
     r'\bit (?:true|false|wrong to say) that\b|\bthe number of .* other than\b|["“](?:yes|no)["”]'
@@ -291,8 +291,10 @@ def _quoted_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Pola
     words are: 'It says "YIELD"'.
     """
     asked = _ASKED_QUOTE.search(question)
+    if asked is None:
+        return None
     quotes = set(map(normalize, _STATED_QUOTE.findall(answer.text)))
-    if asked is None or len(quotes) != 1 or DOUBT.search(answer.text):
+    if len(quotes) != 1 or DOUBT.search(answer.text):
         return None
     denies = NEGATIVE.search(_STATED_QUOTE.sub("", answer.text)) is not None
     stated = quotes.pop()
@@ -440,15 +442,16 @@ def _statement_polarities(
 
 def _split_contrasts(text: str) -> list[str]:
     """What `_CONTRAST.split` gives, only faster."""
-    if not text.isascii():
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a letter such as İ is two in lower case
         return _CONTRAST.split(text)
     pieces = []
     start = 0
-    for match in _LOWER_CONTRAST.finditer(text.lower()):
+    for match in _LOWER_CONTRAST.finditer(lowered):
         low = match.start()
         before = text[start:low][-2:]
         if text[low] != ";":
-            if before[-1:].isalnum() or before[-1:] == "_":
+            if _is_in_word(before[-1:]):
                 continue
             low -= len(before) - len(before.removesuffix(" ").removesuffix(","))
         pieces.append(text[start:low])
@@ -458,20 +461,28 @@ def _split_contrasts(text: str) -> list[str]:
 
 def _split_remarks(text: str) -> list[str]:
     """What `_SIDE_REMARK.split` gives, only faster."""
-    if not text.isascii():
+    lowered = text.lower()
+    if len(lowered) != len(text):
         return _SIDE_REMARK.split(text)
     pieces = []
     start = 0
     # with a space before the text, for a word at its beginning has a sign before it as well
-    for match in _LOWER_REMARK.finditer(f" {text.lower()}"):
+    for match in _LOWER_REMARK.finditer(f" {lowered}"):
         low, high = match.span()
-        if match[0][0] in ",;:":
+        if _is_in_word(match[0][0]):  # a letter outside ASCII
+            continue
+        if match[0][0] in ",;:—–":
             pieces.append(text[start : low - 1])
             start = low
         if high - low > 1:
             pieces.append(text[start:low])
             start = high - 1
     return [*pieces, text[start:]]
+
+
+def _is_in_word(sign: str) -> bool:
+    """Whether a sign is part of a word; the empty text is not."""
+    return sign.isalnum() or sign == "_"
 
 
 def _without_parentheses(text: str) -> str:

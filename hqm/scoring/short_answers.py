@@ -58,7 +58,7 @@ from hqm.types import Item
 
 # --- a text ---
 
-_ALTERNATIVE = re.compile(r"^\s*(?:,? ?\(?\bor\b|/)\s*\w", re.IGNORECASE)
+_ALTERNATIVE = re.compile(r"\s*(?:,? ?\(?\bor\b|/)\s*\w", re.IGNORECASE)
 
 
 _ALTERNATIVE_BEFORE = re.compile(r"\w\s*(?:,? ?\bor\b|/)\s*(?:an?\s)?(?:\w+\s)?$")
@@ -168,11 +168,16 @@ def hedges(text: str, phrase: str) -> bool:
     joins_phrases = " and " in text and " and " not in phrase
     if joins_phrases and (len(text.split()) < 5 or re.search(r"\b(?:tied?|both)\b", text)):
         return True
-    return any(
-        _ALTERNATIVE.match(text[end:])
-        or _ALTERNATIVE_BEFORE.search(text[max(0, start - 80) : start])
-        for start, end in _phrase_spans(phrase, text)
-    )
+    if "or" not in text and "/" not in text:
+        return False
+    for start, end in _phrase_spans(phrase, text):
+        before = text[max(0, start - 80) : start]
+        may_follow = "or" in before or "/" in before
+        if may_follow and _ALTERNATIVE_BEFORE.search(before):
+            return True
+        if _ALTERNATIVE.match(text, end):
+            return True
+    return False
 
 
 # --- right or wrong ---
