@@ -89,44 +89,44 @@ def _audit_numbers(study: Mapping[str, Any]) -> dict[str, Any]:
         "more": asdict(more_items(audited, policy)),
         "precision": asdict(total_precision(audited)),
     }
-    outcome = {name: [*map(_number, _numbers_in(value))] for name, value in numbers.items()}
+    outcome = {name: [*map(rounded_number, numbers_in(value))] for name, value in numbers.items()}
     return {**outcome, "answers": dict(audited.answers)}
 
 
 def _estimate_row(estimate: Estimate) -> list[Any]:
     """What an estimate says, with one number for all numbers of its detail."""
     spans = [
-        [_number(span.low), _number(span.high), span.inference[:5], span.level]
+        [rounded_number(span.low), rounded_number(span.high), span.inference[:5], span.level]
         for span in estimate.intervals
     ]
     sample = [estimate.n_respondents, estimate.n_items, estimate.unscored]
     flags = "+".join(estimate.flags)
-    value = _number(math.nan if estimate.value is None else estimate.value)
-    return [value, estimate.status, flags, spans, sample, *_summary(estimate.detail)]
+    value = rounded_number(math.nan if estimate.value is None else estimate.value)
+    return [value, estimate.status, flags, spans, sample, *summary(estimate.detail)]
 
 
-def _summary(detail: object) -> tuple[int, float | str]:
+def summary(detail: object) -> tuple[int, float | str]:
     """How many numbers there are, and their sum; later ones weigh more, so that two that change
     places are seen.
     """
-    numbers = list(_numbers_in(detail))
+    numbers = list(numbers_in(detail))
     total = sum(value * (1 + index / 100) for index, value in enumerate(numbers))
-    return len(numbers), _number(total)
+    return len(numbers), rounded_number(total)
 
 
-def _number(value: float) -> float | str:
+def rounded_number(value: float) -> float | str:
     """A number to ten digits; of one that is none its name."""
     return float(f"{value:.10g}") if math.isfinite(value) else str(value)
 
 
-def _numbers_in(detail: Any) -> Iterator[float]:
+def numbers_in(detail: Any) -> Iterator[float]:
     """Every finite number of a detail, however deep."""
     if isinstance(detail, Mapping):
         for key in sorted(detail, key=str):
-            yield from _numbers_in(detail[key])
+            yield from numbers_in(detail[key])
     elif isinstance(detail, (list, tuple, np.ndarray)):
         for value in detail:
-            yield from _numbers_in(value)
+            yield from numbers_in(value)
     elif isinstance(detail, (int, float, np.number)) and math.isfinite(detail):
         yield float(detail)
 

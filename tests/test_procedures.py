@@ -11,7 +11,7 @@ from hqm.scoring.parsers import PARSERS
 from hqm.signature import labelled, load_procedures, scoring_label
 from tests.procedures import CORPORA, Corpus, advice, agrees, failures
 
-MIN_CASES = {"statistic": 8, "audit": 8, "scoring": 50}
+MIN_CASES = {"statistic": 8, "audit": 8, "scoring": 50, "arithmetic": 1}
 
 
 @pytest.mark.parametrize("corpus", CORPORA, ids=lambda corpus: corpus.name)
