@@ -68,11 +68,11 @@ class Candidates:
 
     Attributes
     ----------
-    item, text, place, is_right
-        (rows,): the item, the answer's text as a code, its place among the answers of the item, and
+    item, text, position, is_right
+        (rows,): the item, the answer's text as a code, its position among the item's answers, and
         whether it is right.
     role
-        (rows,): what a word of the question may speak for: a place among options, or an answer.
+        (rows,): what a word of the question may speak for: a position among options, or an answer.
     mode
         (items,): how it is answered.
     chance
@@ -85,7 +85,7 @@ class Candidates:
 
     item: IntArray
     text: IntArray
-    place: IntArray
+    position: IntArray
     is_right: BoolArray
     role: IntArray
     mode: tuple[Mode, ...]
@@ -148,34 +148,35 @@ def find_candidates(
     texts = list(questions) if questions is not None else [""] * count
     kinds = list(types) if types is not None else [None] * count
     answer_lists = _open_answers(answers, modes, options, texts, kinds)
-    named = [
-        _named_in(text, _by_words(names)) for text, names in zip(texts, answer_lists, strict=True)
+    mentions = [
+        _mentioned_answers(text, _by_words(names))
+        for text, names in zip(texts, answer_lists, strict=True)
     ]
     rows = [
-        (index, place, option)
+        (index, position, option)
         for index, names in enumerate(answer_lists)
-        for place, option in enumerate(names)
+        for position, option in enumerate(names)
     ]
     item = np.array([index for index, _, _ in rows], dtype=np.int64)
-    place = np.array([place for _, place, _ in rows], dtype=np.int64)
+    position = np.array([position for _, position, _ in rows], dtype=np.int64)
     text = factorize([option.strip().casefold() for _, _, option in rows])[0]
-    right_place = [
+    right_position = [
         names.index(answer) if answer in names else -1
         for answer, names in zip(answers, answer_lists, strict=True)
     ]
-    is_right = place == np.array(right_place, dtype=np.int64)[item]
+    is_right = position == np.array(right_position, dtype=np.int64)[item]
     is_choice = np.array([mode == "choice" for mode in modes], dtype=bool)
     width = int(text.max(initial=-1)) + 1
-    # options have places; answers to which the question's words may belong are the same everywhere
-    role = np.where(is_choice[item], width + place, text)
+    # options have positions; answers that the question's words may mean are the same everywhere
+    role = np.where(is_choice[item], width + position, text)
     chance = np.array([1 / max(len(names), 1) for names in answer_lists])
     margin = np.zeros(count)
     is_open = np.array([mode == "open" for mode in modes], dtype=bool)
     margin[is_open] = OPEN_MARGIN
-    for index, value in _open_chances(answers, modes, options, texts, kinds, named):
+    for index, value in _open_chances(answers, modes, options, texts, kinds, mentions):
         chance[index] = value
-    levels = _levels(modes, texts, answer_lists, named)
-    return Candidates(item, text, place, is_right, role, tuple(modes), chance, margin, levels)
+    levels = _levels(modes, texts, answer_lists, mentions)
+    return Candidates(item, text, position, is_right, role, tuple(modes), chance, margin, levels)
 
 
 def _open_answers(
@@ -201,8 +202,8 @@ def _open_answers(
     for mode, offered, text, kind in zip(modes, options, texts, kinds, strict=True):
         names = list(offered)
         if mode == "open" and not names:
-            named = sorted(_named_in(text, spoken[kind]))
-            names = list(dict.fromkeys([*likely[kind], *named]))
+            mentions = sorted(_mentioned_answers(text, spoken[kind]))
+            names = list(dict.fromkeys([*likely[kind], *mentions]))
         # an item without any answer has one that is never right
         answer_lists.append(names or [""])
     return answer_lists
@@ -213,20 +214,20 @@ def _by_words(answers: Iterable[str]) -> Mapping[str, str]:
     return {" ".join(words(answer)): answer for answer in answers}
 
 
-def _named_in(text: str, answers: Mapping[str, str]) -> set[str]:
+def _mentioned_answers(text: str, answers: Mapping[str, str]) -> set[str]:
     """Return the answers that a question names, as "or" questions do."""
     question_words = words(text)
     count = len(question_words)
     lengths = {answer.count(" ") + 1 for answer in answers}
-    named = set()
+    mentions = set()
     for length in sorted(lengths):
         if length > _MAX_ANSWER_WORDS:
             break
         for start in range(count - length + 1):
             phrase = " ".join(question_words[start : start + length])
             if phrase in answers:
-                named.add(answers[phrase])
-    return named
+                mentions.add(answers[phrase])
+    return mentions
 
 
 def _open_chances(
@@ -235,7 +236,7 @@ def _open_chances(
     options: Sequence[Sequence[str]],
     texts: Sequence[str],
     kinds: Sequence[Hashable],
-    named: Sequence[set[str]],
+    mentions: Sequence[set[str]],
 ) -> Iterator[tuple[int, float]]:
     """Yield the index and the chance of every open item that lists no answers, or names some."""
     cells = [(kind, *words(text)[:2]) for kind, text in zip(kinds, texts, strict=True)]
@@ -248,8 +249,8 @@ def _open_chances(
         distinct[cells[index]].add(answers[index])
     for index in indices:
         answer = answers[index]
-        if answer in named[index] and len(named[index]) > 1:
-            yield index, 1 / len(named[index])
+        if answer in mentions[index] and len(mentions[index]) > 1:
+            yield index, 1 / len(mentions[index])
         elif not options[index]:
             is_polar = answer.casefold() in ("yes", "no")
             yield index, 1 / (2 if is_polar else max(2, len(distinct[cells[index]])))
@@ -259,14 +260,14 @@ def _levels(
     modes: Sequence[Mode],
     texts: Sequence[str],
     answer_lists: Sequence[Sequence[str]],
-    named: Sequence[set[str]],
+    mentions: Sequence[set[str]],
 ) -> Levels:
     """Return each cue's level of every answer."""
     option_rows: list[tuple[Hashable, ...]] = []
     answer_rows: list[tuple[Hashable, ...]] = []
     no_option = (None,) * len(OPTION_CUES)
     no_answer = (None,) * len(ANSWER_CUES)
-    for mode, text, names, in_question in zip(modes, texts, answer_lists, named, strict=True):
+    for mode, text, names, in_question in zip(modes, texts, answer_lists, mentions, strict=True):
         option_rows += option_levels(text, names) if mode == "choice" else [no_option] * len(names)
         answer_rows += [
             (name, name in in_question) if mode == "open" else no_answer for name in names
@@ -378,19 +379,22 @@ class Guesser:
         starts = np.flatnonzero(np.diff(owner, prepend=-1))
 
         # the curvature is asked for in many directions at the weights of one step
-        known: dict[bytes, tuple[Array, float]] = {}
+        chances_by_weights: dict[bytes, tuple[Array, float]] = {}
 
         def chances(weights: Array) -> tuple[Array, float]:
             key = weights.tobytes()
-            if key not in known:
-                known.clear()
+            if key not in chances_by_weights:
+                chances_by_weights.clear()
                 logit = design @ weights
                 highest = np.maximum.reduceat(logit, starts)
                 odds = np.exp(logit - highest[owner])
                 total = np.add.reduceat(odds, starts)
                 log_total = np.log(total) + highest
-                known[key] = odds / total[owner], float(log_total.sum() - logit @ is_right)
-            return known[key]
+                chances_by_weights[key] = (
+                    odds / total[owner],
+                    float(log_total.sum() - logit @ is_right),
+                )
+            return chances_by_weights[key]
 
         def loss(weights: Array) -> tuple[float, Array]:
             p, likelihood = chances(weights)
@@ -442,11 +446,11 @@ def make_guesser(
                 minlength=size,
             )
             is_frequent = items_by_feature[number] >= min_items
-            kept, n_kept = compact_codes(number[is_frequent])
+            frequent_codes, n_frequent = compact_codes(number[is_frequent])
             rows.append(row[is_frequent])
-            codes.append(kept + offset)
+            codes.append(frequent_codes + offset)
             values.append(np.broadcast_to(value, len(row))[is_frequent])
-            offset += n_kept
+            offset += n_frequent
     entries = np.concatenate(rows), np.concatenate(codes)
     shape = len(candidates.item), max(offset, 1)
     design = sparse.csr_array((np.concatenate(values), entries), shape=shape)
@@ -461,7 +465,7 @@ def _features(
     """
     every_row = np.arange(len(candidates.item))
     n_roles = int(candidates.role.max(initial=0)) + 1
-    # how often an answer, or a place, is right
+    # how often an answer, or a position, is right
     yield every_row, candidates.role, 1.0
     for level, _ in candidates.levels.values():
         spoken = np.flatnonzero(level >= 0)

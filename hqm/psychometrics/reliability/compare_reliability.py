@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from typing import Literal
 
 import numpy as np
@@ -231,7 +232,7 @@ def reliability_difference(
         return undefined("degenerate", reason, x, y)
     kept_families = None
     if families is not None:
-        kept_families = [f for f, kept in zip(families, complete.tolist(), strict=True) if kept]
+        kept_families = list(compress(families, complete.tolist()))
     n_units, resampled_families, inflation, unit_name = _resampling_units(
         n, kept_families, n_effective
     )

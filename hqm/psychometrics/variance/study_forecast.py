@@ -184,13 +184,15 @@ def _mean_error(
     respondents = np.asarray(size.respondents, dtype=np.float64)
     # families in proportion to respondents, as in the study that was made
     alike = max(components.families, 1) / max(components.respondents, 1)
-    own = components.value("respondent") / respondents + components.value("family") / (
-        respondents * alike
-    )
+    respondent_variance = components.value("respondent") / respondents + components.value(
+        "family"
+    ) / (respondents * alike)
     # effects of pictures on all respondents alike stay, however many respondents there are
     shared = _sum_errors(error_variances, lambda e: _is_picture_effect(e) and not _is_relative(e))
     return np.asarray(
-        np.sqrt(own + shared + _sum_errors(error_variances, _is_relative) / respondents),
+        np.sqrt(
+            respondent_variance + shared + _sum_errors(error_variances, _is_relative) / respondents
+        ),
         dtype=np.float64,
     )
 
