@@ -170,8 +170,12 @@ def pool_labels(
         schemas=tuple(sorted(set(map(attrgetter("schema"), contexts)) - {""})),
     )
     # a rater who decided nothing has no labels to pool
-    given = dict(filter(itemgetter(1), labels.by_rater.items()))
-    raters = {name: own for name, own in given.items() if name.partition(RATER)[0] == judge}
+    labels_by_rater = dict(filter(itemgetter(1), labels.by_rater.items()))
+    raters = {}
+    for name, rater_labels in labels_by_rater.items():
+        rated_judge, _, _ = name.partition(RATER)
+        if rated_judge == judge:
+            raters[name] = rater_labels
     if not raters:
         return unpooled
     adjudicator = f"{judge}{RATER}{ADJUDICATION}"
@@ -188,7 +192,8 @@ def _pool_raters(
     """Return the sample with the labels that its raters' labels pool to."""
     answers = list(map(_answer_of, unpooled.judgements))
     # (raters, answers): NaN where a rater did not label the answer
-    table = np.array([list(map(own.get, answers, repeat(np.nan))) for own in raters.values()])
+    rows = [list(map(labels.get, answers, repeat(np.nan))) for labels in raters.values()]
+    table = np.array(rows)
     rule = _pooling_rule(table, pool, has_adjudications=bool(adjudicated))
     pooled = pooled_labels(table, rule)
     if pool == "adjudicated":

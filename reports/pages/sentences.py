@@ -318,10 +318,10 @@ def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
             continue
         for outlying, move in row.moves.items():
             if abs((move or shift) - shift) > end:
-                others = [other or 0.0 for name, other in row.moves.items() if name != outlying]
+                moves = [value or 0.0 for name, value in row.moves.items() if name != outlying]
                 yield (
                     f"Without {short_name(outlying)}, the bar “{SOURCES[row.source][0]}” would end"
-                    f" at {points.format(change_band(others).half)} points."
+                    f" at {points.format(change_band(moves).half)} points."
                 )
                 break
     labels = budget.row("people")
@@ -366,10 +366,10 @@ def remedy_lines(audit: BenchmarkAudit, remedies: Sequence[Remedy]) -> list[Reme
         line = _remedy_line(audit, remedy)
         similar.setdefault(line.title, []).append(line)
     lines = []
-    for line, *others in similar.values():
-        if others:
-            n_others = capital(number_word(len(others)))
-            line = replace(line, sentence=f"{line.sentence} {n_others} more of this kind.")
+    for line, *further_lines in similar.values():
+        if further_lines:
+            n_further = capital(number_word(len(further_lines)))
+            line = replace(line, sentence=f"{line.sentence} {n_further} more of this kind.")
         lines.append(line)
     return lines
 

@@ -238,10 +238,11 @@ def _reliability_cells(
         bounded = unadjusted
     else:
         return None
-    others = map(_unnamed, map(pick, ("noise_floor", "rho_g_1000", "icc_a1")))
+    further_cells = map(_unnamed, map(pick, ("noise_floor", "rho_g_1000", "icc_a1")))
     states = " · ".join(filter(None, (_status(unadjusted), _status(adjusted))))
     interval = Text(_interval_lines(bounded), small=states)
-    return (estimate_with_name(unadjusted), estimate_with_name(adjusted), interval, *others)
+    cells = (estimate_with_name(unadjusted), estimate_with_name(adjusted), interval)
+    return (*cells, *further_cells)
 
 
 def _has_no_value(estimate: Estimate | None) -> bool:
