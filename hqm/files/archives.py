@@ -183,6 +183,7 @@ def sheet_rows(path: Path) -> list[dict[str, object]]:
 def _cell_text(cell: object) -> str:
     if cell is None:
         return ""
+    # a sheet has no whole numbers: it gives 3 as 3.0
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return str(cell)
@@ -206,6 +207,7 @@ def _open_document(file: Path, member: str, location: str) -> Iterator[IO[bytes]
         else:
             reason = "there is no such file in the zip"
         raise DataError(reason, location=location, remedy=_FETCH_AGAIN)
+    # the upper 16 bits of the attribute are the mode that Unix gives a file
     if stat.S_ISLNK(matches[0].external_attr >> 16):
         raise DataError("it is a link, not a file", location=location, remedy=_FETCH_AGAIN)
     if matches[0].flag_bits & 0x1:

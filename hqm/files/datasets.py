@@ -82,7 +82,7 @@ class Tree:
         """The files that may hold rows, by the ends of their names."""
         return [name for name in self.names if name.lower().endswith(SUFFIXES)]
 
-    def below(self, prefix: str) -> list[str]:
+    def names_below(self, prefix: str) -> list[str]:
         """The files whose paths begin so."""
         return [name for name in self.names if name.startswith(prefix)]
 
@@ -145,7 +145,7 @@ def _shards(tree: Tree, config: str) -> list[Shard]:
     if shards := _by_readme(tree, config):
         return shards
     prefix = f"{config}/" if config else ""
-    names = tree.below(prefix)
+    names = tree.names_below(prefix)
     if config and not names:
         folders = ", ".join(sorted(_top_folders(tree.names))) or "none"
         raise DataError(
@@ -197,6 +197,7 @@ def split_of(name: str) -> str:
     """
     path = PurePosixPath(name)
     stem = path.name.partition(".")[0]
+    # the file's own name first, then the nearest folder
     for text in (stem, *reversed(path.parts[:-1])):
         for word in re.split(r"[^a-z0-9]+", text.lower()):
             if word in _SPLITS:
@@ -269,7 +270,7 @@ def _imagefolder(tree: Tree, prefix: str, names: Sequence[str]) -> list[Shard]:
         folder, _, base = name.rpartition("/")
         if base in _METADATA:
             folder_prefix = f"{folder}/" if folder else ""
-            pictures = tuple(filter(_is_picture, tree.below(folder_prefix)))
+            pictures = tuple(filter(_is_picture, tree.names_below(folder_prefix)))
             split = folder.removeprefix(prefix.rstrip("/")).strip("/").split("/")[-1]
             if split in ("data", "images"):
                 split = ""
@@ -294,6 +295,7 @@ def _one_kind(tree: Tree, prefix: str, names: Sequence[str]) -> list[Shard]:
             }
             if not prefix and len(top_folders) > 1:
                 _refuse_ambiguous(tree, sorted(top_folders))
+            # shards of Parquet are one table, but CSV files without a split may be anything
             if kind[0] in (".csv", ".jsonl") and len(files) > 1 and not all(map(split_of, files)):
                 raise DataError(
                     f"it has {len(files)} files of rows: {', '.join(files[:4])}",
@@ -327,7 +329,7 @@ def _by_readme(tree: Tree, config: str) -> list[Shard]:
         shards += map(partial(Shard, split), matching)
     if not shards and selected.get("data_dir"):
         prefix = f"{str(selected['data_dir']).strip('/')}/"
-        shards = _one_kind(tree, prefix, tree.below(prefix))
+        shards = _one_kind(tree, prefix, tree.names_below(prefix))
     return shards
 
 
@@ -341,6 +343,7 @@ def _selected_config(tree: Tree, config: str) -> dict[str, object] | None:
     """
     configs = _configs(tree)
     by_name: dict[str, dict[str, object]] = {}
+    # of two entries of one name the first counts
     for entry in reversed(configs):
         by_name[str(entry["config_name"])] = entry
     if config or not configs:
@@ -384,6 +387,7 @@ def _data_files(files: object) -> list[tuple[str, list[str]]]:
     if isinstance(files, str) or (isinstance(files, list) and set(map(type, files)) == {str}):
         files = {"": files}
     if isinstance(files, dict):
+        # the short form: split -> files
         files = [{"split": split, "path": path} for split, path in files.items()]
     pairs = []
     for entry in files if isinstance(files, list) else []:

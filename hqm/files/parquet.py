@@ -84,6 +84,7 @@ class ParquetImages:
                 first.setdefault(row.file, str(number))
         names: list[str | None] = []
         for number, row in enumerate(self._rows):
+            # a path of several pictures, such as image.png in each row, names none of them
             if row.path and len(files_of[row.path]) == 1:
                 names.append(row.path)
             elif row.file:
@@ -362,6 +363,7 @@ class ArrowTable:
                     number += 1
                     location = f"{self.label}: row {number}"
                     cells = {name: record[name] for name in columns}
+                    # pictures stay bytes; other bytes are texts that the writer did not decode
                     cells |= decode_cells({name: cells[name] for name in plain}, location)
                     for name, names in labels.items():
                         cells[name] = _label(cells[name], names, f"{location}, column {name!r}")
@@ -425,6 +427,7 @@ class ArrowTable:
         for group in range(metadata.num_row_groups):
             for k in range(metadata.num_columns):
                 chunk = metadata.row_group(group).column(k)
+                # an empty column has no bytes at all
                 compressed = max(chunk.total_compressed_size, 1)
                 uncompressed = chunk.total_uncompressed_size
                 if chunk.path_in_schema.split(".")[0] in requested and uncompressed > max(

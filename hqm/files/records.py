@@ -679,6 +679,7 @@ def _check_text(text: str, location: str) -> None:
             location=location,
             remedy="Remove it, and save the file as UTF-8.",
         )
+    # most texts are, and need no look at each character
     if text.isascii():
         return
     surrogate = next((character for character in text if "\ud800" <= character <= "\udfff"), None)

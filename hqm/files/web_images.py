@@ -132,6 +132,7 @@ def _through_a_proxy(request: Request) -> bool:
     before it is named.
     """
     target = urllib.parse.urlsplit(request.full_url)
+    # urllib puts the proxy in place of the host
     if request.host == target.netloc:
         return False
     _resolve(target.hostname or "", target.port or (443 if target.scheme == "https" else 80))
@@ -275,6 +276,7 @@ class WebImages:
                     f"the server answered {error.code} ({error.reason})",
                     _RUN_AGAIN,
                 )
+                # 429 asks to come later; other codes below 500 will not change
                 if error.code < 500 and error.code != 429:
                     break
             except (OSError, http.client.HTTPException, ValueError) as error:
@@ -297,6 +299,7 @@ class WebImages:
                     _RUN_AGAIN,
                 )
             if attempt + 1 < _MAX_ATTEMPTS:
+                # 0.2, 0.8 and 3.2 seconds
                 time.sleep(0.2 * 4**attempt)
 
     def _keep(self, address: str, reply: HTTPResponse) -> None:

@@ -49,6 +49,7 @@ def file_labels(paths: Sequence[str]) -> dict[str, str]:
     stems = [path.stem for path in plain_paths.values()]
     if len(set(stems)) == len(paths):
         return dict(zip(plain_paths, stems, strict=True))
+    # paths of which only some are absolute have no folder in common
     absolute = len({path.startswith("/") for path in paths}) == 1
     folder = commonpath(paths) if absolute and len(paths) > 1 else ""
     labels = {}
@@ -117,6 +118,7 @@ def name_files(answered: Mapping[str, Collection[Hashable]]) -> dict[str, str]:
             labels = _fewest_labels(levels_by_path, answered)
         for path, levels in levels_by_path.items():
             names[path] = labels.get(path, levels[-1]) or folder.name or levels[-1]
+    # files at another depth may have been given the same name for another respondent
     for levels_by_path in list(by_depth.values())[1:]:
         deeper = set(map(names.__getitem__, names.keys() - levels_by_path.keys()))
         for path, levels in levels_by_path.items():

@@ -104,6 +104,7 @@ def only_asks(records: Sequence[Mapping[str, object]], path: str = "") -> bool:
     if not names.isdisjoint(fields.KEYS):
         return names.isdisjoint(fields.ANSWERS)
     asks = not names.isdisjoint((*fields.QUESTIONS, "options", "choices"))
+    # nothing but the file's name tells answers of a model from right ones
     if names == {"item", "answer"}:
         asks = _KEY_FILE.search(PurePath(path).stem) is not None
     return asks and names.intersection(fields.ANSWERS) == {"answer"}
@@ -377,6 +378,7 @@ def _numbered_runs(intake: Intake, chosen_columns: Mapping[str, str]) -> tuple[l
     if find_repeated(units) is None:
         # every answer was drawn once, with a seed of its own
         return _with_runs(records, repeat(0, len(records)), cells), column
+    # run 10 comes behind run 9
     labels = sorted(set(cells), key=_natural_order)
     if len(labels) > MAX_RUNS:
         raise AnswerError(
@@ -550,6 +552,8 @@ def _named_scores(
 ) -> list[str]:
     """The columns of numbers that may be scores, those that are called so first."""
     scores = [name for name in columns if _is_score_name(name, has_answers)]
+    # a column that is called a score leaves no need of one that is not, and that may be a
+    # difficulty or a number of frames
     if any(map(_SCORE.search, map(heading_words, scores))):
         scores = [name for name in scores if not _is_of_items(records, name, item)]
     scores.sort(key=lambda name: heading_words(name) not in SCORES)
@@ -566,6 +570,7 @@ def _check_numbers(records: Sequence[Mapping[str, object]], path: str) -> None:
     """
     cells = cells_of(records, "score")
     is_no_number = [cell not in (None, "") and not is_number(cell) for cell in cells]
+    # of a column with more words than numbers nobody expects a score
     if 0 < 2 * sum(is_no_number) < len(cells):
         index = is_no_number.index(True)
         raise AnswerError(
@@ -652,6 +657,7 @@ def _of_wide(records: Sequence[Mapping[str, object]]) -> list[Record]:
     if not _KNOWN_COLUMNS.isdisjoint(item_columns):
         return []
     names = cell_texts(records, first)
+    # a row a respondent and a column an item: no name stands twice
     if len(set(names)) < len(names) or not all(names):
         return []
     if not all(map(partial(_is_numeric, records), item_columns)):

@@ -143,6 +143,7 @@ def answers_of(log: Log) -> frozenset[tuple[object, ...]]:
     item_ids = set(map(attrgetter("ids"), log.rows))
     answers = []
     for row in log.rows:
+        # a question that was asked again has its first index among the others
         if item_ids.isdisjoint(map(_unturned, row.ids)):
             text = row.answer and row.answer.text
             answers.append((row.task, row.respondent, row.form, row.run, row.ids, text))
@@ -214,6 +215,7 @@ def _may_answer(path: Path) -> bool:
         path.name.endswith(("_results.json", "_score.csv", "_score.json", "_acc.csv"))
         or path.name == "status.json"
     )
+    # Every Eval Ever writes the totals of a run beside its samples
     aggregate = path.suffix == ".json" and path.with_name(f"{path.stem}_samples.jsonl").exists()
     return not is_summary and not aggregate
 
@@ -251,6 +253,7 @@ def _read(
     if with_questions and answer_table.only_asks(records, str(path)):
         return answer_table.read_questions(str(path), records)
     chosen = set((columns or {}).values())
+    # a file that the user names is taken at the user's word; one in a folder has to look so
     is_chosen = bool(chosen) and bool(records) and chosen <= records[0].keys()
     if named_by_user or is_chosen or answer_table.holds_answers(records):
         return answer_table.read_table(str(path), file.records, columns)

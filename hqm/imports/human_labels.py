@@ -324,6 +324,7 @@ def respondent_named(name: str, respondents: Sequence[str], location: str) -> st
     """
     if name in respondents:
         return name
+    # the file may name less than the respondent is called, or more
     matches = [respondent for respondent in respondents if name in short_names(respondent)]
     if not matches:
         whole_names = short_names(name)
@@ -359,6 +360,7 @@ def _pooled(labels: Sequence[Judgement], judge: str) -> list[Judgement]:
     """The labels of each rater, preceded by their mean for every answer as the label of the judge
     itself.
     """
+    # labels of nobody in particular are the judge's own: there is nothing to pool
     of_raters = [label for label in labels if label.judge != judge]
     if not of_raters:
         return list(labels)
@@ -368,6 +370,7 @@ def _pooled(labels: Sequence[Judgement], judge: str) -> list[Judgement]:
     means = []
     for (item, name), of_answer in by_answer.items():
         settled = [label for label in of_answer if label.judge == f"{judge}{RATER}{ADJUDICATION}"]
+        # what was decided about a disagreement stands in place of the raters' labels
         decided = [label.label for label in settled or of_answer if label.label is not None]
         mean = sum(decided) / len(decided) if decided else None
         means.append(Judgement(judge, item, name, mean, of_answer[0].reply))

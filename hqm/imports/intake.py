@@ -27,6 +27,7 @@ from hqm.imports.layouts import (
     Record,
     cell_texts,
     cells_of,
+    first_row,
     heading_words,
     lay_out,
     rename_columns,
@@ -168,9 +169,11 @@ def take_rows(
         same.
     """
     rows = read_records(path, encoding) if records is None else records
+    # a user who names the column `row` wants its numbers
     if ROW not in {*headings, *(columns or {}).values()}:
         rows = _without_row_numbers(rows, str(path))
     layout = lay_out(rows, str(path), columns)
+    # a row of empty cells, as spreadsheets leave them, would be a respondent without a name
     rows = [row for row in layout.records if not all(map(_is_blank, row.values()))]
     n_blank = len(layout.records) - len(rows)
     if not rows:
@@ -188,6 +191,7 @@ def take_rows(
     original_names = dict(zip(written_names.values(), written_names, strict=True))
     planned = _plan_columns(present, columns)
     rows, notes = _without_summaries(rows, planned, names)
+    # before names are compared: 100 and 100.0 are one item
     rows = _with_whole_ids(rows, planned.get("item", ""), notes)
     for field in names:
         if field in planned:
@@ -204,8 +208,11 @@ def _with_whole_ids(records: list[Record], column: str, notes: list[str]) -> lis
     """Return the records with ids such as 100.0 as 100, and note it; pandas writes them so where a
     cell of the column was empty once.
     """
+    # of most files the first id is no such number, and no other one is looked at
+    if not _WHOLE_ID.fullmatch(str(first_row(records).get(column))):
+        return records
     ids = list(map(str, cells_of(records, column)))
-    if not records or not all(map(_WHOLE_ID.fullmatch, ids)):
+    if not all(map(_WHOLE_ID.fullmatch, ids)):
         return records
     notes.append(f"ids such as {records[0][column]} are taken as whole numbers")
     return with_column(records, column, [name.removesuffix(".0") for name in ids])
@@ -238,8 +245,9 @@ def _present_names(records: Sequence[Mapping[str, object]]) -> Record:
 
 def _without_row_numbers(records: list[Record], path: str) -> list[Record]:
     """Return the records of a Parquet file without their numbers, which its reader counted."""
-    numbers = cells_of(records, ROW)
-    if not path.lower().endswith(".parquet") or numbers != list(map(str, range(len(records)))):
+    # the reader counts from 0, as texts; a column of the file's own may be anything
+    numbers = map(str, range(len(records)))
+    if not path.lower().endswith(".parquet") or cells_of(records, ROW) != list(numbers):
         return records
     records = list(map(dict, records))
     for record in records:
@@ -330,7 +338,7 @@ def _check_heading(
 
 def _cells(records: Iterable[Mapping[str, object]], column: str) -> set[str]:
     """Return the texts that stand in a column."""
-    return {cell for cell in cells_of(records, column) if type(cell) is str}
+    return {cell for record in records if type(cell := record.get(column)) is str}
 
 
 def _check_looks(
@@ -422,6 +430,7 @@ def _without_summaries(
         column = columns[field]
         cells = _cells(records, column)
         summaries = {cell for cell in cells if SUMMARY_NAMES.match(cell.strip())}
+        # where all are called so, they are no summaries of others
         if not summaries or summaries == cells:
             continue
         kept = [record for record in records if record.get(column) not in summaries]
@@ -449,6 +458,7 @@ def check_benchmark(benchmark: str, row_benchmarks: Iterable[str], location: str
     own = plain_letters(benchmark)
     for name in sorted(set(row_benchmarks)):
         letters = plain_letters(name)
+        # MMBench is also MMBench_DEV_EN: tools add a part, a version or a language
         if letters and own and letters not in own and own not in letters:
             raise AnswerError(
                 f"its rows say that they answer {name!r:.80}, and not {benchmark!r}",
@@ -507,6 +517,7 @@ def check_scales(name: str, scores: Sequence[tuple[str, float]], location: str) 
     if not binary or top <= 1:
         return []
     first = min(binary)
+    # on a scale to 10, or in a few rows, 0 and 1 may be low marks
     if top > 10 and len(by_respondent[first]) >= 2 * _MIN_RUN:
         raise DataError(
             f"{first!r:.60} has 0 and 1 alone in the column {name!r}, and {highest!r:.60} up to"
@@ -528,6 +539,7 @@ def _check_signs(name: str, by_respondent: Mapping[str, Sequence[float]], locati
     n_minus, n_zero = map(sum, zip(*map(counts.__getitem__, signed), strict=True))
     for label in sorted(counts.keys() - signed):
         unsigned_zeros = counts[label][1]
+        # that none of so many is -1, had this respondent the share of the others
         chance = (n_zero / (n_minus + n_zero)) ** unsigned_zeros
         if unsigned_zeros and chance < _MAX_CHANCE:
             _refuse_signs(name, f"for {signed[0]!r:.60}", f"for {label!r:.60}", location)
@@ -537,6 +549,7 @@ def _check_signs(name: str, by_respondent: Mapping[str, Sequence[float]], locati
             continue
         minus = _positions(marks, -1.0)
         zero = _positions(marks, 0.0)
+        # from this row on, both have occurred
         start = max(min(minus), min(zero))
         is_split = start > min(max(minus), max(zero))
         # of a file in the order of its scores, the scores of 1 are on one side
@@ -616,13 +629,17 @@ def find_contradiction(first: Sequence[float], second: Sequence[float]) -> int |
         return next((index for a, b, index in pairs if a != b), None)
     level = highest = highest_below = -math.inf
     highest_index = 0
+    # in the order of the first score: a second one below the highest of a lower first one
+    # contradicts it; equal first scores say nothing of one another
     for a, b, index in sorted(pairs):
         if a > level:
-            level, highest_below = a, highest
+            level = a
+            highest_below = highest
         if b < highest_below:
             return highest_index
         if b > highest:
-            highest, highest_index = b, index
+            highest = b
+            highest_index = index
     return None
 
 
@@ -661,6 +678,7 @@ def plain_numbers(
     if has_commas and not uses_decimal_comma(zip(texts, repeat(place))):
         decimal_mark = ""
     n_plain = len(texts) - len(per_cents)
+    # 0 is the same in per cent
     n_plain += sum(not isinstance(cell, str) and bool(number(cell)) for cell in cells)
     if per_cents and n_plain:
         raise DataError(
@@ -706,6 +724,7 @@ def check_letters(options: Sequence[str], location: str) -> None:
         Every option begins with a letter, and one with another than its place has.
     """
     letters = [match[1] for match in map(_LETTERED.match, options) if match]
+    # one option that begins with a letter may be a sentence, such as `A. Smith`
     if len(letters) < max(2, len(options)) or letters == list(LETTERS[: len(letters)]):
         return
     odd = list(map(ne, letters, LETTERS)).index(True)

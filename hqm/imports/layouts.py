@@ -121,6 +121,7 @@ def _of_file(records: list[Record], location: str, columns: Mapping[str, str]) -
         if layout is not None:
             return layout
     headings = headings_of(records[0]) if records else set()
+    # the Item Response Warehouse calls the respondent `id`, which elsewhere is the item
     if headings >= _RESPONSE_COLUMNS.keys() and headings.isdisjoint(fields.ANSWERS):
         return _of_responses(records)
     return _of_sheet(records, location, columns)
@@ -129,6 +130,7 @@ def _of_file(records: list[Record], location: str, columns: Mapping[str, str]) -
 def _with_location(rows: list[Record], names: Collection[str], location: str) -> list[Record]:
     """The rows with where they lie, as far as the user names it."""
     path = PurePath(location.replace("\\", "/"))
+    # names of models have dots: only the last suffix goes
     stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
     cells = {FILE: stem, **dict(zip(FOLDERS, reversed(path.parent.parts), strict=False))}
     laid: list[Record] = []
@@ -153,6 +155,7 @@ def _with_inner_cells(
         if "." not in name or not rows or name in rows[0]:
             continue
         cells = [inner_cell(row, name) for row in rows]
+        # said once for the file, beside its rows
         if len(records) == 1 and cells.count(None) == len(cells):
             cells = [inner_cell(records[0], name)] * len(rows)
         if cells.count(None) < len(cells):
@@ -362,6 +365,7 @@ def _of_wrapper(record: Record, location: str, column_names: Collection[str]) ->
             laid += _with_shared({"split": name}, _rows_below(name, value, location))
         note = f"the rows below {name_fields(lists)}"
         return Layout(_with_settings(laid, record), note)
+    # splits hold rows of one kind, and others need not
     if len(lists) > 1:
         names = list(lists)
         raise AnswerError(
@@ -399,6 +403,7 @@ def _with_settings(rows: list[Record], record: Record) -> list[Record]:
             settings["respondent" if plain in fields.RESPONDENTS else plain] = value
     for name in _SETTINGS:
         nested = record.get(name)
+        # an object may describe the model at length: no name is made of it
         if isinstance(nested, dict) and isinstance(nested.get("model"), str):
             settings.setdefault("respondent", nested["model"])
     if rows and not headings_of(rows[0]).isdisjoint(fields.RESPONDENTS):
@@ -411,6 +416,7 @@ def _of_keyed_rows(record: Record, location: str) -> Layout | None:
     rows = list(filter(_is_object, filter(None, record.values())))
     if len(rows) < len(record):
         return None
+    # names of fields are no items: such an object is a row, or holds columns
     if not headings_of(record).isdisjoint(_FIELD_NAMES | _SPLITS):
         return None
     # scores alone may be those of an item or of a model
@@ -440,6 +446,7 @@ def _are_counts(names: Sequence[str]) -> bool:
 def _of_texts(record: Record, location: str) -> Layout | None:
     """The rows of an object from item to answer."""
     texts = [value for value in record.values() if value is not None]
+    # few texts may be one record with unknown fields
     if len(record) <= MIN_ITEMS or any(map(_is_nested, texts)):
         return None
     if not headings_of(record).isdisjoint(_FIELD_NAMES) or all(map(_is_result, texts)):
@@ -566,6 +573,7 @@ def _of_sheet(records: list[Record], location: str, columns: Mapping[str, str]) 
         for record in records:
             record.pop(index_name, None)
     first = first_row(records)
+    # what the user says of a column is not guessed from the headings
     if not {"model", "answer"}.isdisjoint(columns):
         return Layout(records)
     plain_names = headings_of(first)
@@ -581,6 +589,7 @@ def _of_sheet(records: list[Record], location: str, columns: Mapping[str, str]) 
         if role:
             by_model[model].setdefault(role, column)
     answering = {model: roles for model, roles in by_model.items() if "response" in roles}
+    # `answer` beside `response`: two columns that may hold the answer, and neither names a model
     if not answering or (answer_names and "" in answering):
         return Layout(records)
     return _by_model(records, answering, by_model[""], location)
@@ -701,6 +710,7 @@ def _by_model(
 def _model_of(column: str) -> tuple[str, str]:
     """What a column is of a model, and the model's name as written; empty where it is none."""
     plain = heading_words(column)
+    # a column of a known name is nobody's in particular; `score` may be the one model's
     if plain in _FIELD_NAMES:
         if plain in fields.SCORES:
             return ("score", "")

@@ -171,6 +171,7 @@ def match_logs(
     _check_name(logs, settings.respondent)
     notes += chain.from_iterable(map(attrgetter("located_notes"), logs))
     matched_files = _match_files(forms, logs, settings, spelling)
+    # with a name or with runs, the user has said what the files are
     if settings.files == "respondents" and settings.respondent is None:
         matched_files, notes_on_names = _name_by_file(matched_files)
         notes += notes_on_names
@@ -188,6 +189,7 @@ def match_logs(
     reports, notes_on_files = _without_foreign_files(reports)
     refused = list(filterfalse(attrgetter("complete"), reports))
     if refused and not settings.partial:
+        # its rows have no pictures, and POPE asks the same of many
         hint = _ADD_QUESTION_FILE if refused[0].tool == "LLaVA" else ""
         raise AnswerError(
             refused[0].counts,
@@ -217,7 +219,7 @@ def _match_files(
     spelling: Callable[[str], str],
 ) -> list[_MatchedFile]:
     """The rows of logs by administration, with the items that they answer."""
-    paths = [Path(log.path) for log in logs]
+    paths = list(map(Path, map(attrgetter("path"), logs)))
     matched_files = []
     for log in logs:
         check_benchmark(settings.benchmark, map(attrgetter("benchmark"), log.rows), log.path)
@@ -276,6 +278,7 @@ def _name_by_file(files: Sequence[_MatchedFile]) -> tuple[list[_MatchedFile], li
         notes += describe_parts(names_of_files, n_answers)
     for respondent, of_respondent in by_respondent.items():
         paths = list(dict.fromkeys(file.log.path for file in of_respondent))
+        # files that differ in the number of a run are runs, whatever their rows say
         if len(paths) < 2 or say_runs(paths):
             continue
         if not _are_repeated(of_respondent):
@@ -463,6 +466,7 @@ def _scored(row: Row, item: Item, log: Log) -> Response:
         answer = _from_score(row, item)
     recorded = {"tool": log.tool, "score": row.score, "read": row.read}
     recorded = {name: value for name, value in recorded.items() if value not in (None, "")}
+    # beside the tool's name, its score or what it read
     if len(recorded) > 1:
         return answer._replace(detail={**answer.detail, "recorded": recorded})
     return answer
@@ -490,6 +494,7 @@ def _free_run(
     recorded: Mapping[Key, Mapping[str, Response]], key: Key, answers: Mapping[str, Response]
 ) -> int:
     run = key[2]
+    # files about different items are parts of one run
     while recorded.get((*key[:2], run), {}).keys() & answers.keys():
         run += 1
     return run
@@ -564,6 +569,7 @@ def read_recorded(
         if recording.form in forms
     ]
     imported = ImportedLogs((), ())
+    # rows that name another benchmark are refused, whatever tool wrote them
     settings = replace(settings, benchmark=benchmark.name)
     if logs:
         imported = take_logs(forms, logs, settings, benchmark.spelled)
@@ -617,4 +623,5 @@ def _plain_or_released(
             for recording in recordings:
                 check_options(benchmark, recording.answers, forms[ORIGINAL], str(path))
         return recordings
+    # HQM's own format is tried first, and its fault is the one to be mended
     raise faults[0]

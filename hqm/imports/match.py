@@ -59,6 +59,7 @@ def picture_key(name: str) -> str:
     """
     stem = PurePosixPath(name.replace("\\", "/")).name
     stem = re.sub(r"\.(?:jpe?g|png|webp|gif|bmp)$", "", stem, flags=re.IGNORECASE).lower()
+    # COCO's names: val2014/COCO_val2014_000000310196.jpg, or the number alone
     number = re.fullmatch(r"(?:[a-z]+_[a-z]+\d*_)?0*(\d+)", stem)
     if number:
         return number[1]
@@ -98,6 +99,7 @@ def check_keys(rows: Sequence[tuple[Row, Item]], path: Path | str) -> None:
     """
     keyed = [(row, item) for row, item in rows if row.key and item.task in ("yes_no", "choice")]
     contradicting = list(compress(keyed, starmap(has_other_key, keyed)))
+    # a release may correct some keys; most of them differ only where another one was answered
     if 2 * len(contradicting) > len(keyed):
         row, item = contradicting[0]
         raise AnswerError(
@@ -209,6 +211,7 @@ def with_questions_beside(
     AnswerError
         It gives an id another question than the answers do.
     """
+    # LLaVA keeps pope/answers/MODEL.jsonl below pope/llava_pope_test.jsonl
     parent_folder = path.resolve().parent.parent
     candidates = [*path.parent.glob("*.json*"), *parent_folder.glob("*question*.json*")]
     candidates += parent_folder.glob("*test*.json*")
@@ -232,12 +235,19 @@ def _with_questions(
     joined = []
     wrong = []
     for row in rows:
-        asked = question_rows[row.id]
-        joined.append(replace(row, image=asked.image, question=asked.question, parts=asked.parts))
-        if row.question and normalised(row.question) != normalised(asked.question):
+        question_row = question_rows[row.id]
+        joined.append(
+            replace(
+                row,
+                image=question_row.image,
+                question=question_row.question,
+                parts=question_row.parts,
+            )
+        )
+        if row.question and normalised(row.question) != normalised(question_row.question):
             wrong.append(
                 f"{row.record} asks {row.question!r:.80}, and {question_file} asks"
-                f" {asked.question!r:.80}"
+                f" {question_row.question!r:.80}"
             )
     if wrong:
         remedy = f"Put the answers beside the questions that were asked, not {question_file}."
@@ -385,6 +395,7 @@ def has_other_key(row: Row, item: Item) -> bool:
     if not key:
         return False
     if item.task == "yes_no":
+        # tools that score write the truth of a statement
         key = {"true": "yes", "false": "no"}.get(key, key)
         return key != item.target and _is_word(key)
     if item.task == "choice":
@@ -414,6 +425,7 @@ def _option(key: str, options: Sequence[str]) -> str:
         return texts[LETTERS.index(key)]
     if normalised(key) in texts:
         return normalised(key)
+    # a small letter goes last: the text of an option may be one
     if len(key) == 1 and key.upper() in LETTERS[: len(texts)]:
         return texts[LETTERS.index(key.upper())]
     lettered = re.fullmatch(r"(?s)([A-Z])\s*[.):]\s*(.+)", key)
@@ -457,6 +469,7 @@ def match_rows(rows: Sequence[Row], form: Form, spelling: Callable[[str], str] =
     unmatched: list[int] = []
     for i, (row, (fitting, cue)) in enumerate(zip(rows, candidates, strict=True)):
         if not fitting:
+            # an id that some item has is a claim, and the row says something else
             (contradicting if index.knows_id(row) else unmatched).append(i)
         elif len(fitting) == 1 or (
             row.parts and index.have_distinct_parts(fitting) and index.are_identical(fitting)
@@ -474,9 +487,10 @@ def match_rows(rows: Sequence[Row], form: Form, spelling: Callable[[str], str] =
         cue = candidates[waiting[0]][1]
         shared = _share_items(index, fitting, waiting, free)
         numbered_keys = [numbered.get(i, "") for i in waiting]
+        # only where nothing else tells the items apart: a tool may count in another order
         if shared is None and set(numbered_keys) <= set(fitting):
             cue = "row number"
-            shared = _one_each(waiting, numbered_keys)
+            shared = _pair_rows(waiting, numbered_keys)
         if shared is None:
             ambiguous += waiting
         else:
@@ -502,11 +516,11 @@ def _share_items(
     if len(waiting) == 1 and free:
         return {waiting[0]: free}
     if len(waiting) == len(free):
-        return _one_each(waiting, free)
+        return _pair_rows(waiting, free)
     return None
 
 
-def _one_each(rows: Sequence[int], keys: Sequence[str]) -> dict[int, tuple[str, ...]]:
+def _pair_rows(rows: Sequence[int], keys: Sequence[str]) -> dict[int, tuple[str, ...]]:
     """Row -> its one item, of as many rows as items."""
     return {i: (key,) for i, key in zip(rows, keys, strict=True)}
 
@@ -534,6 +548,7 @@ def _by_row_number(rows: Sequence[Row], form: Form) -> dict[int, str]:
     """Row -> the item of the same number, where the tool's row numbers can be the benchmark's."""
     numbered = {}
     for i, row in enumerate(rows):
+        # numbers beyond the form, or that come twice, count something else than its items
         if row.position is None or row.position >= len(form.items):
             return {}
         numbered[i] = form.items[row.position].id
@@ -552,9 +567,11 @@ class _Index:
         self.pictures: dict[str, list[str]] = defaultdict(list)
         self.questions: dict[str, list[str]] = defaultdict(list)
         for item in form.items:
+            # tools write the id without the part that stands before it
             self.tails[item.id.rpartition("/")[2]].append(item.id)
             if item.image:
                 self.pictures[picture_key(item.image)].append(item.id)
+            # each question also without its instruction, which tools leave out or put elsewhere
             for text in dict.fromkeys(
                 (_without_stop(spelling(item.prompt)), _core(spelling(item.prompt)))
             ):
@@ -563,32 +580,37 @@ class _Index:
     def fitting(self, row: Row) -> tuple[tuple[str, ...], MatchCue]:
         """The items that contradict nothing the row says."""
         named_keys = self._named_items(row)
+        # an id of the benchmark's own names one item; the tail of another's may be the same
         if row.own_ids:
             return tuple(names_in(row.ids, named_keys)), "id"
         if named_keys:
             return named_keys, "id"
         if self._knows_picture(row):
             return self.pictured(row), "picture and question"
+        # no item has the picture, and no question says more
         if row.image and self.pictures and not row.question:
             return (), "picture and question"
         if row.question:
             for text in _possible_questions(self.spelling(row.question)):
                 if text in self.questions:
-                    keys = self._which(_same_options, row, self.questions[text])
+                    keys = self._fitting_keys(_same_options, row, self.questions[text])
                     return self._of_parts(keys, row), "question"
             return (), "question"
         if row.ids and row.position is None:
             return (), "id"
         return tuple(self.form.by_id), "row number"
 
-    def _which(self, fits: Callable[[Row, Item], bool], row: Row, keys: Iterable[str]) -> list[str]:
+    def _fitting_keys(
+        self, fits: Callable[[Row, Item], bool], row: Row, keys: Iterable[str]
+    ) -> list[str]:
         """Those of these items that fit a row in one respect."""
         return [key for key in keys if fits(row, self.form.by_id[key])]
 
     def pictured(self, row: Row) -> tuple[str, ...]:
         """The items with the row's picture whose question is the longest that the row holds."""
-        keys = self._which(self._asks, row, self.pictures.get(picture_key(row.image), ()))
+        keys = self._fitting_keys(self._asks, row, self.pictures.get(picture_key(row.image), ()))
         if row.question:
+            # a short question may be a part of a longer one about the same picture
             max_length = max((len(self.form.by_id[key].prompt) for key in keys), default=0)
             keys = [key for key in keys if len(self.form.by_id[key].prompt) == max_length]
         return self._of_parts(keys, row)
@@ -599,7 +621,7 @@ class _Index:
 
     def _named_items(self, row: Row) -> tuple[str, ...]:
         for name in row.ids:
-            keys = self._which(self._agrees, row, self._of_id(name))
+            keys = self._fitting_keys(self._agrees, row, self._of_id(name))
             if keys:
                 return self._of_parts(keys, row)
         return ()
@@ -631,7 +653,8 @@ class _Index:
     def _of_parts(self, keys: Iterable[str], row: Row) -> tuple[str, ...]:
         """The items of the row's parts; all where it names none of theirs."""
         keys = tuple(keys)
-        return tuple(self._which(_has_part_of, row, keys)) or keys
+        # a row may call its parts otherwise than the benchmark does
+        return tuple(self._fitting_keys(_has_part_of, row, keys)) or keys
 
     def are_identical(self, keys: Sequence[str]) -> bool:
         """Whether these items ask the same: one picture, one text, one right answer."""

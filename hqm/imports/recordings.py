@@ -193,6 +193,7 @@ def read_answers(
         run = count_in(record, "run", location) or 0
         _check_sight(record, location)
         administration = (record.get(name_column), record.get("form") or form.name, run)
+        # the first record says whose answers to which form and run the file has
         first = first or administration
         if administration != first or administration[1] != form.name:
             raise AnswerError(
@@ -398,6 +399,7 @@ class _Reader:
         answer = _response(record, location)
         if not _ASKS.isdisjoint(record):
             self.asked.append((_row(record, location), item, answers))
+        # one `Yes` serves all records that say so: a store of millions has few different answers
         if len(answer.text) <= SHORT and not answer.reason and not answer.detail:
             answer = self._same.setdefault((answer.text, answer.state), answer)
         answers.put(item.id, answer, location)

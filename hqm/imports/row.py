@@ -31,6 +31,7 @@ _TRUTHS = {
     "correct answer": 1.0,
     "incorrect answer": 0.0,
     "refusal": 0.0,
+    # inspect's grades: correct, incorrect, partly correct, no answer
     "c": 1.0,
     "i": 0.0,
     "p": 0.5,
@@ -187,11 +188,13 @@ class Row:
             accepted_fields = (*ANSWERS, "score") if score_alone else ANSWERS
             remedy = "Say which column has the answer: --columns answer=NAME."
             raise AnswerError(no_field(accepted_fields, record), location=location, remedy=remedy)
+        # a column without a cell in this row gives way to the next one
         holds = next((name for name in names if record[name] is not None), "")
         if names or error:
             answer = ended(record, answer_text(only_member(record.get(holds)), location))
         else:
             answer = Response("", "missing", "only its score is recorded")
+        # LLaVA's rows have the question or the answer in `text`
         questions = (*QUESTIONS, "text") if holds not in ("", "text") else QUESTIONS
         ids = ids_in(record)
         pictures = pictures_in(record)
@@ -355,6 +358,7 @@ def answers_in(record: Mapping[str, object]) -> list[str]:
     questions.
     """
     answer_fields = names_in(record, ANSWERS)
+    # of POPE's and LLaVA's files of questions, `text` is the question
     only_asks = "image" in record and record.keys().isdisjoint(
         (*QUESTIONS, *RESPONDENTS, "answer_id")
     )
@@ -415,6 +419,7 @@ def key_in(record: Mapping[str, object]) -> str:
     """
     name = next((name for name in KEYS if record.get(name) not in (None, "")), "")
     value = record.get(name)
+    # where a cell of the column is empty, pandas writes the key 3 as 3.0
     if isinstance(value, float) and math.isfinite(value):
         return f"{value:g}"
     if isinstance(value, str) and _LETTER_LIST.fullmatch(value.strip()):
@@ -431,6 +436,7 @@ def key_in(record: Mapping[str, object]) -> str:
     members = list(map(str.strip, map(str, value)))
     if len(members) < 2:
         return next(iter(members), "")
+    # letters are named together; of texts nobody knows whether all of them are asked for
     if all(map(_LETTERS.fullmatch, members)):
         return str(members)
     return ""
@@ -475,6 +481,7 @@ def parts_of(record: Mapping[str, object]) -> tuple[str, ...]:
     parts = parts_in(first_text(record, PARTS))
     if parts:
         return parts
+    # other words in a column `type` are no parts: they may say what the row itself is
     type_name = first_text(record, TYPES).lower()
     return (type_name,) if type_name in HALLUCINATION_TYPES else ()
 
@@ -663,6 +670,7 @@ def ended(record: Mapping[str, object], text: str) -> Response:
     if isinstance(state, str) and state in STATES and state != "ok":
         return Response(text, cast(State, state), first_text(record, ("reason", "error")))
     error = error_in(record)
+    # an answer that came before the error is one
     if error and not text.strip():
         return Response(text, "error", error)
     return stopped(text, record.get("finish_reason"))
@@ -759,7 +767,9 @@ def _says(read: str, right: str, contains: bool) -> bool:
         read_number = number(read)
         right_number = number(right)
         if read_number is not None and right_number is not None:
+            # as MMMU compares numbers
             return round(read_number, 2) == round(right_number, 2)
+    # as MMMU: a single character stands apart, since it is a part of most words
     if contains and len(right) == 1:
         return f" {right}" in read or f"{right} " in read
     if contains:

@@ -86,6 +86,7 @@ def _row(record: Mapping[str, object], location: str) -> Row:
         run=(
             whole_number(metadata.get("run", 0), "run", location)
             if epoch is None
+            # epochs count from 1, runs from 0
             else max(whole_number(epoch, "epoch", location) - 1, 0)
         ),
         task=str(record.get("evaluation_name") or ""),

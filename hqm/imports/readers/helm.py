@@ -51,6 +51,7 @@ def _row(state: Mapping[str, Any], scenario: str, model: str, location: str) -> 
     options = list(map(str, (state.get("output_mapping") or {}).values()))
     references = instance.get("references") or ()
     right_texts = [str(r["output"]["text"]) for r in references if "correct" in r["tags"]]
+    # of several right references none alone is the key
     key = right_texts[0] if len(right_texts) == 1 else ""
     completion = inner_cell(state, "result.completions.0") or {}
     is_cut = inner_cell(completion, "finish_reason.reason") == "length" and not options

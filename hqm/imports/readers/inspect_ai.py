@@ -195,6 +195,7 @@ def _rows(location: str, sample: object, run: Row) -> Iterator[Row]:
         options=tuple(map(str, sample.get("choices") or ())),
         parts=parts_of(metadata),
         form=str(metadata.get("form") or run.form),
+        # inspect counts epochs from 1
         run=max(int(sample.get("epoch") or 1) - 1, 0),
     )
     judges = _judges(scored)
@@ -234,6 +235,7 @@ def _question_and_picture(sample: Mapping[str, object]) -> tuple[str, str]:
         texts.append(_text(content, sample))
         for segment in _segments(content, "image"):
             name = segment["image"]
+            # a picture inside the log has no name that an item could have
             if isinstance(name, str) and not name.startswith(("attachment://", "data:")):
                 pictures.append(name)
     return "\n".join(filter(None, texts)), next(iter(pictures), "")
@@ -291,6 +293,7 @@ def _judges(scored: Mapping[str, object]) -> dict[str, dict[str, Any]]:
         str(scorer_metadata.get("grader") or name): scored[name]
         for name, scorer_metadata in metadata.items()
     }
+    # two scorers with one model: the scorers' names tell them apart
     if len(scores_by_judge) < len(scored):
         scores_by_judge = dict(scored)
     if len(scores_by_judge) == 1:

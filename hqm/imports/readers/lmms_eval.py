@@ -111,6 +111,7 @@ def _of_filters(rows: Iterable[Row]) -> tuple[Row, ...]:
         text = row.answer.text if row.answer else ""
         key = (row.position, row.run, text)
         first = joined.get(key)
+        # the same score twice is of another answer, or of a repeat
         if first is None or row.position is None or row.scores.keys() & first.scores.keys():
             joined[key if first is None else (*key, i)] = row
         else:
@@ -154,6 +155,7 @@ def _model(results: Mapping[str, object]) -> str:
 
 
 def _pretrained(arguments: str) -> str:
+    # model_args is `pretrained=org/name,dtype=auto`, or the text of a dictionary
     model_match = re.search(
         r"(?:pretrained|model|model_version)['\"]?\s*[=:]\s*['\"]?([^,'\"}]+)", arguments
     )
@@ -215,6 +217,7 @@ def _are_likelihoods(replies: object) -> bool:
     """Whether the first reply is a logarithm and whether greedy decoding gives the option, which
     the tool writes of options that it does not have generated.
     """
+    # the tool nests a request's replies, and those of each repeat
     while isinstance(replies, list) and replies and isinstance(replies[0], list):
         replies = replies[0]
     if not isinstance(replies, list) or len(replies) != 2:

@@ -40,6 +40,7 @@ def read_log(file: LogFile) -> Log:
         location = f"{file.path}: {question}"
         text = answers.get(question) if isinstance(answers, Mapping) else None
         answer = Response(text) if isinstance(text, str) else None
+        # every grade is another asking of the judge about the same answer
         for asking, (judge, score) in enumerate(_grades(grades, location)):
             rows.append(
                 Row(

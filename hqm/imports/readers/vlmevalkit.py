@@ -64,6 +64,7 @@ def _respondent_and_dataset(path: Path, dataset: str) -> tuple[str, str]:
         folder = path.parent.parent.name
     else:
         folder = path.parent.name
+    # names of models and of data sets both have underscores: the folder tells where one ends
     if folder and stem.startswith(f"{folder}_"):
         return folder, dataset or stem.removeprefix(f"{folder}_")
     if dataset and stem.endswith(f"_{dataset}"):
