@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
@@ -292,7 +293,7 @@ class Adapter(RenamedAttributes):
         """The names of the subsets that an item belongs to; a metric may look at one of them
         (`existence.f1`).
         """
-        return [name for name in (item.part, item.type) if name]
+        return list(filter(None, (item.part, item.type)))
 
     def groupings(self, item: Item) -> Mapping[str, str]:
         """Grouping -> the item's group in it; a metric may first reduce within groups
@@ -701,9 +702,9 @@ class Benchmark(Adapter):
     @property
     def prompt_names(self) -> tuple[str, ...]:
         """The names of the judge's prompt templates that lie beside the card."""
-        return tuple(
-            sorted(path.stem for path in ((self._home or self.data) / "prompts").glob("*.txt"))
-        )
+        # the prompts lie beside the card, not beside the data
+        templates = ((self._home or self.data) / "prompts").glob("*.txt")
+        return tuple(sorted(map(attrgetter("stem"), templates)))
 
     # --- pictures and words ---
 
@@ -749,14 +750,14 @@ class Benchmark(Adapter):
     @property
     def audited(self) -> tuple[Metric, ...]:
         """The metrics that an audit looks at."""
-        return tuple(self.metric(name) for name in self.card.scoring.audited) or self.metrics[:1]
+        return tuple(map(self.metric, self.card.scoring.audited)) or self.metrics[:1]
 
     def metric(self, name: str) -> Metric:
         """Return the metric of this name."""
-        metrics_by_name = {metric.name: metric for metric in reversed(self.metrics)}
-        message = f"{self.name} has no metric {name!r}"
-        check_known(name, [metric.name for metric in self.metrics], message, "It has {}.")
-        return metrics_by_name[name]
+        # of two metrics with one name the first counts
+        names = list(map(attrgetter("name"), self.metrics))
+        check_known(name, names, f"{self.name} has no metric {name!r}", "It has {}.")
+        return self.metrics[names.index(name)]
 
     def verdict(self, item: Item, response: Response) -> Verdict:
         """Score one answer by rule; a refusal or a missing answer stays unscored."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from operator import attrgetter
 from typing import Any
@@ -82,6 +82,17 @@ def by_respondent(answers: Iterable[ScoredAnswer]) -> dict[str, list[ScoredAnswe
     return group_by(answers, attrgetter("respondent"))
 
 
+def scored_answers(answers: Iterable[ScoredAnswer]) -> Iterator[ScoredAnswer]:
+    """Return the answers that have a score."""
+    return (answer for answer in answers if answer.value is not None)
+
+
+def items_asked(answers: Sequence[ScoredAnswer]) -> list[Item]:
+    """Return the items that are answered, each once."""
+    items = list(map(attrgetter("item"), answers))
+    return list(dict(zip(map(attrgetter("id"), items), items, strict=True)).values())
+
+
 # --- which objects captions make up ---
 #
 # How often, of which category, and how often beside a person (AMBER's Figures 7 and 8).
@@ -111,11 +122,11 @@ def made_up_objects(
     category
         The category of an object.
     """
-    scored = (answer for answer in answers if answer.value is not None)
     object_rows: list[tuple[Entry, ...]] = []
     category_rows: list[tuple[Entry, ...]] = []
     person_rows: list[tuple[Entry, ...]] = []
-    for respondent, captions in by_respondent(scored).items():
+    for respondent, captions in by_respondent(scored_answers(answers)).items():
+        # extracted once: an adapter scores the caption again to name its objects
         objects = list(map(extract_objects, captions))
         caption_counts = _caption_counts(objects)
         object_counts = Counter(itertools.chain.from_iterable(objects))
@@ -134,6 +145,7 @@ def made_up_objects(
             )
         category_counts: Counter[str] = Counter()
         for word, n in object_counts.items():
+            # several words are of one category, so that counts are added up
             category_counts[category(word)] += n
         category_rows += [
             (respondent, kind, n, n / total) for kind, n in _by_frequency(category_counts)
@@ -211,6 +223,7 @@ def _person_rows(
     """The rows of one respondent about objects made up in captions with a person."""
     n_without = n_captions - len(with_person)
     person_caption_counts = _caption_counts(with_person)
+    # a person is beside itself in every such caption
     for word in list(filter(is_person, person_caption_counts)):
         del person_caption_counts[word]
     rows: list[tuple[Entry, ...]] = []

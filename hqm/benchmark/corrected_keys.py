@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
+from hqm.benchmark.released_files import files_in
 from hqm.errors import DataError, UsageError
 from hqm.files.records import required_field
 from hqm.imports.intake import refuse_twice, take_rows
@@ -34,7 +35,7 @@ class CorrectedKey:
 
     path: str
     digest: str
-    targets: Mapping[str, Any]
+    targets: Mapping[str, str]
     """Item -> corrected target, for every item that the key names."""
     changed: tuple[str, ...]
     """The items whose target is another one than the release's."""
@@ -45,6 +46,7 @@ class CorrectedKey:
 
     def applied(self, form: Form) -> Form:
         """The form by this key: targets replaced, ambiguous items left out."""
+        # an item that no rule could reword stays among those left out, unless the key drops it too
         omitted = set(self.left_out)
         items = (item for item in form.items if item.id not in omitted)
         return replace(
@@ -60,8 +62,8 @@ class CorrectedKey:
         return replace(
             self,
             targets={key: target for key, target in self.targets.items() if key in form.by_id},
-            changed=tuple(key for key in self.changed if key in form.by_id),
-            left_out=tuple(key for key in self.left_out if key in form.by_id),
+            changed=tuple(filter(form.by_id.__contains__, self.changed)),
+            left_out=tuple(filter(form.by_id.__contains__, self.left_out)),
         )
 
 
@@ -93,13 +95,10 @@ def read_key(path: Path | str, benchmark: Benchmark, full_form: Form | None = No
         )
     form = full_form or benchmark.original
     path = Path(path)
-    if path.is_dir():
-        files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES)
-    else:
-        files = [path]
-    targets: dict[str, Any] = {}
+    targets: dict[str, str] = {}
     omitted: list[str] = []
-    for file in files:
+    # RePOPE has a file a part, and each speaks of its own part only
+    for file in files_in(path, *_SUFFIXES):
         records = take_rows(file, names=()).records
         if records and "item" in records[0]:
             file_targets, file_omitted = _by_item(records, form, benchmark.spelled, file)
@@ -122,9 +121,9 @@ def read_key(path: Path | str, benchmark: Benchmark, full_form: Form | None = No
 
 def _by_item(
     records: Sequence[Mapping[str, object]], form: Form, spelling: Callable[[str], str], path: Path
-) -> tuple[dict[str, Any], list[str]]:
+) -> tuple[dict[str, str], list[str]]:
     """Read a key in HQM's format, by item ids: the targets, and the ids of items to leave out."""
-    targets: dict[str, Any] = {}
+    targets: dict[str, str] = {}
     omitted = []
     questions = []
     for i, record in enumerate(records, 1):
@@ -142,6 +141,7 @@ def _by_item(
             value = _marked_target(record, form.by_id[key], location)
         else:
             value = _target(record, location)
+        # an empty cell is how a reader of the report's list leaves an item out
         if value.strip().lower() in _OMISSION_WORDS:
             omitted.append(key)
         else:
@@ -163,7 +163,7 @@ def _marked_target(record: Mapping[str, object], item: Item, location: str) -> s
             location=location,
             remedy=f"Write {', '.join(_MARKS)}.",
         )
-    target = str(next((record[name] for name in _TARGETS if record.get(name)), "")).strip()
+    target = str(next(filter(None, map(record.get, _TARGETS)), "")).strip()
     match _MARKS[mark]:
         case "leave out":
             return ""
@@ -184,7 +184,7 @@ def _marked_target(record: Mapping[str, object], item: Item, location: str) -> s
 
 def _by_release(
     records: Sequence[Mapping[str, object]], form: Form, benchmark: Benchmark, path: Path
-) -> tuple[dict[str, Any], list[str]]:
+) -> tuple[dict[str, str], list[str]]:
     """Read a key in a release's layout, whose rows are matched to items by picture and question.
 
     Such a key drops the rows that its authors found ambiguous: an item without a row, or with an
@@ -192,8 +192,10 @@ def _by_release(
     """
     parts = _parts_of(path, form)
     rows = [_row(record, f"{path}: record {i}", parts) for i, record in enumerate(records, 1)]
-    items = tuple(item for item in form.items if not parts or item.part in parts)
-    form_of_parts = replace(form, items=items)
+    form_of_parts = form
+    if parts:
+        form_of_parts = form.select_part(*parts)
+    # copies of a release are numbered otherwise: picture and question say which item is meant
     matched = match_rows(rows, form_of_parts, benchmark.spelled)
     if matched.refused:
         first = rows[matched.refused[0]]
@@ -216,9 +218,9 @@ def _by_release(
         if value.strip().lower() not in _OMISSION_WORDS
     }
     # of parts that the key does not speak of, nothing is left out
-    covered = {form.by_id[key].part for key in values}
-    covered_items = (item.id for item in form.items if item.part in covered)
-    return targets, [key for key in covered_items if key not in targets]
+    covered = set(map(attrgetter("part"), form.restrict_to(values).items))
+    omitted = [item.id for item in form.items if item.part in covered and item.id not in targets]
+    return targets, omitted
 
 
 def _row(record: Mapping[str, object], location: str, parts: tuple[str, ...]) -> Row:
@@ -235,14 +237,14 @@ def _parts_of(path: Path, form: Form) -> tuple[str, ...]:
     """The parts whose words are all in a file's name."""
     # coco_pope_random.json has the words of the part coco_random
     words = set(path.stem.lower().replace("-", "_").split("_"))
-    parts = dict.fromkeys(item.part for item in form.items if item.part)
-    return tuple(part for part in parts if set(part.lower().split("_")) <= words)
+    return tuple(part for part in form.parts if words.issuperset(part.lower().split("_")))
 
 
 def _target(record: Mapping[str, object], location: str) -> str:
     """The right answer that a record gives, as it is written; empty to leave the item out."""
     for name in _TARGETS:
         if name in record:
+            # null is an answer too: the key has the item, and no right answer for it
             if record[name] is None:
                 return ""
             return str(record[name])

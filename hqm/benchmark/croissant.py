@@ -24,7 +24,7 @@ from hqm.files.whole import write_text
 from hqm.types import Item
 from hqm.version import __version__
 
-_CONTEXT: dict[str, Any] = {
+_CONTEXT: dict[str, object] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
     "sc": "https://schema.org/",
@@ -211,7 +211,7 @@ def write_croissant(
     return len(metadata["distribution"])
 
 
-def _items(benchmark: Benchmark) -> list[dict[str, Any]]:
+def _items(benchmark: Benchmark) -> list[dict[str, object]]:
     """The items as records with HQM's fields; none where the release is not at hand."""
     try:
         items = benchmark.original.items
@@ -225,7 +225,7 @@ def _items(benchmark: Benchmark) -> list[dict[str, Any]]:
     return [_record(item, filled_fields) for item in items]
 
 
-def _record(item: Item, fields: Sequence[str]) -> dict[str, Any]:
+def _record(item: Item, fields: Sequence[str]) -> dict[str, object]:
     return {name: getattr(item, name) for name in fields}
 
 
@@ -240,7 +240,7 @@ def _licence(name: str) -> str:
     return name
 
 
-def _release(card: Card) -> list[dict[str, Any]]:
+def _release(card: Card) -> list[dict[str, object]]:
     return [
         {
             "@type": "cr:FileObject",
@@ -255,7 +255,7 @@ def _release(card: Card) -> list[dict[str, Any]]:
     ]
 
 
-def _items_file(path: Path, folder: Path) -> dict[str, Any]:
+def _items_file(path: Path, folder: Path) -> dict[str, object]:
     content = path.read_bytes()
     return {
         "@type": "cr:FileObject",
@@ -267,7 +267,7 @@ def _items_file(path: Path, folder: Path) -> dict[str, Any]:
     }
 
 
-def _pictures(benchmark: Benchmark, folder: Path) -> list[dict[str, Any]]:
+def _pictures(benchmark: Benchmark, folder: Path) -> list[dict[str, object]]:
     if not benchmark.card.data.images or not benchmark.images.is_dir():
         return []
     suffixes = sorted({Path(item.image).suffix for item in benchmark.original.items if item.image})
@@ -293,7 +293,7 @@ def _relative(path: Path, folder: Path) -> str:
 
 def _records(
     card_fields: FieldsSection, items: Path, encoding: str = "utf-8"
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     if items.suffix not in (".jsonl", ".csv"):
         return []
     rows = read_records(items, encoding)
@@ -314,8 +314,8 @@ def _records(
     ]
 
 
-def _field(field: str, column: str, values: Sequence[object]) -> dict[str, Any]:
-    description: dict[str, Any] = {
+def _field(field: str, column: str, values: Sequence[object]) -> dict[str, object]:
+    description: dict[str, object] = {
         "@type": "cr:Field",
         "@id": f"records/{field}",
         "name": field,

@@ -14,6 +14,8 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import filterfalse
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -127,7 +129,7 @@ def fetch(
     origin = origin or Origin()
     folder = root / card.data.folder
     files = [origin.pinned(card, file) for file in card.source.files]
-    derived_files = _DerivedFiles(card, folder, [file for file in files if file.made_from], files)
+    derived_files = _DerivedFiles(card, folder, list(filter(attrgetter("made_from"), files)), files)
     inputs: dict[str, Path] = {}
     for file in files:
         if file.made_from:
@@ -325,8 +327,9 @@ class _DerivedFiles:
         self.folder = folder
         self.derived = derived
         self.pins = {file.path: file.sha256 for file in files if file.sha256}
-        sources: set[str] = set().union(*(file.made_from for file in derived))
-        unknown = sources.difference(file.path for file in files)
+        sources: set[str] = set().union(*map(attrgetter("made_from"), derived))
+        # found here and not when it is missing: the card itself is wrong
+        unknown = sources.difference(map(attrgetter("path"), files))
         if unknown:
             raise CardError(
                 f"no file {min(unknown)!r} is listed, but others are made from it",
@@ -338,7 +341,7 @@ class _DerivedFiles:
         copy.
         """
         users = [user for user in self.derived if file.path in user.made_from]
-        required = [user for user in users if not user.optional] or users
+        required = list(filterfalse(attrgetter("optional"), users)) or users
         if copy is not None and self._has(copy, file):
             # a derived file beside it may be of another revision: all are made again
             copy = None
@@ -349,7 +352,8 @@ class _DerivedFiles:
 
     def bring(self, inputs: Mapping[str, Path], copy: Path | None) -> Iterator[Fetched]:
         """Make or copy the derived files that are not current, and yield what became of each."""
-        outdated = [file for file in self.derived if not self._is_current(file)]
+        outdated = list(filterfalse(self._is_current, self.derived))
+        # what some inputs are missing for is left to the copy
         makeable = [file for file in outdated if set(file.made_from) <= inputs.keys()]
         contents = adapter_of(self.card).make_files(inputs) if makeable else {}
         for file in self.derived:
@@ -380,7 +384,7 @@ class _DerivedFiles:
         self, file: SourceFile, target: Path, inputs: Mapping[str, Path], copy: Path | None
     ) -> Fetched:
         """What became of a derived file whose inputs are missing: copied where a copy has it."""
-        lacking = ", ".join(name for name in file.made_from if name not in inputs)
+        lacking = ", ".join(filterfalse(inputs.__contains__, file.made_from))
         instruction = f"It is made from {lacking}. {file.how}".strip()
         if copy is None:
             return Fetched(target, "missing", 0, file.optional, instruction)
@@ -466,7 +470,7 @@ def summary(card: Card) -> dict[str, Any]:
         "revision": source.revision,
         "licence": card.licence,
         "files": len(source.files),
-        "bytes": sum(file.size for file in source.files),
+        "bytes": sum(map(attrgetter("size"), source.files)),
         "images": source.images,
         "images_url": source.images_url,
         "images_licence": source.images_licence,

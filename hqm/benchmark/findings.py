@@ -6,18 +6,17 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
-from statistics import mode
+from operator import attrgetter, ne
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from hqm.errors import UsageError
 from hqm.files.sheets import csv_text
 from hqm.text import agreeing
-from hqm.types import LETTERS, Form, Item
+from hqm.types import LETTERS, Form, Item, group_by
 
 # --- the registry of what the linter finds: code, name, severity, meaning ---
 #
@@ -466,14 +465,15 @@ class Selection:
     def has(self, name: str) -> bool:
         """Whether a finding of this name is selected."""
         code = code_of(name).code
+        # without --select everything is selected, with an entry of no length
         selected_length = _longest_match(self.select or ("",), code, name)
         return selected_length > _longest_match(self.ignore, code, name)
 
 
 def _longest_match(entries: Sequence[str], code: str, name: str) -> int:
     """The length of the longest entry that matches, or -1; a full name exceeds any code."""
-    lengths = (len(entry) for entry in entries if code.startswith(entry) or entry == name)
-    return max(lengths, default=-1)
+    matches = (entry for entry in entries if code.startswith(entry) or entry == name)
+    return max(map(len, matches), default=-1)
 
 
 def _entries(texts: Sequence[str] | None, option: str) -> tuple[str, ...]:
@@ -525,7 +525,7 @@ class Finding:
             "count": self.count,
             "examples": list(self.examples),
             "place": self.place,
-            "rows": [dict(row) for row in self.rows],
+            "rows": list(map(dict, self.rows)),
         }
 
 
@@ -556,6 +556,7 @@ def finding(
             else:
                 examples.append(item)
                 rows.append({"what": item})
+        # one item has, several have
         text = agreeing(sentence.format(n=len(items)))
         yield Finding(name, text, len(items), tuple(examples[:show]), rows=tuple(rows))
 
@@ -569,13 +570,13 @@ def row_of(*items: Item) -> dict[str, Any]:
     """The row of a finding's list about one item, or about several that belong together: ids, keys,
     pictures, question.
     """
-    questions = list(dict.fromkeys(item.prompt for item in items))
-    images = [item.image for item in items if item.image]
+    questions = dict.fromkeys(map(attrgetter("prompt"), items))
+    images = dict.fromkeys(filter(None, map(attrgetter("image"), items)))
     row: dict[str, Any] = {
-        "items": [item.id for item in items],
+        "items": list(map(attrgetter("id"), items)),
         "keys": [item.target if isinstance(item.target, str) else "" for item in items],
         "question": " / ".join(questions),
-        "images": list(dict.fromkeys(images)),
+        "images": list(images),
     }
     if items[0].type:
         row["type"] = items[0].type
@@ -597,12 +598,13 @@ def same_question(
         Picture -> the first name under which the same picture stands; `hqm.lint.picture_checks`
         reads the files.
     """
-    groups: dict[tuple[str, str], list[Item]] = defaultdict(list)
     has_pictures = names_pictures(form)
-    for item in form.items:
+
+    def question_of(item: Item) -> tuple[str, str]:
         picture = shown_picture(item, has_pictures)
-        groups[copies.get(picture, picture), " ".join(item.prompt.split())].append(item)
-    return groups
+        return copies.get(picture, picture), " ".join(item.prompt.split())
+
+    return group_by(form.items, question_of)
 
 
 def repeated_questions(form: Form, copies: Mapping[str, str] = NO_COPIES) -> list[list[Item]]:
@@ -618,7 +620,7 @@ _ABOUT_A_PICTURE = re.compile(
 
 def names_pictures(form: Form) -> bool:
     """Whether any item names a picture; where none does, questions may be about unknown ones."""
-    return any(item.image for item in form.items)
+    return any(map(attrgetter("image"), form.items))
 
 
 def shown_picture(item: Item, has_pictures: bool) -> str:
@@ -646,7 +648,7 @@ def check_form(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Fi
     """The findings about duplicates, balance and order, which are looked for in every benchmark."""
     groups = same_question(form, copies)
     repeated = [group for group in groups.values() if len(group) > 1]
-    extra = sum(len(group) - 1 for group in repeated)
+    extra = sum(map(len, repeated)) - len(repeated)
     if repeated:
         yield Finding(
             "duplicate-question",
@@ -657,9 +659,9 @@ def check_form(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Fi
                 f"{', '.join(map(attrgetter('id'), group[:3]))}: {group[0].prompt}"
                 for group in repeated[:3]
             ),
-            rows=tuple(row_of(*group) for group in repeated),
+            rows=tuple(itertools.starmap(row_of, repeated)),
         )
-    contradictory = [group for group in repeated if _contradict(group)]
+    contradictory = list(filter(_contradict, repeated))
     if contradictory:
         n = len(contradictory)
         sentence = f"{n} repeated questions have different right answers"
@@ -669,20 +671,25 @@ def check_form(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Fi
             sentence,
             n,
             examples,
-            rows=tuple(row_of(*group) for group in contradictory),
+            rows=tuple(itertools.starmap(row_of, contradictory)),
         )
-    equal = [item for item in form.items if len(set(item.options)) < len(item.options)]
+    equal: list[Item] = list(filter(has_equal_options, form.items))
     yield from finding("equal-options", "{n} questions have two equal options", equal)
     if form.items[0].task in ("yes_no", "choice"):
         yield from _balance(form)
         yield from _pattern(form)
 
 
+def has_equal_options(item: Item) -> bool:
+    """Return whether two options of a question are equal."""
+    return len(set(item.options)) < len(item.options)
+
+
 def _contradict(group: Sequence[Item]) -> bool:
     """Whether two keys contradict each other; of a multiple choice only where the right option of
     one item is a wrong option of the other.
     """
-    answers = [(_answer(item), item.options) for item in group]
+    answers = [(right_answer(item), item.options) for item in group]
     pairs = itertools.permutations(answers, 2)
     return any(
         first != second and (not options or first in options)
@@ -690,7 +697,7 @@ def _contradict(group: Sequence[Item]) -> bool:
     )
 
 
-def _answer(item: Item) -> str:
+def right_answer(item: Item) -> str:
     """The right answer; of a multiple choice the option itself, as another item may have the
     options in another order.
     """
@@ -700,9 +707,9 @@ def _answer(item: Item) -> str:
 
 def _balance(form: Form) -> Iterable[Finding]:
     for kind, items in group_by_type(form).items():
-        counts = Counter(str(item.target) for item in items)
-        top = mode(str(item.target) for item in items)
-        n = counts[top]
+        # of equally common answers the first in the file, so that the finding does not change
+        top, n = Counter(map(str, map(attrgetter("target"), items))).most_common(1)[0]
+        # fewer items than 20 are unbalanced by chance too often
         if n / len(items) > 0.65 and len(items) >= 20:
             name = kind or "unlabelled"
             sentence = (
@@ -717,18 +724,16 @@ def _pattern(form: Form) -> Iterable[Finding]:
     """A finding for each part in which the position of an item predicts its answer; without one,
     for the whole file.
     """
-    targets: dict[str, list[str]] = defaultdict(list)
-    for item in form.items:
-        targets[item.part].append(str(item.target))
-    patterns = {part: _order(part_targets) for part, part_targets in targets.items()}
+    groups = group_by(form.items, attrgetter("part"))
+    patterns = {part: _order(items) for part, items in groups.items()}
     if not any(patterns.values()):
         # no part has a pattern of its own: the whole file may have one
-        targets = {"": [str(item.target) for item in form.items]}
-        patterns = {"": _order(targets[""])}
+        groups = {"": list(form.items)}
+        patterns = {"": _order(form.items)}
     for part, pattern in patterns.items():
         if pattern:
             scope = f" of {part}" if part else ""
-            count = len(targets[part]) if part else len(form)
+            count = len(groups[part]) if part else len(form)
             yield Finding(
                 "label-by-position",
                 f"the right answers{scope} {pattern}: the position predicts the label",
@@ -737,10 +742,12 @@ def _pattern(form: Form) -> Iterable[Finding]:
             )
 
 
-def _order(targets: Sequence[str]) -> str:
+def _order(items: Sequence[Item]) -> str:
     """The order of right answers that makes them predictable, in words; empty for any other."""
+    targets = list(map(str, map(attrgetter("target"), items)))
     n_labels = len(set(targets))
-    n_changes = sum(a != b for a, b in itertools.pairwise(targets))
+    # sorted answers change once fewer than there are labels, alternating ones at every step
+    n_changes = sum(map(ne, targets, targets[1:]))
     if len(targets) < 20 or n_labels < 2:
         return ""
     if n_changes == n_labels - 1:
@@ -752,10 +759,7 @@ def _order(targets: Sequence[str]) -> str:
 
 def group_by_type(form: Form) -> dict[str, list[Item]]:
     """The items of each hallucination type; those without a label under the empty name."""
-    groups: dict[str, list[Item]] = defaultdict(list)
-    for item in form.items:
-        groups[item.type or ""].append(item)
-    return dict(groups)
+    return group_by(form.items, lambda item: item.type or "")
 
 
 # --- the complete lists of findings as CSV: a line for every row of every finding ---

@@ -13,6 +13,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +173,7 @@ def _lmms_eval(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Non
     # the schema that the library `datasets` writes beside an image column, so that it decodes the
     # pictures
     texts = ("id", "form", "prompt", "target", "type", "part", "cluster")
-    features: dict[str, Any] = {key: {"dtype": "string", "_type": "Value"} for key in texts}
+    features: dict[str, object] = {key: {"dtype": "string", "_type": "Value"} for key in texts}
     features["image"] = {"_type": "Image"}
     kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
     schema = pa.schema([*((key, pa.string()) for key in texts), ("image", kind)]).with_metadata(
@@ -209,7 +210,7 @@ def _version(benchmark: Benchmark) -> str:
     return "0"
 
 
-def asked_row(benchmark: Benchmark, item: Item, form: Form) -> dict[str, Any]:
+def asked_row(benchmark: Benchmark, item: Item, form: Form) -> dict[str, object]:
     """Return what a tool asks of an item: id, form, the whole question, and the right answer."""
     if isinstance(item.target, str):
         target = item.target
@@ -246,8 +247,8 @@ def picture_path(benchmark: Benchmark, name: str) -> Path:
 def _pictures(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Mapping[str, str]:
     """Copy every picture under a plain name; picture -> that name."""
     names: dict[str, str] = {}
-    items = chain.from_iterable(form.items for form in forms)
-    for image in dict.fromkeys(item.image for item in items if item.image):
+    items = chain.from_iterable(map(attrgetter("items"), forms))
+    for image in dict.fromkeys(filter(None, map(attrgetter("image"), items))):
         source = picture_path(benchmark, image)
         plain = re.sub(r"[^A-Za-z0-9._-]+", "_", image).lstrip("._") or "picture"
         # two names that differ only in replaced characters need two files

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
+from itertools import filterfalse
 from pathlib import Path
-from typing import Any
 
 from hqm.benchmark.card import Card, FieldsSection
 from hqm.errors import DataError, FieldError, UsageError
@@ -82,6 +82,7 @@ def item_of(record: Mapping[str, object], card: Card, location: str) -> Item:
     _check_names(record, mapped_names, location)
     image = _text(record.get(names.image), names.image, location) or None
     if image is not None and not is_url(check_address(image, location)):
+        # a name from a file never leaves the folder of pictures
         image = safe_name(image, location)
     options = _options(record.get(names.options), names.options, location)
     meta = {key: value for key, value in record.items() if key not in mapped_names}
@@ -120,7 +121,8 @@ def _mapped_names(names: FieldsSection) -> frozenset[str]:
 
 def _check_names(record: Mapping[str, object], mapped_names: frozenset[str], location: str) -> None:
     """Refuse a field that looks like a misspelling of one that the record does not have."""
-    unmapped = [name for name in record if name not in mapped_names]
+    unmapped = list(filterfalse(mapped_names.__contains__, record))
+    # a field of another name is meta, unless a field is missing that it could be
     absent = tuple(sorted(mapped_names - record.keys())) if unmapped else ()
     for name in unmapped:
         close_fields = _close_fields(str(name), absent)
@@ -217,7 +219,7 @@ def _check_storable(value: object, location: str, name: str = "") -> None:
             _check_storable(element, location, name)
 
 
-def _target(target: object, card: Card, options: tuple[str, ...], location: str) -> Any:
+def _target(target: object, card: Card, options: tuple[str, ...], location: str) -> object:
     if card.task == "yes_no":
         word = str(target).strip().lower()
         if word not in ("yes", "no"):
@@ -231,6 +233,7 @@ def _target(target: object, card: Card, options: tuple[str, ...], location: str)
         letters = tuple(LETTERS[: len(options)])
         text = str(target).strip()
         if text in options:
+            # the text goes before the letter: an option may be called A
             return option_letter(text, options, location)
         if len(options) < 2 or text.upper() not in letters:
             raise DataError(
@@ -270,11 +273,10 @@ def option_letter(text: str, options: Sequence[str], location: str) -> str:
 def _check_short(target: object, location: str) -> None:
     """Refuse a right answer that no short answer can name."""
     targets = target if isinstance(target, list) else [target]
-    if not targets or not all(_is_short(answer) for answer in targets):
+    if not targets or not all(map(_is_short, targets)):
+        fault = f"the target is {target!r:.60}"
         if target in (None, "", []):
             fault = "it has no target"
-        else:
-            fault = f"the target is {target!r:.60}"
         raise DataError(
             fault,
             location=location,
@@ -328,13 +330,11 @@ def select_part(form: Form, part: str, benchmark: str) -> Form:
     """
     part_form = form.select_part(part)
     if not part_form.items:
-        parts = list(dict.fromkeys(item.part for item in form.items if item.part))
-        if parts:
-            remedy = f"Its parts are {', '.join(parts)}."
-        else:
-            remedy = "It has no parts: leave --part out."
+        remedy = "It has no parts: leave --part out."
+        if form.parts:
+            remedy = f"Its parts are {', '.join(form.parts)}."
         raise UsageError(
-            f"{benchmark} has no part {part!r}", remedy=remedy, name=part, choices=parts
+            f"{benchmark} has no part {part!r}", remedy=remedy, name=part, choices=form.parts
         )
     return part_form
 

@@ -10,12 +10,13 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from operator import itemgetter
+from functools import partial
+from itertools import chain, filterfalse
+from operator import attrgetter, itemgetter
 from os.path import commonpath
 from pathlib import Path
 from statistics import mode
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.card import Card
@@ -38,7 +39,7 @@ from hqm.imports.log_answers import ImportedLogs, LogSettings, match_logs
 from hqm.imports.match import summarize_rows
 from hqm.imports.row import Log, Row
 from hqm.scoring.metrics import PER_CENT, UNIT, Metric, mean_of
-from hqm.types import ORIGINAL, PARALLEL, VIDEO, Form, Item, Response, Verdict
+from hqm.types import ORIGINAL, PARALLEL, VIDEO, Form, Item, Response, Task, Verdict, group_by
 
 _POOLED = "score"
 _MOST_AUDITED = 3
@@ -75,8 +76,9 @@ class LogBenchmark(Benchmark):
         self.notes = tuple(notes)
         self.tool_scored = bool(metrics)
         self.included_recordings = matched.recordings
-        items = chain.from_iterable(form.items for form in forms)
-        unknown = not metrics and not any(item.target for item in items)
+        items = chain.from_iterable(map(attrgetter("items"), forms))
+        # with neither scores nor right answers, only judgements in files can say what is right
+        unknown = not metrics and not any(map(attrgetter("target"), items))
         self._roles = ("judge",) if unknown else ()
         judged = [_metric(_POOLED, {}, set(), "the judge", partial=False)] if unknown else ()
         self._metrics = tuple(metrics or judged)
@@ -101,9 +103,9 @@ class LogBenchmark(Benchmark):
     def design(self) -> str:
         """What the log's columns allow to be measured, and what would be added for more."""
         recordings = self.included_recordings
-        n_respondents = len({recording.respondent for recording in recordings})
-        has_runs = any(recording.run for recording in recordings)
-        has_types = any(item.type for item in self.original.items)
+        n_respondents = len(set(map(attrgetter("respondent"), recordings)))
+        has_runs = any(map(attrgetter("run"), recordings))
+        has_types = any(map(attrgetter("type"), self.original.items))
         # a column, whether the rows have it, and what it allows
         rows = (
             ("model", n_respondents > 1, "ranks and ties"),
@@ -131,7 +133,8 @@ class LogBenchmark(Benchmark):
             The log does not hold the questions.
         """
         self.refuse_other_material("asks about")
-        silent = sum(not item.prompt for item in self.original.items)
+        # some tools log the answer and its score, and the question by its number alone
+        silent = list(map(attrgetter("prompt"), self.original.items)).count("")
         if silent:
             raise DataError(
                 f"the log leaves out {silent} of {len(self.original.items)} questions",
@@ -165,7 +168,7 @@ class LogBenchmark(Benchmark):
     @property
     def audited(self) -> tuple[Metric, ...]:
         """The first few scores over all questions."""
-        overall_metrics = [metric for metric in self.metrics if not metric.subset]
+        overall_metrics = list(filterfalse(attrgetter("subset"), self.metrics))
         if self._metrics:
             return tuple(overall_metrics[:_MOST_AUDITED])
         return super().audited
@@ -217,6 +220,7 @@ def benchmarks_of_logs(
             remedy="Name the files of one, or leave out --set title.",
         )
     if settings.title:
+        # the title replaces whatever name the tool gave its task
         logs_by_task = dict(zip([settings.title], logs_by_task.values(), strict=False))
     if not logs_by_task:
         raise AnswerError(
@@ -233,7 +237,7 @@ def benchmarks_of_logs(
             errors.append(error)
     if not benchmarks:
         raise errors[0]
-    notes = [f"left out: {error}" for error in errors]
+    notes = list(map("left out: {}".format, errors))
     for log in logs:
         if not log.rows:
             notes += [f"{log.path}: {note}" for note in log.notes]
@@ -245,17 +249,15 @@ def _logs_by_task(logs: Sequence[Log]) -> dict[str, list[Log]]:
     """Name of a benchmark -> the logs, each with the rows of that benchmark."""
     logs_by_task: dict[str, list[Log]] = defaultdict(list)
     for log in logs:
-        rows_by_task: dict[str, list[Row]] = defaultdict(list)
-        for row in log.rows:
-            rows_by_task[_task_name(row, Path(log.path).stem)].append(row)
+        rows_by_task = group_by(log.rows, partial(_task_name, stem=Path(log.path).stem))
         for task, rows in rows_by_task.items():
             # `hqm export` writes the plain name: its logs belong to the task that has it
             same_task = next((name for name in logs_by_task if _plain_name(name) == task), task)
             logs_by_task[same_task].append(replace(log, rows=tuple(rows)))
-    if len(logs_by_task) > 1 and not any(row.task for row in rows_of(logs)):
+    if len(logs_by_task) > 1 and not any(map(attrgetter("task"), rows_of(logs))):
         # tables that name no benchmark are tables of one: a file for each respondent
-        with_rows = [log for log in logs if log.rows]
-        return {_common_name([log.path for log in with_rows]): with_rows}
+        answering = list(filter(attrgetter("rows"), logs))
+        return {_common_name(list(map(attrgetter("path"), answering))): answering}
     return logs_by_task
 
 
@@ -264,7 +266,7 @@ class _Questions:
     """The questions of a log, as the rows of a source."""
 
     label: str
-    records: Sequence[Mapping[str, Any]]
+    records: Sequence[Mapping[str, object]]
     pictures: tuple[str, ...] = ()
 
     @property
@@ -275,7 +277,7 @@ class _Questions:
             fields |= dict.fromkeys(filter(row.get, row))
         return tuple(fields)
 
-    def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, object]]]:
         """Each question with its place."""
         for record in self.records:
             yield f"{self.label}: {record['id']}", {name: record[name] for name in columns}
@@ -301,7 +303,7 @@ def questions_of_logs(text: str, *, with_pictures: bool) -> Source | None:
         return None
     first, *further_benchmarks = benchmarks_of_logs(read_logs([path], with_questions=True))
     if further_benchmarks:
-        names = ", ".join(benchmark.name for benchmark in (first, *further_benchmarks))
+        names = ", ".join(map(attrgetter("name"), (first, *further_benchmarks)))
         raise UsageError(
             f"the logs hold {1 + len(further_benchmarks)} benchmarks ({names})",
             location=text,
@@ -341,7 +343,8 @@ def _common_name(paths: Sequence[str]) -> str:
     if len(paths) == 1:
         return Path(paths[0]).stem
     parents = [str(Path(path).parent) for path in paths]
-    is_absolute = {Path(path).is_absolute() for path in paths}
+    is_absolute = set(map(Path.is_absolute, map(Path, paths)))
+    # commonpath mixes no absolute and relative paths
     folder = commonpath(parents) if len(is_absolute) == 1 else ""
     return Path(folder or parents[0]).resolve().name
 
@@ -370,7 +373,7 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
     forms = [Form(form or ORIGINAL, items) for form, items in items_by_form.items()]
     card = _card(name, title, forms[0], keyed)
     rows = list(rows_of(keyed))
-    lower = set().union(*(log.lower for log in keyed))
+    lower: set[str] = set().union(*map(attrgetter("lower"), keyed))
     metrics, equal = _metrics(rows, lower, keyed[0].tool)
     logs_of_form = []
     for log in keyed:
@@ -392,7 +395,7 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
     if benchmark.roles and not settings.judged:
         raise AnswerError(
             "it has neither a score nor a right answer for any answer",
-            location=", ".join(log.path for log in logs[:3]),
+            location=", ".join(map(attrgetter("path"), logs[:3])),
             remedy="If HQM knows the benchmark (`hqm list`), name it: `hqm audit NAME --recorded"
             " LOG`. Else name the file of questions and right answers beside it (one that has"
             " nothing but answers is called key.json), the column of scores with --columns"
@@ -403,7 +406,7 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
 
 def _first_form(logs: Sequence[Log]) -> str:
     """The form that is taken as the original one: the form without a name, else the first."""
-    names = list(dict.fromkeys(row.form for row in rows_of(logs)))
+    names: list[str] = list(dict.fromkeys(map(attrgetter("form"), rows_of(logs))))
     if "" in names or ORIGINAL in names:
         return ""
     return names[0]
@@ -424,18 +427,19 @@ def _without_rare_runs(logs: _NumberedLogs) -> tuple[_NumberedLogs, list[str]]:
         for row in rows:
             respondents_by_run[row.run].add(row.respondent)
     respondents = set().union(*respondents_by_run.values())
-    rare_runs = {
-        run for run, names in respondents_by_run.items() if 2 * len(names) < len(respondents)
-    }
+    n_common = len(respondents) / 2
+    rare_runs = {run for run, names in respondents_by_run.items() if len(names) < n_common}
+    # the first run is what is audited, whoever has it
     rare_runs.discard(0)
     if not rare_runs:
         return logs, []
-    names = sorted(set().union(*(respondents_by_run[run] for run in rare_runs)))
+    names = sorted(set().union(*map(respondents_by_run.__getitem__, rare_runs)))
     common_logs: _NumberedLogs = []
+    n_rows = 0
     for log, rows in logs:
         common_rows = [row for row in rows if row.run not in rare_runs]
         common_logs.append((log, common_rows))
-    n_rows = sum(len(rows) for _, rows in logs) - sum(len(rows) for _, rows in common_logs)
+        n_rows += len(rows) - len(common_rows)
     note = (
         f"{n_rows} answers of {name_fields(names)} are left out: they are runs that fewer than half"
         f" of the {len(respondents)} respondents have"
@@ -450,13 +454,13 @@ def _number_runs_from_zero(logs: Sequence[Log]) -> _NumberedLogs:
     the respondent; a tool's epochs are runs, whatever comes out.
     """
     rows = list(rows_of(logs))
-    first = min(row.run for row in rows)
+    first = min(map(attrgetter("run"), rows))
     question_texts: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for row in rows:
         question_texts[row.respondent, row.form, row.ids, row.question, row.image].add(
             row.answer.text if row.answer and row.judge else ""
         )
-    is_judge_repeated = all(log.tool == TABLE for log in logs) and all(
+    is_judge_repeated = set(map(attrgetter("tool"), logs)) <= {TABLE} and all(
         len(texts) == 1 and "" not in texts for texts in question_texts.values()
     )
     renumbered = []
@@ -464,6 +468,7 @@ def _number_runs_from_zero(logs: Sequence[Log]) -> _NumberedLogs:
         log_rows = [replace(row, run=row.run - first) for row in log.rows]
         if is_judge_repeated:
             for i, row in enumerate(log_rows):
+                # a table that says which asking it was is believed
                 if row.asking is None:
                     log_rows[i] = replace(row, run=0, asking=row.run)
         renumbered.append((log, log_rows))
@@ -487,6 +492,7 @@ def _with_shares(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
         rows = []
         for row in log.rows:
             shares = {name: row.scores[name] / 100 for name in per_cents & row.scores.keys()}
+            # other scores of the row keep their scale: only those of 0 and 100 are shares
             rows.append(replace(row, scores={**row.scores, **shares}))
         share_logs.append(replace(log, rows=tuple(rows)))
     notes = [f"{name}: its scores are 0 and 100, taken as 0 and 1" for name in sorted(per_cents)]
@@ -496,13 +502,11 @@ def _with_shares(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
 def _merge_judges(logs: Sequence[Log]) -> list[Log]:
     """The logs, those of several judges about the same answers as one."""
     joined: list[Log] = []
-    indices: dict[frozenset[tuple[Any, ...]], int] = {}
+    indices: dict[frozenset[tuple[object, ...]], int] = {}
     for log in logs:
-        judged = all(row.judge for row in log.rows)
-        if judged:
-            index = indices.setdefault(answers_of(log), len(joined))
-        else:
-            index = len(joined)
+        index = len(joined)
+        if all(map(attrgetter("judge"), log.rows)):
+            index = indices.setdefault(answers_of(log), index)
         if index < len(joined):
             joined[index] = replace(joined[index], rows=(*joined[index].rows, *log.rows))
         else:
@@ -519,6 +523,7 @@ def _merge_judge_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
     for i, row in enumerate(rows):
         text = row.answer.text if row.answer else ""
         identity = (row.respondent, row.form, row.run, row.ids, row.question, row.image, text)
+        # without a judge every row is an answer of its own, even one with the same text
         key = identity if row.judge else (*identity, i)
         judge = judge_name(row.judge, row.asking or 0) if row.judge else ""
         if judge in scores[key]:
@@ -544,9 +549,9 @@ def _with_scores(row: Row, scores: Mapping[str, Mapping[str, float]]) -> Respons
 
 
 def _card(name: str, title: str, form: Form, logs: Sequence[Log]) -> Card:
-    tools = ", ".join(dict.fromkeys(log.tool for log in logs if log.tool))
-    types = tuple(dict.fromkeys(item.type for item in form.items if item.type))
-    common = mode(item.task for item in form.items)
+    tools = ", ".join(dict.fromkeys(filter(None, map(attrgetter("tool"), logs))))
+    types = tuple(dict.fromkeys(filter(None, map(attrgetter("type"), form.items))))
+    common: Task = mode(map(attrgetter("task"), form.items))
     card = Card(name=name, title=title, version="log", task=common, summary=f"From {tools}.")
     # its own words for its types, however near they are to those of hallucination
     return card.model_copy(update={"types": types, "labelled": bool(types)})
@@ -581,8 +586,9 @@ def _metrics(
         _metric(name, values, lower, tool, partial=len(set(map(itemgetter(0), values))) < scored)
         for name, values in different.items()
     ]
-    if metrics and all(metric.subset for metric in metrics):
+    if metrics and all(map(attrgetter("subset"), metrics)):
         values = {}
+        # from the rarest: where an answer has several scores, the commonest one stands
         for column in reversed(different.values()):
             values |= column
         metrics.insert(0, _metric(_POOLED, values, set(), tool, partial=False))
@@ -610,7 +616,7 @@ def _metric(
         mean_of(name, _count(name)),
         "lower" if name in lower else "higher",
         subset=name if partial else "",
-        share=all(value in (0.0, 1.0) for value in values.values()),
+        share=set(values.values()) <= {0.0, 1.0},
         about=f"Mean of {name}, as {tool} scored each answer.",
         scale=scale_of_scores(values.values(), name),
         count=_count(name),
@@ -638,12 +644,14 @@ def scale_of_scores(scores: Collection[float], name: str = "") -> tuple[float | 
     """
     low = min(scores, default=0.0)
     high = max(scores, default=0.0)
+    # also all 1 or all 0: what is not known to be more is taken for a share
     if low >= 0 and high <= 1:
         return UNIT
     is_named = bool(_PER_CENT_NAME.search(name)) and low >= 0 and high <= 100
     if is_named or (low, high) == PER_CENT:
         return PER_CENT
-    are_levels = all(float(score).is_integer() for score in set(scores))
+    # a mean of judges is no level, and its scale is not known
+    are_levels = all(map(float.is_integer, map(float, set(scores))))
     if are_levels and -_MAX_LEVEL <= low < high <= _MAX_LEVEL:
         return (min(1.0, float(low)), float(high))
     return (None, None)
@@ -653,9 +661,8 @@ def _notes_on_targets(form: Form, metrics: Sequence[Metric]) -> Iterator[str]:
     """A note on the items without a right answer, where others have one and it is asked for."""
     without = [item.id for item in form.items if item.target in (None, "")]
     if not metrics and 0 < len(without) < len(form):
-        if len(without) == 1:
-            count = "1 item has"
-        else:
+        count = "1 item has"
+        if len(without) != 1:
             count = f"{len(without)} items have"
         yield f"{count} no right answer and no score: {summarize_rows(without)}"
 

@@ -9,8 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from itertools import chain
-from typing import Any
+from itertools import chain, filterfalse
+from operator import attrgetter, itemgetter
 
 from hqm.benchmark.new_items import given_fields, letter_of, task_of
 from hqm.errors import AnswerError, DataError
@@ -31,7 +31,7 @@ _MOST_TYPES = 50
 
 def rows_of(logs: Iterable[Log]) -> Iterator[Row]:
     """The rows of all logs, one log after another."""
-    return chain.from_iterable(log.rows for log in logs)
+    return chain.from_iterable(map(attrgetter("rows"), logs))
 
 
 def with_questions(logs: Sequence[Log]) -> list[Log]:
@@ -43,9 +43,9 @@ def with_questions(logs: Sequence[Log]) -> list[Log]:
     AnswerError
         Nobody's answers are there; or every right answer of a file contradicts those of the rows.
     """
-    asking = [log for log in logs if log.asks]
-    answering = [log for log in logs if not log.asks]
-    if asking and not any(log.rows for log in answering):
+    asking = list(filter(attrgetter("asks"), logs))
+    answering = list(filterfalse(attrgetter("asks"), logs))
+    if asking and not any(map(attrgetter("rows"), answering)):
         raise AnswerError(
             "it has questions and right answers, and no answers of a respondent",
             location=asking[0].path,
@@ -62,6 +62,7 @@ def _filled_logs(answering: Sequence[Log], asking: Log) -> list[Log]:
     questions: dict[str, Row] = {}
     for row in asking.rows:
         for name in row.ids:
+            # a question has several names: its id, and others that the tool gives it
             if questions.setdefault(name, row) is not row:
                 refuse_twice(f"the question {name!r} stands", row.place, questions[name].place)
     filled_logs = []
@@ -70,15 +71,17 @@ def _filled_logs(answering: Sequence[Log], asking: Log) -> list[Log]:
     for log in answering:
         rows = []
         for row in log.rows:
-            question = next((questions[name] for name in row.ids if name in questions), None)
+            question = next(filter(None, map(questions.get, row.ids)), None)
             if question is not None:
                 items.add(question.id)
+                # the row's own key stands, as it is what the tool scored by
                 have_keys = bool(row.key and question.key)
                 n_keyed += have_keys
                 n_other += have_keys and normalised(row.key) != normalised(question.key)
                 row = _filled(row, question)
             rows.append(row)
         filled_logs.append(replace(log, rows=tuple(rows)))
+    # one contradiction may be an error of either file; all are a file of other questions
     if n_keyed and n_other == n_keyed:
         raise AnswerError(
             f"its right answers contradict all {n_keyed} that the rows of answers name",
@@ -150,10 +153,10 @@ def with_item_ids(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
     AnswerError
         An item of a table is answered twice in one run.
     """
-    is_table = all(log.tool == TABLE for log in logs)
-    has_ids = all(row.ids for row in rows_of(logs))
+    is_table = set(map(attrgetter("tool"), logs)) <= {TABLE}
+    has_ids = all(map(attrgetter("ids"), rows_of(logs)))
     if is_table:
-        logs = [_with_pictures_of_ids(log) for log in logs]
+        logs = list(map(_with_pictures_of_ids, logs))
         _check_answered_once(logs)
     key_name = ""
     keyed: list[list[tuple[Row, str]]] = []
@@ -166,6 +169,7 @@ def with_item_ids(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
         for log in logs:
             rows = [(row, key(row, number)) for number, row in enumerate(log.rows)]
             keyed.append(rows)
+        # each log by itself: respondents of several logs share the names of items
         if all(map(_is_unique_key, keyed)):
             break
     notes = []
@@ -173,8 +177,7 @@ def with_item_ids(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
         _check_positions(logs)
     if key_name != "id" and has_ids:
         notes.append(f"ids of the rows stand twice, so items are named by their {key_name}")
-    with_ids = [_with_names(log, rows) for log, rows in zip(logs, keyed, strict=True)]
-    return with_ids, notes
+    return list(map(_with_names, logs, keyed)), notes
 
 
 def _with_pictures_of_ids(log: Log) -> Log:
@@ -184,8 +187,9 @@ def _with_pictures_of_ids(log: Log) -> Log:
     for row in log.rows:
         if not (row.question and names_picture(row.id) and row.image in ("", row.id)):
             return log
-    pairs = {(row.id, row.question) for row in log.rows}
-    if len(pairs) == len({row.id for row in log.rows}):
+    pairs = set(map(attrgetter("id", "question"), log.rows))
+    # an id with one question is an id, even where it looks like a file
+    if len(pairs) == len(set(map(attrgetter("id"), log.rows))):
         return log
     return replace(log, rows=tuple(replace(row, image=row.id, ids=()) for row in log.rows))
 
@@ -205,10 +209,9 @@ def _check_positions(logs: Sequence[Log]) -> None:
     AnswerError
         Rows at one position have other right answers, or none.
     """
-    positions = range(max(len(log.rows) for log in logs))
-    for position in positions:
+    for position in range(max(map(len, map(attrgetter("rows"), logs)))):
         rows = [log.rows[position] for log in logs if position < len(log.rows)]
-        keys = {normalised(row.key) for row in rows}
+        keys = set(map(normalised, map(attrgetter("key"), rows)))
         if len(rows) > 1 and (len(keys) > 1 or "" in keys):
             raise AnswerError(
                 "its rows name no items, and nothing shows that those at one position of"
@@ -222,9 +225,9 @@ def _check_positions(logs: Sequence[Log]) -> None:
 def _check_answered_once(logs: Sequence[Log]) -> None:
     """Refuse a table in which a respondent answers an item twice in one run."""
     for log in logs:
-        by_id = all(row.ids for row in log.rows)
+        by_id = all(map(attrgetter("ids"), log.rows))
         key = _KEYS["id"] if by_id else _KEYS["picture's path and question"]
-        if by_id and all(row.parts for row in log.rows):
+        if by_id and all(map(attrgetter("parts"), log.rows)):
             key = _KEYS["id and category"]
         units = []
         for number, row in enumerate(log.rows):
@@ -236,7 +239,7 @@ def _check_answered_once(logs: Sequence[Log]) -> None:
             continue
         if len(units) < len(log.rows):
             continue  # rows that say nothing of their question are counted
-        first, second = (log.rows[i] for i in repeated)
+        first, second = map(log.rows.__getitem__, repeated)
         item = first.id
         column = "item"
         if not by_id:
@@ -253,7 +256,7 @@ def _check_answered_once(logs: Sequence[Log]) -> None:
 
 def _is_unique_key(rows: Sequence[tuple[Row, str]]) -> bool:
     keys = [(row.respondent, row.form, row.run, name) for row, name in rows]
-    return all(name for *_, name in keys) and len(set(keys)) == len(keys)
+    return all(map(itemgetter(-1), keys)) and len(set(keys)) == len(keys)
 
 
 # --- items ---
@@ -274,17 +277,18 @@ def items_of(logs: Sequence[Log], first_form: str) -> tuple[dict[str, tuple[Item
             names[row.id] |= row.scores.keys()
             if before is not None and row.key and before.key and row.key != before.key:
                 other_keys.append((before, row))
-    all_rows = list(chain.from_iterable(form_rows.values() for form_rows in rows.values()))
+    all_rows = list(chain.from_iterable(map(dict.values, rows.values())))
     letters = _letters_of(all_rows)
     task = _task(all_rows)
     if letters:
         task = "choice"
-    is_scored = all(row.scores for row in rows_of(logs))
-    n_questions = len({row.id for row in all_rows})
+    is_scored = all(map(attrgetter("scores"), rows_of(logs)))
+    n_questions = len(set(map(attrgetter("id"), all_rows)))
     notes = _check_one_key(other_keys, task, letters, n_questions=n_questions, is_scored=is_scored)
-    types = {",".join(row.parts) for row in all_rows}
+    types = set(map(",".join, map(attrgetter("parts"), all_rows)))
     # one label for all is no type, and very many are rather names of items
     labelled = 1 < len(types - {""}) <= _MOST_TYPES
+    # a score that every question has is no subset of them
     common_scores = set.intersection(*names.values())
     items_by_form = {}
     for form, form_rows in rows.items():
@@ -318,7 +322,7 @@ def _with_shared_pictures(items: Sequence[Item]) -> tuple[Item, ...]:
     links: list[tuple[str, str]] = []
     for item in items:
         links += [(item.cluster, name) for name in (item.cluster, *item.pictures)]
-    names = dict.fromkeys(name for _, name in links)
+    names = dict.fromkeys(map(itemgetter(1), links))
     numbers = {name: number for number, name in enumerate(names)}
     rows, columns = zip(*((numbers[a], numbers[b]) for a, b in links), strict=True)
     _, group = connected_components(
@@ -326,6 +330,7 @@ def _with_shared_pictures(items: Sequence[Item]) -> tuple[Item, ...]:
     )
     labels: dict[int, str] = {}
     for name, number in numbers.items():
+        # a cluster is named after its first member, which no other cluster has
         labels.setdefault(int(group[number]), name)
     return tuple(replace(item, cluster=labels[int(group[numbers[item.cluster]])]) for item in items)
 
@@ -342,12 +347,12 @@ def _letters_of(rows: Sequence[Row]) -> tuple[str, ...]:
 
     An answer is then read for the letter that it commits to, as an `a` stands in most sentences.
     """
-    keys = [row.key for row in rows if row.key]
-    matches = [match for match in map(_LETTER_KEY.fullmatch, keys) if match]
+    keys = list(filter(None, map(attrgetter("key"), rows)))
+    matches = list(filter(None, map(_LETTER_KEY.fullmatch, keys)))
     if len(matches) < 0.9 * len(keys) or any(len(row.options) > 1 for row in rows):
         return ()
     # one letter for all may be anything, such as the name of a grade
-    key_letters = {match[1] for match in matches}
+    key_letters = set(map(itemgetter(1), matches))
     if len(key_letters) < 2:
         return ()
     return tuple(LETTERS[: max(_MIN_LETTERS, LETTERS.index(max(key_letters)) + 1)])
@@ -419,7 +424,7 @@ def _task(rows: Sequence[Row]) -> Task:
 def _item(
     row: Row, task: Task, labelled: bool, scores: Sequence[str], letters: tuple[str, ...] = ()
 ) -> Item:
-    target: Any = row.key or None
+    target: str | None = row.key or None
     options = row.options or letters
     if task == "yes_no" and target:
         target = normalised(row.key).rstrip(".")

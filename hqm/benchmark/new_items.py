@@ -7,6 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import filterfalse
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from hqm.benchmark.card import Card
@@ -109,8 +111,9 @@ def choose_columns(
     """
     _check_named(columns, named_columns, location)
     fields = {name: column for name, column in named_columns.items() if column}
-    free = [column for column in columns if column not in fields.values()]
-    free_pictures = [column for column in pictures if column not in fields.values()]
+    assigned = frozenset(fields.values())
+    free = list(filterfalse(assigned.__contains__, columns))
+    free_pictures = list(filterfalse(assigned.__contains__, pictures))
     by_usual_name = _by_usual_name(free)
     for field_name, usual_names in COLUMNS.items():
         if field_name not in named_columns:
@@ -176,6 +179,7 @@ def _letter_columns(columns: Sequence[str]) -> dict[str, str]:
         match = _OPTION_COLUMN.fullmatch(column.strip())
         if match is not None:
             label = match[1] or match[2].upper()
+            # the first column of a letter counts; numbers begin at 1
             by_letter.setdefault(LETTERS[int(label) - 1] if label.isdigit() else label, column)
     if not {"A", "B"} <= by_letter.keys():
         return {}
@@ -201,7 +205,7 @@ _NO = ("no", "false", "0")
 class RightAnswer(NamedTuple):
     """The right answer of one question, and its options."""
 
-    target: Any
+    target: object
     options: tuple[str, ...] = ()
 
 
@@ -212,7 +216,7 @@ class RightAnswers(NamedTuple):
     rows: tuple[RightAnswer, ...]
 
 
-Cells = tuple[SourceRow, Any, Any]
+Cells = tuple[SourceRow, object, object]
 """A row, and the cells of its answer and its options."""
 
 
@@ -227,8 +231,9 @@ def answers_of(
     for i, (row, _, cell) in enumerate(cells):
         with faults.collect(row):
             options[i] = _options(row, cell, choice)
-    plain = [_plain(answer) for _, answer, _ in cells]
-    options_alone = [listed for listed, _ in options]
+    plain = list(map(_plain, map(itemgetter(1), cells)))
+    # names of options say nothing of the task
+    options_alone = list(map(itemgetter(0), options))
     chosen_task = task or task_of(list(map(given_fields, plain, options_alone)))
     rows = []
     zero_based = chosen_task == "choice" and _counts_from_zero(plain, options_alone)
@@ -256,7 +261,7 @@ def answers_of(
     return RightAnswers(chosen_task, tuple(rows))
 
 
-def given_fields(target: object, options: tuple[str, ...]) -> dict[str, Any]:
+def given_fields(target: object, options: tuple[str, ...]) -> dict[str, object]:
     """The target and the options of a row, without those that are missing, for `task_of`."""
     fields = {}
     if target not in (None, ()):
@@ -282,7 +287,7 @@ def task_of(rows: Sequence[Mapping[str, object]]) -> Task:
     return "yes_no" if n_yes_or_no > 0.5 * len(targets) else "vqa"
 
 
-def _plain(answer: object) -> Any:
+def _plain(answer: object) -> object:
     """An answer as items have it: true and false are yes and no, a list of one is its element."""
     if isinstance(answer, bool):
         return "yes" if answer else "no"
@@ -344,7 +349,7 @@ def _options(
                 remedy="Write a list of options, or one text with | between them.",
             )
         cell = texts
-        names = tuple(str(label).strip() for label in labels)
+        names = tuple(map(str.strip, map(str, labels)))
     if not isinstance(cell, (list, tuple)):
         raise DataError(
             f"the options are {cell!r:.60}, which is no list",
@@ -384,7 +389,7 @@ def _lettered_options(
                 remedy="Fill it, or move the others up.",
             )
     return _check_options(
-        tuple(str(cell[letter]) for letter in filled), _options_location(row, choice)
+        tuple(map(str, map(cell.__getitem__, filled))), _options_location(row, choice)
     )
 
 
@@ -399,7 +404,7 @@ def _check_options(options: tuple[str, ...], location: str) -> tuple[str, ...]:
     return options
 
 
-def _parse_options(text: str, location: str) -> Any:
+def _parse_options(text: str, location: str) -> object:
     """The options in a text: a list of JSON or Python, or options with | between them."""
     if not (text.startswith(("[", "{")) and text.endswith(("]", "}"))):
         return text.split("|")
@@ -417,7 +422,7 @@ def _counts_from_zero(targets: Sequence[object], options: Sequence[tuple[str, ..
     """Whether the answers are positions of options, counted from 0 as in ScienceQA; an option that
     is such a number rules it out.
     """
-    texts = [str(target).strip() for target in targets]
+    texts = list(map(str.strip, map(str, targets)))
     return "0" in texts and all(
         text in map(str, range(len(listed))) and text not in listed
         for text, listed in zip(texts, options, strict=True)
@@ -483,7 +488,7 @@ MAX_CELL_CHARS = 1_000_000
 class Questions:
     """The items of a source, with the columns and splits that were read."""
 
-    rows: tuple[Mapping[str, Any], ...]
+    rows: tuple[Mapping[str, object], ...]
     """The items as `items.jsonl` has them."""
     task: Task
     columns: Mapping[str, str]
@@ -567,18 +572,16 @@ def read_questions(
     columns = {
         {"type": use_of_types}.get(field, field): column for field, column in choice.fields.items()
     }
-    read = {column for field, column in columns.items() if field} | {
-        *choice.letters.values(),
-        choice.index,
-    }
+    # a column of types that could become neither types nor parts was not read
     columns.pop("", None)
+    read = {*columns.values(), *choice.letters.values(), choice.index}
     if choice.letters:
         columns["options"] = ", ".join(choice.letters.values())
     return Questions(
         rows=tuple(rows),
         task=answered.task,
         columns=columns,
-        unused=tuple(column for column in source.columns if column not in read),
+        unused=tuple(filterfalse(read.__contains__, source.columns)),
         parts=splits if "part" not in columns else (),
         faults=faults.first,
     )
@@ -775,6 +778,7 @@ def _give_ids(
         of_split: dict[str, set[str]] = {}
         for draft in drafts:
             of_split.setdefault(draft.row.split, set()).add(draft.fields["id"])
+        # a name in two splits is two items: each split counts from its own beginning
         if sum(map(len, of_split.values())) > len(set().union(*of_split.values())):
             for draft in drafts:
                 draft.fields["id"] = f"{draft.row.split}-{draft.fields['id']}"
@@ -804,6 +808,7 @@ def _item(
         fields["part"] = draft.row.split
     fields |= {"image": draft.image, "target": answer.target, "options": list(answer.options)}
     order = ("id", "prompt", "target", "image", "type", "options", "part", "cluster")
+    # empty fields are left out, as `Item.to_dict` does
     record = {name: fields[name] for name in order if fields.get(name) not in (None, "", [])}
     card = Card.model_construct(**{**_PLAIN.__dict__, "task": task})
     item_of(record, card, draft.row.location)

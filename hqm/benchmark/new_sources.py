@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import filterfalse
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +87,7 @@ class Source:
     @property
     def splits(self) -> tuple[str, ...]:
         """The names of its splits, where its files or folders name any."""
-        return tuple(dict.fromkeys(file.split for file in self.files if file.split))
+        return tuple(dict.fromkeys(filter(None, map(attrgetter("split"), self.files))))
 
     def select_splits(self, splits: Sequence[str]) -> Source:
         """The files of these splits.
@@ -95,12 +97,11 @@ class Source:
         UsageError
             It has no such split.
         """
-        unknown = [split for split in splits if split not in self.splits]
+        unknown = list(filterfalse(self.splits.__contains__, splits))
         if unknown:
+            remedy = "It has none: leave --split out."
             if self.splits:
                 remedy = f"Its splits are {', '.join(self.splits)}."
-            else:
-                remedy = "It has none: leave --split out."
             raise UsageError(f"there is no split {unknown[0]!r}", location=self.name, remedy=remedy)
         return Source(
             self.name, tuple(file for file in self.files if file.split in splits), self.dataset_info
@@ -115,7 +116,8 @@ class Source:
             A file lacks one of the columns, or cannot be read.
         """
         for file in self.files:
-            missing = [name for name in columns if name not in file.table.columns]
+            # the first file says which columns there are; a later one may lack some
+            missing = list(filterfalse(file.table.columns.__contains__, columns))
             if missing:
                 raise DataError(
                     f"it has no column {missing[0]!r}, which {self.files[0].table.label} has",
@@ -159,7 +161,7 @@ def open_source(text: str) -> Source:
         )
     path = Path(text)
     if "*" in path.name:
-        files = sorted(file for file in path.parent.glob(path.name) if file.is_file())
+        files = sorted(filter(Path.is_file, path.parent.glob(path.name)))
         if not files:
             raise DataError("no file has such a name", location=text, remedy="Correct the pattern.")
         return Source(
@@ -180,7 +182,7 @@ def _of_tree(tree: Tree, config: str) -> Source:
         file_names += (shard.name, *shard.pictures)
     folder = tree.bring(list(dict.fromkeys(file_names)))
     # one split needs no name: it is the whole benchmark
-    has_splits = len({shard.split for shard in shards}) > 1
+    has_splits = len(set(map(attrgetter("split"), shards))) > 1
     parts = tuple(
         _SourceFile(
             open_table(folder / shard.name, f"{tree.label.rstrip('/')}/{shard.name}"),

@@ -173,7 +173,7 @@ def cards(requested: Sequence[str]) -> list[Card]:
     for name in names() if "all" in requested else map(folder_of_card, requested):
         members = groups().get(name, (name,))
         path = Path(name) / "card.toml"
-        selected += [Card.load(path)] if path.is_file() else [card(member) for member in members]
+        selected += [Card.load(path)] if path.is_file() else map(card, members)
     return list({member_card.name: member_card for member_card in selected}.values())
 
 

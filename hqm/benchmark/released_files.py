@@ -29,7 +29,7 @@ def records_by(path: Path, name: str) -> dict[str, dict[str, Any]]:
     return records
 
 
-def either_field(record: Mapping[str, object], name: str, other: str, location: str) -> Any:
+def either_field(record: Mapping[str, object], name: str, other: str, location: str) -> object:
     """Return a field of a record or, where it has none of the name, the other one, which must be
     there.
     """
@@ -38,7 +38,7 @@ def either_field(record: Mapping[str, object], name: str, other: str, location: 
     return required_field(record, other, location)
 
 
-def json_list(path: Path) -> list[Any]:
+def json_list(path: Path) -> list[object]:
     """Return the elements of a JSON file that holds a list; none of any other file."""
     if path.suffix != ".json":
         return []
@@ -65,6 +65,7 @@ def answers_by_id(path: Path, form: Form, in_release: Callable[[str], bool]) -> 
     questions: list[tuple[str, str, Item]] = []
     for location, record in located_records(path):
         key = str(required_field(record, "id", location))
+        # an id of another part of the release is passed over; an unknown one is refused by `put`
         if key in form.by_id or not in_release(key):
             answers.put(key, released_answer(record, ("response",), location), location)
             questions.append((location, str(record.get("query") or ""), form.by_id[key]))
@@ -137,6 +138,7 @@ def released_file(path: Path, benchmark: str, missing: str) -> Path:
 def texts_in(path: Path) -> list[str]:
     """Return the texts in a Python file, which is not run; none if it cannot be parsed."""
     try:
+        # read as data: a release's script could do anything when it is run or imported
         nodes = list(ast.walk(ast.parse(read_text(path))))
     except SyntaxError:
         return []
@@ -158,6 +160,7 @@ def name_placeholders(template: str, names: Sequence[str], path: Path, prompt: s
     DataError
         There are more or fewer of them.
     """
+    # the release fills its places in order; a change of their number is another prompt
     first, *segments = template.split("{}")
     if len(segments) != len(names):
         raise DataError(
