@@ -9,6 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import filterfalse
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +28,9 @@ from hqm.psychometrics import (
 from hqm.psychometrics.inference.distributions import binomial_above
 from hqm.psychometrics.items.cues import compares_with_chance
 from hqm.psychometrics.items.guessing import Candidates, Mode, find_candidates
-from hqm.psychometrics.items.leaks import Leakage, Stratum, leaking_strata
+from hqm.psychometrics.items.leaks import Giveaway, Leakage, Stratum, leaking_strata
 from hqm.psychometrics.items.solvability import LengthCue, Solvability, unshared_word_counts
-from hqm.types import LETTERS, Form, Item, types_in
+from hqm.types import LETTERS, Form, Item, group_by, types_in
 
 MAX_SAMPLED_ITEMS = 12_000
 """The most items that are guessed, drawn at random.
@@ -92,7 +94,8 @@ class _Key:
     """A form that is looked up by its content."""
 
     def __init__(self, form: Form, digest: str) -> None:
-        self.form, self.digest = form, digest
+        self.form = form
+        self.digest = digest
 
     def __hash__(self) -> int:
         return hash(self.digest)
@@ -117,25 +120,26 @@ def _make_study(form: Form, seed: int) -> Leaks:
         indices = stream(seed, "solvability.sample").choice(
             len(items), MAX_SAMPLED_ITEMS, replace=False
         )
-        items = [items[i] for i in np.sort(indices)]
+        items = list(map(items.__getitem__, np.sort(indices)))
     words, cues = _search(items, seed)
     unleaking_items = _unleaking_types(items, (*words.strata, *cues.strata))
     if unleaking_items:
         words_of_others, cues_of_others = _search(unleaking_items, seed)
         words = replace(words, strata=(*words.strata, *_joint_leaks(words_of_others.strata)))
         cues = replace(cues, strata=(*cues.strata, *_joint_leaks(cues_of_others.strata)))
+    # on all items: a sample would lose the very order that is looked for
     order = _search_order(in_file_order, seed)
     unleaking_items = _unleaking_types(in_file_order, order.strata)
     if unleaking_items:
         joint = _joint_leaks(_search_order(unleaking_items, seed).strata)
         order = replace(order, strata=(*order.strata, *joint))
     lengths = length_cue(
-        unshared_word_counts([item.prompt for item in items]),
-        [_answer(item) for item in items],
+        unshared_word_counts(list(map(attrgetter("prompt"), items))),
+        list(map(_answer, items)),
         rng=stream(seed, "solvability.length"),
         clusters=_pictures(items),
-        types=[item.type for item in items],
-        parts=[item.part for item in items],
+        types=list(map(attrgetter("type"), items)),
+        parts=list(map(attrgetter("part"), items)),
         folds=_FOLDS,
     )
     return Leaks(words, cues, order, lengths, len(items))
@@ -177,28 +181,29 @@ def answers_of(items: Sequence[Item]) -> Candidates:
         if item.task == "yes_no":
             offered = ("no", "yes")
         elif item.task == "choice":
-            place = LETTERS.find(answer) if len(answer) == 1 else -1
-            answer = offered[place] if 0 <= place < len(offered) else answer
+            # of a target that is no letter, the text itself is the answer
+            answer = dict(zip(LETTERS, offered, strict=False)).get(answer, answer)
         elif isinstance(item.target, str) and (rivals := item.meta.get("rivals")):
             offered = sorted({answer, *map(str, rivals)})
         answers.append(answer)
         options.append(offered)
     return find_candidates(
         answers,
-        [_TASK_MODES[item.task] for item in items],
+        list(map(_TASK_MODES.__getitem__, map(attrgetter("task"), items))),
         options,
-        [item.prompt for item in items],
-        [item.type for item in items],
+        list(map(attrgetter("prompt"), items)),
+        list(map(attrgetter("type"), items)),
     )
 
 
 def _search(items: Sequence[Item], seed: int) -> tuple[Solvability, Leakage]:
     """Return what all that respondents see gives away, and single cues of it."""
-    questions = [item.prompt for item in items]
-    answers = [_answer(item) for item in items]
+    questions = list(map(attrgetter("prompt"), items))
+    answers = list(map(_answer, items))
     clusters = _pictures(items)
-    types = [item.type for item in items]
-    parts = [item.part for item in items]
+    types = list(map(attrgetter("type"), items))
+    parts = list(map(attrgetter("part"), items))
+    # found once for both searches
     candidates = answers_of(items)
     words = blind_solvability(
         questions,
@@ -227,17 +232,18 @@ def _search(items: Sequence[Item], seed: int) -> tuple[Solvability, Leakage]:
 
 def _search_order(items: Sequence[Item], seed: int) -> Leakage:
     """Return what places and numbers give away, of items with few different answers."""
-    answers = [_answer(item) for item in items]
+    answers = list(map(_answer, items))
+    # positions cannot predict what nearly every item has for itself
     if len(set(answers)) > MAX_ORDERED_ANSWERS:
         reason = f"the items have more than {MAX_ORDERED_ANSWERS} different answers"
         return Leakage((), (), (), status="not_applicable", reason=reason)
     return leakage_cues(
         answers,
         rng=stream(seed, "leakage.order"),
-        ids=[item.id for item in items],
+        ids=list(map(attrgetter("id"), items)),
         clusters=clusters_of(items),
-        types=[item.type for item in items],
-        parts=[item.part for item in items],
+        types=list(map(attrgetter("type"), items)),
+        parts=list(map(attrgetter("part"), items)),
         alpha=LEAK_ALPHA,
     )
 
@@ -248,7 +254,7 @@ def _unleaking_types(items: Sequence[Item], strata: Iterable[Stratum]) -> list[I
     """
     leaking = {s.type for s in strata if s.shown and s.type and not s.part}
     unleaking_items = [item for item in items if (item.type or "untyped") not in leaking]
-    several = len({item.type for item in unleaking_items}) > 1
+    several = len(set(map(attrgetter("type"), unleaking_items))) > 1
     if leaking and several:
         return unleaking_items
     return []
@@ -300,13 +306,13 @@ def check_leaks(form: Form) -> Iterable[Finding]:
                 f" {_baseline(first, task)}; a language model will do better"
                 f"{_elsewhere(leaks.words.leaks)}"
             ),
-            count=sum(s.items for s in _disjoint_strata(leaks.words.leaks)),
+            count=_count_items(leaks.words.leaks),
             examples=tuple(
                 f"{s.name}: {s.accuracy:.3f} of {s.items} items, where {_baseline(s, task)}, gain"
                 f" at least {s.low:.3f}"
                 for s in leaks.words.leaks[:_MAX_EXAMPLES]
             ),
-            rows=tuple(_leak_row(s) for s in leaks.words.leaks),
+            rows=tuple(map(_leak_row, leaks.words.leaks)),
         )
 
 
@@ -331,11 +337,10 @@ def _cue_findings(leaks: Leaks, task: str) -> Iterable[Finding]:
     if not cues:
         return
     first = cues[0]
-    names = list(dict.fromkeys(stratum.cue for stratum in cues))
-    if len(names) == 1:
-        subject = "one cue predicts"
-    else:
-        subject = f"{len(names)} cues predict"
+    n_cues = len(set(map(attrgetter("cue"), cues)))
+    subject = "one cue predicts"
+    if n_cues != 1:
+        subject = f"{n_cues} cues predict"
     yield _cue_finding(
         "leakage-cue",
         cues,
@@ -352,12 +357,12 @@ def _cue_finding(name: str, cues: Sequence[Stratum], *, sentence: str) -> Findin
     return Finding(
         name,
         sentence=sentence,
-        count=sum(s.items for s in _disjoint_strata(cues)),
+        count=_count_items(cues),
         examples=tuple(
             f"{s.cue} in {s.name}: {s.accuracy:.3f} right, gain at least {s.low:.3f}"
             for s in cues[:_MAX_EXAMPLES]
         ),
-        rows=tuple(_leak_row(s) for s in cues),
+        rows=tuple(map(_leak_row, cues)),
     )
 
 
@@ -396,20 +401,21 @@ def _phrase_findings(leaks: Leaks) -> Iterable[Finding]:
                 f" {g.label!r}"
                 for g in giveaways[:_MAX_EXAMPLES]
             ),
-            rows=tuple(
-                {
-                    "phrase": g.phrase,
-                    "type": g.type,
-                    "answer": str(g.label),
-                    "share": float(g.share),
-                    "items in all": g.items,
-                }
-                for g in giveaways
-            ),
+            rows=tuple(map(_giveaway_row, giveaways)),
         )
 
 
-def _leak_row(stratum: Stratum) -> dict[str, Any]:
+def _giveaway_row(giveaway: Giveaway) -> dict[str, object]:
+    return {
+        "phrase": giveaway.phrase,
+        "type": giveaway.type,
+        "answer": str(giveaway.label),
+        "share": float(giveaway.share),
+        "items in all": giveaway.items,
+    }
+
+
+def _leak_row(stratum: Stratum) -> dict[str, object]:
     return {
         "where": stratum.name,
         "by": stratum.cue,
@@ -428,16 +434,15 @@ def check_option_positions(form: Form) -> Iterable[Finding]:
     Bonferroni's correction over places, types and parts at 1%, from 20 items and a surplus of .1
     on.
     """
-    choice_items = [item for item in form.items if item.task == "choice" and len(item.options) > 1]
     groups: dict[tuple[str, str, int], list[str]] = defaultdict(list)
-    for item in choice_items:
-        for name, value in (("type", item.type), ("part", item.part)):
-            groups[name, value or "", len(item.options)].append(str(item.target))
-    large_groups = {
-        key: letters
-        for key, letters in groups.items()
-        if len(letters) >= _MIN_ITEMS and (key[1] or key[0] == "type")
-    }
+    for item in form.items:
+        # only questions with as many options have the same chance for a place
+        n_options = len(item.options)
+        if item.task == "choice" and n_options > 1:
+            groups["type", item.type or "", n_options].append(str(item.target))
+            if item.part:
+                groups["part", item.part, n_options].append(str(item.target))
+    large_groups = {key: group for key, group in groups.items() if len(group) >= _MIN_ITEMS}
     rows: list[dict[str, Any]] = []
     for (grouping, name, options), letters in large_groups.items():
         letter, n = Counter(letters).most_common(1)[0]
@@ -482,7 +487,8 @@ def _length_findings(leaks: Leaks) -> Iterable[Finding]:
     """The number of words, where each type has one label and is compared with items of no type: no
     other cue is tried there.
     """
-    rules = [rule for rule in leaks.lengths.rules if rule.stratum.shown]
+    rules = list(filter(attrgetter("stratum.shown"), leaks.lengths.rules))
+    # where other cues were tried, counting words is one of them
     if not rules or leaks.cues.status != "not_informative":
         return
     rules.sort(key=lambda rule: -rule.stratum.gain)
@@ -499,27 +505,34 @@ def _length_findings(leaks: Leaks) -> Iterable[Finding]:
             f"{rule.stratum.name}: {rule.accuracy.value:.3f} right, {rule.sentence}"
             for rule in rules[:_MAX_EXAMPLES]
         ),
-        rows=tuple(_leak_row(rule.stratum) for rule in rules),
+        rows=tuple(map(_leak_row, map(attrgetter("stratum"), rules))),
     )
 
 
 def _stratum_names(strata: Iterable[Stratum]) -> str:
-    names = list(dict.fromkeys(stratum.name for stratum in strata))
-    return ", ".join(names[:_MAX_EXAMPLES]) + (
-        f" and {len(names) - _MAX_EXAMPLES} more" if len(names) > _MAX_EXAMPLES else ""
-    )
+    names = list(dict.fromkeys(map(attrgetter("name"), strata)))
+    text = ", ".join(names[:_MAX_EXAMPLES])
+    if len(names) > _MAX_EXAMPLES:
+        text += f" and {len(names) - _MAX_EXAMPLES} more"
+    return text
+
+
+def _count_items(strata: Sequence[Stratum]) -> int:
+    """How many items strata concern, none of them counted twice."""
+    return sum(map(attrgetter("items"), _disjoint_strata(strata)))
 
 
 def _disjoint_strata(strata: Sequence[Stratum]) -> list[Stratum]:
     """All items, or else types, or where none leaks the parts, each once: how many items are
     concerned is not counted twice.
     """
-    all_items = [s for s in strata if not s.type and not s.part]
-    types = {s.type: s for s in strata if not s.part}
+    by_scope = group_by(strata, lambda stratum: (bool(stratum.type), bool(stratum.part)))
+    types = by_scope.get((True, False), [])
+    parts = by_scope.get((False, True), [])
     return (
-        all_items[:1]
-        or list(types.values())
-        or list({s.part: s for s in strata if not s.type}.values())
+        by_scope.get((False, False), [])[:1]
+        or list(dict(zip(map(attrgetter("type"), types), types, strict=True)).values())
+        or list(dict(zip(map(attrgetter("part"), parts), parts, strict=True)).values())
         or list(strata[:1])
     )
 
@@ -542,7 +555,7 @@ def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[
     """
     groups = group_by_type(form)
     claimed = tuple(claimed)
-    empty = [kind for kind in claimed if kind not in groups]
+    empty = list(filterfalse(groups.__contains__, claimed))
     if empty:
         yield Finding(
             "type-without-items",
@@ -550,18 +563,19 @@ def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[
             count=len(empty),
             rows=tuple({"type": kind} for kind in empty),
         )
+    # at a rate of .5, where the standard error of a share is largest
     min_items = items_for_error(LARGEST_ERROR)
-    counts = {kind: len(groups.get(kind, ())) for kind in types_in(form.items)}
-    yield from unmeasurable_types(
-        {
-            kind: UnmeasurableType(n, 0.5 / n**0.5, min_items - n)
-            for kind, n in counts.items()
-            if 0 < n < min_items
-        }
-    )
-    extra = [kind for kind in types_in(form.items) if kind in groups and kind not in claimed]
+    small: dict[str, UnmeasurableType] = {}
+    extra = []
+    for kind in filter(groups.__contains__, types_in(form.items)):
+        n = len(groups[kind])
+        if n < min_items:
+            small[kind] = UnmeasurableType(n, 0.5 / n**0.5, min_items - n)
+        if kind not in claimed:
+            extra.append(kind)
+    yield from unmeasurable_types(small)
     if extra:
-        n = sum(len(groups[kind]) for kind in extra)
+        n = sum(map(len, map(groups.__getitem__, extra)))
         yield Finding(
             "type-not-claimed",
             sentence=f"{n} items are labelled {', '.join(extra)}, which the card does not claim",
@@ -588,31 +602,32 @@ def unmeasurable_types(
     """
     if not types:
         return
-    examples = tuple(
-        f"{kind}: {row.items} items, standard error"
-        f" {f'up to {row.error:.3f} in this audit' if row.measured else f'{row.error:.3f}'},"
-        f" {row.missing} more needed"
-        for kind, row in types.items()
-    )
-    rows = tuple(
-        {
-            "type": kind,
-            "items in all": row.items,
-            "standard error": row.error,
-            "more items needed": row.missing,
-        }
-        for kind, row in types.items()
-    )
+    examples = []
+    rows = []
+    for kind, row in types.items():
+        # measured in answers it is the high end of an interval
+        error = f"{row.error:.3f}"
+        if row.measured:
+            error = f"up to {error} in this audit"
+        examples.append(
+            f"{kind}: {row.items} items, standard error {error}, {row.missing} more needed"
+        )
+        rows.append(
+            {
+                "type": kind,
+                "items in all": row.items,
+                "standard error": row.error,
+                "more items needed": row.missing,
+            }
+        )
     subject = "1 type has" if len(types) == 1 else f"{len(types)} types have"
-    measured = any(row.measured for row in types.values())
-    if measured:
+    basis = "by the number of items, before anybody answered"
+    if any(map(attrgetter("measured"), types.values())):
         basis = "and the answers say so"
-    else:
-        basis = "by the number of items, before anybody answered"
     yield Finding(
         TYPE_NOT_MEASURABLE,
         sentence=(f"{subject} a standard error above {limit:g} ({basis}): no score of its own"),
-        count=sum(row.items for row in types.values()),
-        examples=examples,
-        rows=rows,
+        count=sum(map(attrgetter("items"), types.values())),
+        examples=tuple(examples),
+        rows=tuple(rows),
     )

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -23,7 +24,6 @@ from hqm.benchmark.findings import (
     Selection,
     check_form,
     code_of,
-    group_by_type,
 )
 from hqm.benchmark.items import id_twice, item_of, item_type, restrict_form
 from hqm.benchmark.registry import folder_of_card, groups, is_log, load, log_path, make
@@ -71,20 +71,18 @@ class Faults:
     def add(self, name: str, sentence: str, location: str = "") -> None:
         """Note a fault; from the eleventh of its kind on, faults are listed together."""
         row = {"what": sentence, "place": location}
-        if sum(finding.name == name for finding in self.findings) < _MAX_SINGLE_FAULTS:
+        if Counter(map(attrgetter("name"), self.findings))[name] < _MAX_SINGLE_FAULTS:
             self.findings.append(Finding(name, sentence, 1, (), location, (row,)))
         else:
             self.repeated.setdefault(name, []).append(row)
 
     def all(self) -> list[Finding]:
         """The findings, and one more for each kind with further faults."""
-        return [
-            *self.findings,
-            *(
-                Finding(name, f"{len(rows)} more like this", len(rows), rows=tuple(rows))
-                for name, rows in self.repeated.items()
-            ),
-        ]
+        findings = list(self.findings)
+        for name, rows in self.repeated.items():
+            n = len(rows)
+            findings.append(Finding(name, f"{n} more like this", n, rows=tuple(rows)))
+        return findings
 
 
 def read_card(path: Path, faults: Faults) -> Card | None:
@@ -112,13 +110,11 @@ def read_card(path: Path, faults: Faults) -> Card | None:
 def _report(error: Any, text: str, path: Path, faults: Faults) -> None:
     keys = list(error["loc"])
     name = ".".join(map(str, keys))
-    if error["type"] != "missing":
-        location = f"{path}:{_line_of(text, str(keys[-1]))}"
-    else:
-        location = str(path)
     if error["type"] == "missing":
-        faults.add("card-key", f"the key {name!r} is missing", location)
+        # a key that is not there has no line
+        faults.add("card-key", f"the key {name!r} is missing", str(path))
     else:
+        location = f"{path}:{_line_of(text, str(keys[-1]))}"
         faults.add("card-key", fault_of(Card, error), location)
 
 
@@ -153,15 +149,13 @@ def read_form(card: Card, data: Path, faults: Faults) -> Form:
     path = data / card.data.items
     items: dict[str, Item] = {}
     try:
+        records = []
         if card.data.items:
             records = list(_records(path, card.data.encoding, faults))
-        else:
-            records = []
     except DataError as error:
+        kind = "items-unreadable"
         if isinstance(error.__context__, UnicodeDecodeError):
             kind = "encoding"
-        else:
-            kind = "items-unreadable"
         faults.add(kind, error.message, error.location)
         return Form(ORIGINAL, ())
     if not card.data.items:
@@ -177,6 +171,7 @@ def read_form(card: Card, data: Path, faults: Faults) -> Form:
         if item is None:
             continue
         plain_id = look_of(item.id)
+        # the first of two items stays, so that the rest of the check has it once
         if plain_id in items:
             faults.add("id-twice", id_twice(items[plain_id].id, item.id), location)
         else:
@@ -192,9 +187,8 @@ def _item(record: Mapping[str, object], card: Card, location: str, faults: Fault
     record = dict(record)
     lacking = [name for name in (names.id, names.prompt) if not str(record.get(name) or "").strip()]
     for name in lacking:
-        if name in record:
-            state = "is empty"
-        else:
+        state = "is empty"
+        if name not in record:
             state = f"is missing (there are {name_fields(record)})"
         faults.add("field-missing", f"the field {name!r} {state}", location)
     try:
@@ -264,8 +258,9 @@ def _is_lines(text: str) -> bool:
     """Whether each record stands on a line of its own: more than half of the lines are whole
     objects.
     """
-    lines = [line for line in text.split("\n") if line.strip()]
-    n_objects = sum(line.lstrip().startswith("{") and line.rstrip().endswith("}") for line in lines)
+    lines = list(filter(None, map(str.strip, text.split("\n"))))
+    # a broken line must not make the whole file one broken document
+    n_objects = sum(line.startswith("{") and line.endswith("}") for line in lines)
     return not text.lstrip().startswith("[") and 2 * n_objects > len(lines)
 
 
@@ -339,7 +334,7 @@ class Checked:
         """Counts and findings as JSON data."""
         items = self.form.items if self.form else ()
         if self.task in ("yes_no", "choice"):
-            targets = Counter(str(item.target) for item in items)
+            targets = Counter(map(str, map(attrgetter("target"), items)))
         else:
             targets = Counter[str]()
         return {
@@ -348,21 +343,14 @@ class Checked:
             "part": self.part or None,
             "readable": self.readable,
             "items": len(items),
-            "images": len({item.image for item in items if item.image}),
-            "parts": dict(Counter(item.part for item in items if item.part)),
-            "types": (
-                {
-                    kind or "(unlabelled)": len(of_type)
-                    for kind, of_type in group_by_type(self.form).items()
-                }
-                if self.form
-                else {}
-            ),
+            "images": len(set(filter(None, map(attrgetter("image"), items)))),
+            "parts": dict(Counter(filter(None, map(attrgetter("part"), items)))),
+            "types": dict(Counter(item.type or "(unlabelled)" for item in items)),
             "targets": dict(sorted(targets.items())),
             "claimed": list(self.claimed),
             "digest": self.form.digest if self.form else None,
-            "leaks": [_finite_fields(stratum) for stratum in self.leaks],
-            "findings": [finding.to_dict() for finding in self.selected_findings(selection)],
+            "leaks": list(map(_finite_fields, self.leaks)),
+            "findings": list(map(Finding.to_dict, self.selected_findings(selection))),
         }
 
 
@@ -436,7 +424,8 @@ def lint_benchmarks(
             remedy="Name that benchmark alone with --key.",
         )
     settings = {"data": data, "images": images, **reading}
-    checks_wordings = any(selection.has(finding) for finding in WORDING_FINDINGS) or bool(forms)
+    # only these findings look at the forms, which take time to write
+    checks_wordings = any(map(selection.has, WORDING_FINDINGS)) or bool(forms)
     linted = []
     for member in members:
         faults = Faults()
@@ -451,12 +440,12 @@ def lint_benchmarks(
         if benchmark is None:
             linted.append(Checked(Path(str(member)).resolve().name, "", tuple(faults.all())))
             continue
+        form_checked = form
         if form.items:
             form_checked = restrict_form(form, benchmark.name, part, limit)
-        else:
-            form_checked = form
         if private:
-            benchmark.pictures.fetch([i.image for i in form_checked.items if i.image], private=True)
+            names = list(filter(None, map(attrgetter("image"), form_checked.items)))
+            benchmark.pictures.fetch(names, private=True)
         linted.append(_check_benchmark(benchmark, form_checked, faults, forms, checks_wordings))
         if key is not None and form.items:
             from hqm.benchmark.corrected_keys import read_key
@@ -488,11 +477,11 @@ def _read(
         if card is None:
             return None, Form(ORIGINAL, ())
         if not card.adapter:
-            benchmark = make(
-                card,
-                path.parent,
-                **{key: value for key, value in settings.items() if key != "fitting"},
-            )
+            card_settings = dict(settings)
+            # `load` leaves out settings that do not fit a member; `make` takes those of one
+            # benchmark
+            del card_settings["fitting"]
+            benchmark = make(card, path.parent, **card_settings)
             return benchmark, read_form(card, benchmark.data, faults)
     benchmark = load(name, **settings)
     return benchmark, benchmark.original
@@ -525,20 +514,18 @@ def _forms(benchmark: Benchmark, form: Form, files: Mapping[str, Path]) -> list[
     """The forms whose wordings are checked; one from a file replaces its namesake."""
     if not form.items:
         return []
-    benchmark_forms = [
-        *benchmark.more_forms(form),
-        *([] if PARALLEL in files else [benchmark.parallel(form)]),
-    ]
-    read_forms = [read_brought(path, form, name) for name, path in files.items()]
-    return [
-        *(form_made for form_made in benchmark_forms if form_made.name not in files),
-        *read_forms,
-    ]
+    forms = [wording for wording in benchmark.more_forms(form) if wording.name not in files]
+    if PARALLEL not in files:
+        # a form from a file replaces it, and is then not written for nothing
+        forms.append(benchmark.parallel(form))
+    for name, path in files.items():
+        forms.append(read_brought(path, form, name))
+    return forms
 
 
 def pictures_of(benchmark: Benchmark, form: Form) -> Pictures:
     """What the files hold of the pictures that a form asks about."""
-    return Pictures.read(benchmark, [item.image for item in form.items if item.image])
+    return Pictures.read(benchmark, filter(None, map(attrgetter("image"), form.items)))
 
 
 def findings_of(

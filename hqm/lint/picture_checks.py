@@ -5,8 +5,10 @@ asked about.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import cache, cached_property, lru_cache
+from itertools import filterfalse, starmap, zip_longest
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,7 @@ from hqm.files.images import FolderImages, as_rgb, check_picture, oddities, open
 from hqm.files.web_images import WebImages
 from hqm.forms.tag_cache import RuleCache
 from hqm.signature import digest, sha256_file
+from hqm.types import group_by
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -95,7 +98,8 @@ class Look:
         from PIL import Image
 
         with open_picture(path) as opened:
-            odd, picture = oddities(opened), as_rgb(opened)
+            odd = oddities(opened)
+            picture = as_rgb(opened)
         # the channel that varies most: a picture of one hue in several shades is not blank
         blank = float(np.asarray(picture, dtype=np.float32).std(axis=(0, 1)).max()) < _MIN_DEVIATION
         small = picture.convert("L").resize((_SIDE, _SIDE), Image.Resampling.BOX)
@@ -177,19 +181,23 @@ class Pictures:
         folder = None
         location = benchmark.images.name
         if isinstance(source, FolderImages):
+            # other sources name themselves: a zip, Parquet files, an address
             location = f"the folder {location or '.'}"
             folder = source.folder
         try:
-            present = {name for name in requested if source.has(name)}
+            present = set(filter(source.has, requested))
         except DataError as error:
             return cls(requested, location, folder, unreadable=str(error))
         if isinstance(source, WebImages):
             location = source.base
             unfetched = set(requested) - present
         else:
-            unfetched = {name for name in requested if is_url(name)} - present
-        broken, looks, bytes_of, files = {}, {}, {}, {}
-        for name in (name for name in requested if name in present):
+            unfetched = set(filter(is_url, requested)) - present
+        broken = {}
+        looks = {}
+        bytes_of = {}
+        files = {}
+        for name in filter(present.__contains__, requested):
             path = None
             try:
                 path = source.path(name)
@@ -200,14 +208,17 @@ class Pictures:
                     content = ""
                 look = _look_at(content, path, name)
                 benchmark.checksums.check(name, path)
-                looks[name], bytes_of[name], files[name] = look, content, path
+                looks[name] = look
+                bytes_of[name] = content
+                files[name] = path
             except ImageError as error:
+                # the finding names the picture itself, so that the path need not be said
                 broken[name] = error.message
             # Pillow raises whatever the decoder of a format does
             except Exception as error:
                 broken[name] = f"{type(error).__name__}: {str(error).replace(str(path), name)}"
         _LOOKS.keep()
-        missing = tuple(name for name in requested if name not in present and name not in unfetched)
+        missing = tuple(filterfalse((present | unfetched).__contains__, requested))
         return cls(
             requested,
             location,
@@ -223,10 +234,7 @@ class Pictures:
     @cached_property
     def same_bytes(self) -> list[list[str]]:
         """Names with one file's bytes, group by group; a name alone is a group too."""
-        groups: dict[str, list[str]] = {}
-        for name, content in self.bytes_of.items():
-            groups.setdefault(content, []).append(name)
-        return list(groups.values())
+        return list(group_by(self.bytes_of, self.bytes_of.__getitem__).values())
 
     @cached_property
     def alike(self) -> list[Twins]:
@@ -235,7 +243,7 @@ class Pictures:
         names = digest([[name, self.bytes_of[name]] for name in looks])
         rows = _TWINS(names, looks, self.files)
         _TWINS.keep()
-        return [Twins(*row) for row in rows]
+        return list(starmap(Twins, rows))
 
     @cached_property
     def copies(self) -> dict[str, str]:
@@ -249,11 +257,11 @@ class Pictures:
         first = {name: group[0] for group in self.same_bytes for name in group}
         for twins in self.alike:
             if same_picture(self.files[twins.first], self.files[twins.second]):
-                kept_root, dropped_root = first[twins.first], first[twins.second]
-                first = {
-                    member: kept_root if root == dropped_root else root
-                    for member, root in first.items()
-                }
+                # all names of the second picture move: copies of copies are one picture
+                dropped = first[twins.second]
+                for member, root in first.items():
+                    if root == dropped:
+                        first[member] = first[twins.first]
         return {name: root for name, root in first.items() if name != root}
 
 
@@ -268,7 +276,7 @@ def _describe_twins(
     _pictures: str, looks: Mapping[str, Look], files: Mapping[str, Path]
 ) -> list[list[str]]:
     """The pictures of a benchmark that show the same, as the cache keeps them."""
-    return [[twins.first, twins.second, twins.change] for twins in twins_among(looks, files)]
+    return list(map(list, map(astuple, twins_among(looks, files))))
 
 
 _DEPENDENCIES = (Path(__file__),), ("pillow", "scipy")
@@ -292,7 +300,8 @@ def same_picture(path: Path, second: Path) -> bool:
     """Whether two files show one picture, block by block, whatever their format and size."""
     from PIL import Image
 
-    blocks, sizes = [], []
+    blocks = []
+    sizes = []
     for file in (path, second):
         with open_picture(file) as opened:
             picture = as_rgb(opened)
@@ -339,7 +348,8 @@ def check_images(pictures: Pictures, are_external: bool) -> Iterable[Finding]:
             ),
             count=len(pictures.unfetched),
         )
-        names = tuple(name for name in names if name not in pictures.unfetched)
+        # what is not fetched yet is neither missing nor unused
+        names = tuple(filterfalse(pictures.unfetched.__contains__, names))
     if are_external and names and len(pictures.missing) == len(names):
         yield Finding(
             "images-not-checked",
@@ -360,18 +370,19 @@ def _file_findings(pictures: Pictures, n_names: int) -> Iterable[Finding]:
     """The findings about files: missing, broken, and under several names."""
     yield from _image_finding(
         "image-missing",
-        sentence=f"{{n}} of {n_names} pictures are not in {pictures.location}",
-        rows=[{"images": [name]} for name in pictures.missing],
+        f"{{n}} of {n_names} pictures are not in {pictures.location}",
+        pictures.missing,
     )
     yield from _image_finding(
         "image-broken",
         "{n} pictures cannot be decoded",
-        rows=[{"images": [name], "what": reason} for name, reason in pictures.broken.items()],
+        pictures.broken,
+        pictures.broken.values(),
     )
     yield from _image_finding(
         "image-twice",
         "{n} pictures stand under several names, byte for byte",
-        rows=[{"images": group} for group in pictures.same_bytes if len(group) > 1],
+        [group for group in pictures.same_bytes if len(group) > 1],
         separator=" = ",
     )
 
@@ -381,25 +392,18 @@ def _look_findings(pictures: Pictures) -> Iterable[Finding]:
     yield from _image_finding(
         "near-duplicate-image",
         "{n} pairs of pictures look the same",
-        rows=[
-            {"images": [twins.first, twins.second], "what": twins.change}
-            for twins in pictures.alike
-        ],
+        map(attrgetter("first", "second"), pictures.alike),
+        map(attrgetter("change"), pictures.alike),
         separator=" ~ ",
     )
     yield from _image_finding(
         "image-blank",
         "{n} pictures show one shade only",
-        rows=[{"images": [name]} for name, look in pictures.looks.items() if look.blank],
+        [name for name, look in pictures.looks.items() if look.blank],
     )
+    odd = {name: ", ".join(look.odd) for name, look in pictures.looks.items() if look.odd}
     yield from _image_finding(
-        "image-unusual",
-        "{n} pictures can be shown in more ways than one",
-        rows=[
-            {"images": [name], "what": ", ".join(look.odd)}
-            for name, look in pictures.looks.items()
-            if look.odd
-        ],
+        "image-unusual", "{n} pictures can be shown in more ways than one", odd, odd.values()
     )
 
 
@@ -413,23 +417,34 @@ def _unused_finding(folder: Path, names: Iterable[str]) -> Iterable[Finding]:
     yield from _image_finding(
         "image-unused",
         "{n} pictures in the folder are asked about by no item",
-        rows=[{"images": [name]} for name in sorted(files - set(names))],
+        sorted(files - set(names)),
     )
 
 
 def _image_finding(
-    name: str, sentence: str, rows: Sequence[Mapping[str, Any]], separator: str = ""
+    name: str,
+    sentence: str,
+    pictures: Iterable[str | Sequence[str]],
+    faults: Iterable[str] = (),
+    *,
+    separator: str = "",
 ) -> Iterable[Finding]:
+    """The finding about pictures, or groups of them, and what is said of each."""
+    rows = []
+    examples = []
+    # most findings say nothing beyond the name of the picture
+    for images, fault in zip_longest(pictures, faults, fillvalue=""):
+        names = [images] if isinstance(images, str) else list(images)
+        row: dict[str, object] = {"images": names}
+        text = separator.join(names)
+        if fault:
+            row["what"] = fault
+            text += f": {fault}"
+        rows.append(row)
+        examples.append(text)
     if rows:
         yield Finding(
-            name,
-            sentence.format(n=len(rows)),
-            len(rows),
-            examples=tuple(
-                ": ".join(filter(None, (separator.join(row["images"]), row.get("what"))))
-                for row in rows[:3]
-            ),
-            rows=tuple(rows),
+            name, sentence.format(n=len(rows)), len(rows), tuple(examples[:3]), rows=tuple(rows)
         )
 
 
@@ -452,13 +467,13 @@ def twins_among(looks: Mapping[str, Look], files: Mapping[str, Path]) -> Iterato
     names = [name for name, look in looks.items() if not look.blank]
     if len(names) < 2:
         return
+    # all hashes at once: a pair is then a few operations on bits
     hashes = np.stack([looks[name].hashes.ravel() for name in names])
     opened = lru_cache(256)(_open_small)
 
     @lru_cache(1 << 14)
     def crop_shades(name: str, crop: int) -> _Shades:
-        (top, bottom), (left, right) = (_CROPS[k] for k in divmod(crop, len(_CROPS)))
-        return _standardise(_shades_in(looks[name].grey, np.array([[left, top, right, bottom]]))[0])
+        return _standardise(_shades_in(looks[name].grey, _crop_box(crop)[None])[0])
 
     for i, j in _near_pairs(hashes):
         # a part of the first may be the second, and vice versa
@@ -479,6 +494,13 @@ def twins_among(looks: Mapping[str, Look], files: Mapping[str, Path]) -> Iterato
             if change is not None:
                 yield Twins(names[i], names[j], change)
                 break
+
+
+def _crop_box(crop: int) -> _Shades:
+    """Left, top, right, bottom of a part of the height and of the width, given as one number."""
+    rows, columns = divmod(crop, len(_CROPS))
+    (top, bottom), (left, right) = _CROPS[rows], _CROPS[columns]
+    return np.array([left, top, right, bottom])
 
 
 def _near_pairs(hashes: npt.NDArray[np.uint64]) -> list[tuple[int, int]]:
@@ -505,15 +527,12 @@ def _locate_crop(
     - `crop_shades`: The shades that are looked for, standardised.
     - `start_crop`: Which part of the height and of the width to begin with, as one number.
     """
-    (top, bottom), (left, right) = (_CROPS[k] for k in divmod(start_crop, len(_CROPS)))
 
     def likeness(boxes: _Shades) -> _Shades:
         return _standardise(_shades_in(grey, boxes)) @ crop_shades
 
-    start_box = np.array([left, top, right, bottom])
-    box, best = _refine_box(
-        likeness, start_box, {0.04: _MIN_START_CORRELATION, 0.02: _MIN_CLOSE_CORRELATION}
-    )
+    steps = {0.04: _MIN_START_CORRELATION, 0.02: _MIN_CLOSE_CORRELATION}
+    box, best = _refine_box(likeness, _crop_box(start_crop), steps)
     if best >= _MIN_CORRELATION:
         return box
     return None
@@ -588,7 +607,8 @@ def change_between(
             @ goal_shades
         )
 
-    box = np.array([0.0, 0.0, 1.0, 1.0]) if box is None else box
+    if box is None:
+        box = np.array([0.0, 0.0, 1.0, 1.0])
     box, best = _refine_box(
         likeness, box, dict.fromkeys((0.01, 0.005, 0.0025), _MIN_CLOSE_CORRELATION)
     )

@@ -9,6 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain, filterfalse, starmap
+from operator import attrgetter, itemgetter, methodcaller
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,9 +19,11 @@ import numpy as np
 from hqm.benchmark.findings import (
     NO_COPIES,
     Finding,
+    asking,
     finding,
     group_by_type,
     names_pictures,
+    right_answer,
     row_of,
     shown_picture,
 )
@@ -31,7 +35,7 @@ from hqm.forms.option_references import find_references, referents
 from hqm.forms.tag_cache import RULES, RuleCache
 from hqm.psychometrics.inference.distributions import binomial_above
 from hqm.scoring.matrix import ScoreMatrix
-from hqm.types import LETTERS, Form, Item
+from hqm.types import Form, Item, group_by
 
 _ARTICLES = frozenset(("a", "an", "the"))
 _DENIALS = frozenset(("no", "not", "never", "without"))
@@ -102,19 +106,20 @@ def normalised_words(text: str) -> str:
     >>> normalised_words("Is A < 90?") == normalised_words("Is A > 90?")
     False
     """
-    return " ".join(word for word in _TOKEN.findall(text.casefold()) if word not in _ARTICLES)
+    return " ".join(filterfalse(_ARTICLES.__contains__, _TOKEN.findall(text.casefold())))
 
 
 def check_words(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Finding]:
     """The findings about the questions' words; `copies` names the pictures that are one picture
     (`same_question`).
     """
+    stating: list[Item] = list(filter(_holds_answer, form.items))
     yield from _twin_findings(form, copies)
     yield from _paraphrase_findings(form, copies)
     yield from finding(
         "answer-in-question",
         sentence="{n} questions contain their answer",
-        items=[item for item in form.items if _holds_answer(item)],
+        items=stating,
     )
     yield from _reference_findings(form)
     for kind, items in group_by_type(form).items():
@@ -123,7 +128,7 @@ def check_words(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[F
     yield from finding(
         "mojibake",
         sentence="{n} questions show signs of a wrong decoding, or hold control characters",
-        items=[item for item in form.items if _ODD.search(item.prompt)],
+        items=asking(form.items, _ODD),
     )
 
 
@@ -138,7 +143,8 @@ def check_ids(form: Form) -> Iterable[Finding]:
 
 def _reference_findings(form: Form) -> Iterable[Finding]:
     """The findings about options that refer to other options of their question."""
-    referring, broken = [], []
+    referring = []
+    broken = []
     for item in form.items:
         references = find_references(item.prompt, item.options)
         if references:
@@ -164,13 +170,13 @@ _Groups = Mapping[tuple[str, str, tuple[str, ...]], Sequence[Item]]
 
 
 def _twin_findings(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
-    groups: dict[tuple[str, str, tuple[str, ...]], list[Item]] = defaultdict(list)
     shows_pictures = names_pictures(form)
-    for item in form.items:
+
+    def question_of(item: Item) -> tuple[str, str, tuple[str, ...]]:
         picture = shown_picture(item, shows_pictures)
-        groups[copies.get(picture, picture), normalised_words(item.prompt), item.options].append(
-            item
-        )
+        return copies.get(picture, picture), normalised_words(item.prompt), item.options
+
+    groups = group_by(form.items, question_of)
     duplicates: list[list[Item]] = []
     contradictory: list[list[Item]] = []
     for group in groups.values():
@@ -178,7 +184,7 @@ def _twin_findings(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
         distinct = list({" ".join(item.prompt.split()): item for item in group}.values())
         if len(distinct) > 1:
             duplicates.append(distinct)
-            if len({normalised_words(str(item.target)) for item in distinct}) > 1:
+            if _differ_in_target(distinct):
                 contradictory.append(distinct)
     yield from _group_finding(
         "near-duplicate-question",
@@ -196,16 +202,19 @@ def _twin_findings(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
     )
 
 
+def _differ_in_target(items: Iterable[Item]) -> bool:
+    """Whether items have several right answers, whatever their letter case and punctuation."""
+    targets = map(str, map(attrgetter("target"), items))
+    return len(set(map(normalised_words, targets))) > 1
+
+
 def _holds_answer(item: Item) -> bool:
     """Whether a question says what its answer is, and that is its key."""
-    keys = {normalised_words(str(item.target))} | {
-        normalised_words(text)
-        for letter, text in zip(LETTERS, item.options, strict=False)
-        if letter == item.target
-    }
-    matches = _STATED_ANSWER.finditer(item.prompt.lower())
-    stated = (normalised_words(match["says"]) for match in matches)
-    return any(text and text in keys for text in stated)
+    keys = {normalised_words(str(item.target)), normalised_words(right_answer(item))}
+    # an item without a right answer states none
+    keys.discard("")
+    stated = map(itemgetter("says"), _STATED_ANSWER.finditer(item.prompt.lower()))
+    return not keys.isdisjoint(map(normalised_words, stated))
 
 
 def meaning(text: str) -> tuple[str, ...]:
@@ -238,7 +247,7 @@ def _lemma(word: str) -> str:
     from lemminflect import getAllLemmas
 
     word = _SYNONYMS.get(word, word)
-    lemmas: list[str] = [lemma for forms in getAllLemmas(word).values() for lemma in forms]
+    lemmas: Iterable[str] = chain.from_iterable(getAllLemmas(word).values())
     lemma = min((word, *lemmas), key=lambda text: (len(text), text))
     return _SYNONYMS.get(lemma, lemma)
 
@@ -262,14 +271,11 @@ def _paraphrase_findings(form: Form, copies: Mapping[str, str]) -> Iterable[Find
         words = {normalised_words(item.prompt): item for item in group}
         if len(words) > 1:
             repeated.append(list(words.values()))
-            targets = {normalised_words(str(item.target)) for item in words.values()}
-            differing += len(targets) > 1
-    yield from _group_finding(
-        "paraphrased-question",
-        "questions about one picture ask the same in other words: {n} times"
-        + (f", {differing} of them with different right answers" if differing else ""),
-        repeated,
-    )
+            differing += _differ_in_target(words.values())
+    sentence = "questions about one picture ask the same in other words: {n} times"
+    if differing:
+        sentence += f", {differing} of them with different right answers"
+    yield from _group_finding("paraphrased-question", sentence, repeated)
 
 
 def _example(group: Sequence[Item]) -> str:
@@ -283,7 +289,7 @@ def _group_finding(name: str, sentence: str, groups: Sequence[Sequence[Item]]) -
             sentence.format(n=len(groups)),
             len(groups),
             examples=tuple(map(_example, groups[:3])),
-            rows=tuple(row_of(*g) for g in groups),
+            rows=tuple(starmap(row_of, groups)),
         )
 
 
@@ -298,31 +304,28 @@ def with_favoured_keys(finding: Finding, matrix: ScoreMatrix) -> Finding:
     """
     if finding.name not in CONTRADICTING:
         return finding
-    names = [item.id for item in matrix.items]
+    names = list(map(attrgetter("id"), matrix.items))
     right = dict(zip(names, (matrix.values > 0.5).sum(axis=0).tolist(), strict=True))
     answered = dict(zip(names, (~np.isnan(matrix.values)).sum(axis=0).tolist(), strict=True))
-    rows = [dict(row) for row in finding.rows]
-    for row in rows:
+    rows = list(map(dict, finding.rows))
+    examples = list(finding.examples)
+    for i, row in enumerate(rows):
         ids = sorted(map(str, row["items"]), key=lambda item: -right.get(item, 0))
         if row["keys"] == row["keys"][:1] * len(ids) and finding.name != "contradictory-twins":
             continue
         first = right.get(ids[0], 0)
         last = right.get(ids[-1], 0)
         is_favoured = 2 * float(binomial_above(first - 1, max(1, first + last), 0.5)) < 0.05
-        counts = ", ".join(f"{i} {right.get(i, 0)} of {answered.get(i, 0)}" for i in ids)
+        counts = ", ".join(f"{key} {right.get(key, 0)} of {answered.get(key, 0)}" for key in ids)
         row["favoured"] = ids[0] if is_favoured else ""
         row["answers"] = (
             f"the answers favour {f'the key of {ids[0]}' if is_favoured else 'no key'} (right by"
             f" {counts})"
         )
-    return replace(
-        finding,
-        rows=tuple(rows),
-        examples=tuple(
-            f"{text}: {row['answers']}" if "answers" in row else text
-            for text, row in zip(finding.examples, rows, strict=False)
-        ),
-    )
+        if i < len(examples):
+            # the examples are those of the first rows
+            examples[i] += f": {row['answers']}"
+    return replace(finding, rows=tuple(rows), examples=tuple(examples[: len(rows)]))
 
 
 def _denied_twins(form: Form, groups: _Groups) -> Iterable[list[Item]]:
@@ -330,7 +333,7 @@ def _denied_twins(form: Form, groups: _Groups) -> Iterable[list[Item]]:
     if form.items[0].task != "yes_no":
         return
     for (image, words, options), group in groups.items():
-        plain = " ".join(word for word in words.split() if word not in _DENIALS)
+        plain = " ".join(filterfalse(_DENIALS.__contains__, words.split()))
         if plain != words and (image, plain, options) in groups:
             plain_item = groups[image, plain, options][0]
             if plain_item.target == group[0].target:
@@ -338,11 +341,11 @@ def _denied_twins(form: Form, groups: _Groups) -> Iterable[list[Item]]:
 
 
 def _wording_findings(kind: str, items: Sequence[Item]) -> Iterable[Finding]:
-    wordings = Counter(normalised_words(item.prompt) for item in items)
+    questions = list(map(normalised_words, map(attrgetter("prompt"), items)))
+    wordings = Counter(questions)
     if len(wordings) < _MIN_WORDINGS:
-        if len(wordings) == 1:
-            count_text = "one wording"
-        else:
+        count_text = "one wording"
+        if len(wordings) != 1:
             count_text = f"{len(wordings)} wordings"
         yield Finding(
             "few-wordings",
@@ -352,16 +355,15 @@ def _wording_findings(kind: str, items: Sequence[Item]) -> Iterable[Finding]:
                 " sentence"
             ),
             count=len(items),
-            examples=tuple(text for text, _ in wordings.most_common(3)),
+            examples=tuple(map(itemgetter(0), wordings.most_common(3))),
             rows=tuple(
                 {"type": kind, "wording": text, "items with it": n}
                 for text, n in wordings.most_common()
             ),
         )
         return
-    questions = [normalised_words(item.prompt) for item in items]
     # evenly spaced ones of a large file: the share is then known to about a hundredth
-    n_words = sum(question.count(" ") + 1 for question in questions)
+    n_words = sum(map(methodcaller("count", " "), questions)) + len(questions)
     step = 1 + max(len(questions) // _MAX_SAMPLE, n_words // _MAX_SAMPLED_WORDS)
     pattern, share = commonest_template(questions[::step])
     if share > _MAX_TEMPLATE_SHARE:
@@ -450,13 +452,13 @@ def _running_hashes(words: Sequence[str]) -> list[int]:
 
 # --- the wordings of a form against the original ---
 
-AFFIRMS, SPLIT, DOUBLED, SCOPE = (
-    "negation-affirms",
-    "negation-split",
-    "negation-doubled",
-    "negation-scope",
-)
-SAME_ANSWER, SAME_WORDS, MODE = "negation-same-answer", "form-same-words", "form-mode"
+AFFIRMS = "negation-affirms"
+SPLIT = "negation-split"
+DOUBLED = "negation-doubled"
+SCOPE = "negation-scope"
+SAME_ANSWER = "negation-same-answer"
+SAME_WORDS = "form-same-words"
+MODE = "form-mode"
 REFERENTS = "form-option-reference"
 SENTENCES = {
     AFFIRMS: (
@@ -517,7 +519,7 @@ def check_wordings(original: Form, form: Form) -> Iterator[Finding]:
             examples = tuple(
                 f"{b.id}: {b.prompt} [{b.target}] -> {i.prompt} [{i.target}]" for b, i in pairs[:3]
             )
-            all_ids = "all of them: " + ", ".join(item.id for _, item in pairs)
+            all_ids = "all of them: " + ", ".join(map(attrgetter("id"), map(itemgetter(1), pairs)))
             yield Finding(
                 name,
                 sentence.format(form=form.name, n=len(pairs)),
@@ -558,13 +560,18 @@ def faults_of_negation(prompt: str) -> list[str]:
     return list(_FAULTS(prompt))
 
 
+def _has_contraction(prompt: str) -> bool:
+    """Whether a sentence of a question begins with "Isn't" or another contraction."""
+    return any(_CONTRACTED.search(prompt[start:end]) for start, end in sentences(prompt))
+
+
 def _negation_faults(prompt: str) -> list[str]:
     if not _NEGATED.search(_ANSWERS.sub(" ", prompt)):
         return []
     try:
         clause = clause_of(prompt)
     except NoRule:
-        if any(_CONTRACTED.search(prompt[a:b]) for a, b in sentences(prompt)):
+        if _has_contraction(prompt):
             return [AFFIRMS]
         return []
     # only in what is asked: a caption that the question is about may say "don't" itself
@@ -626,10 +633,11 @@ def _is_denied(prompt: str) -> bool:
         clause = clause_of(prompt)
     except NoRule:
         return False
-    if any(_CONTRACTED.search(prompt[a:b]) for a, b in sentences(prompt)):
+    if _has_contraction(prompt):
         return False
     sentence = prompt[clause.start : clause.end]
-    inner = any(word in NEGATIONS for word in clause.words)
+    # denied twice, inside and as a whole, is affirmed
+    inner = not NEGATIONS.isdisjoint(clause.words)
     return inner != bool(
         _DENIED_SENTENCE.search(sentence) or re.search(r"\bnumber of .* other than\b", sentence)
     )
