@@ -39,7 +39,7 @@ from hqm import (
 from hqm.benchmark.findings import asking, repeated_questions
 from hqm.benchmark.released_files import answers_by_id, released_form
 from hqm.files.records import read_json, required_field
-from hqm.scoring.metrics import rounded
+from hqm.scoring.metrics import Array, Tally, rounded
 from hqm.types import group_by
 
 _KINDS = {
@@ -57,23 +57,22 @@ DIGITS = 1
 """The decimals that the release prints."""
 
 
-def _official(top: str, bottom: str, pieces: int) -> Callable[[Mapping[str, Any]], Any]:
+def _official(top: str, bottom: str, pieces: int) -> Callable[[Tally], Array]:
     # the release's counters begin at 0.001, so that none of its denominators is zero
     return lambda t: t[top] / (t[bottom] + 0.001 * pieces) * 100
 
 
-def _official_f1(
-    pieces: int, guard: float, digits: int | None = None
-) -> Callable[[Mapping[str, Any]], Any]:
+def _official_f1(pieces: int, guard: float, digits: int | None = None) -> Callable[[Tally], Array]:
     """F1 of precision and recall in percent, which the release rounds first."""
 
-    def share(bottom: str, t: Mapping[str, Any]) -> Any:
+    def share(bottom: str, t: Tally) -> Array:
         percentage = _official("no_right", bottom, pieces)(t)
         if digits is not None:
             percentage = rounded(percentage, digits)
         return percentage / 100
 
-    def f1(t: Mapping[str, Any]) -> Any:
+    def f1(t: Tally) -> Array:
+        # the positive answer is no: precision is of the answers no, recall of the questions
         precision = share("no_said", t)
         recall = share("no_true", t)
         return 2 * precision * recall / (precision + recall + guard) * 100
@@ -86,7 +85,7 @@ def _metrics(scoring: str) -> Iterable[Metric]:
         # the release adds its three attribute counters, and with them their starting values
         pieces = 3 if subset == "attribute" else 1
         guard = 0.001 if subset == "existence" else 0.0001
-        four: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+        four: dict[str, Callable[[Tally], Array]] = {
             "accuracy": _official("right", "n", pieces),
             "precision": _official("no_right", "no_said", pieces),
             "recall": _official("no_right", "no_true", pieces),
@@ -143,7 +142,7 @@ class AmberD(Benchmark):
         """`query/query_discriminative.json` with the labels of `annotations.json`."""
         return released_form(self.data / "query" / "query_discriminative.json", self._item)
 
-    def _item(self, location: str, record: dict[str, Any]) -> Item:
+    def _item(self, location: str, record: Mapping[str, object]) -> Item:
         key = int(required_field(record, "id", location))
         note = self.annotations.get(key, {})
         if note.get("type") not in _KINDS or note.get("truth") not in ("yes", "no"):
@@ -170,6 +169,7 @@ class AmberD(Benchmark):
         """The release's dimensions; state, number and action make up attribute."""
         kind = str(item.meta["kind"])
         if kind in ("state", "number", "action"):
+            # attribute is no kind of its own: the release adds up its three counters
             return [kind, "attribute"]
         return [kind]
 
@@ -269,6 +269,7 @@ class AmberD(Benchmark):
                     f"all {len(items)} {kind} questions have the answer {items[0].target!r}",
                     len(items),
                 )
+        # all questions of this wording could be answered without the picture
         asks_for_one = asking(form.items, r"\AIs there one ")
         if asks_for_one and set(map(attrgetter("target"), asks_for_one)) == {"yes"}:
             yield Finding(
@@ -331,6 +332,7 @@ class AmberD(Benchmark):
             picture = re.match(r"AMBER_(\d+)\.", item.image or "")
             if match is None or picture is None:
                 continue
+            # pictures are named by their number, which is the id of the generative annotation
             note = notes.get(int(picture[1]))
             true_objects = set(note["truth"]) if note else set()
             if match[1] in true_objects:

@@ -37,8 +37,8 @@ import bisect
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from itertools import chain
+from functools import cached_property, partial
+from itertools import chain, filterfalse, starmap
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,10 +57,12 @@ from hqm import (
     finding,
     ratio,
 )
-from hqm.benchmark.analyses import made_up_objects
+from hqm.benchmark.analyses import items_asked, made_up_objects
 from hqm.benchmark.released_files import answers_by_id, records_by, released_form
 from hqm.files.records import read_json, read_text, required_field
+from hqm.scoring.metrics import Array, Tally
 from hqm.scoring.words.interfaces import Recipe
+from hqm.types import group_by
 
 FIFTHS = (20, 40, 60, 80, 100)
 PEOPLE = frozenset("person people individual man woman boy girl child kid".split())
@@ -84,6 +86,7 @@ class _Targets(NamedTuple):
         words: list[str] = []
         stands_for: list[int] = []
         for i, name in enumerate(objects):
+            # the release looks an associated word up first, whatever object the word itself is
             words += associated[name]
             stands_for += [i] * len(associated[name])
         size = len(objects)
@@ -144,13 +147,13 @@ class _Mention(NamedTuple):
     is_fabricated: bool = False
 
 
-def _percent(top: str, bottom: str, official: bool) -> Callable[[Mapping[str, Any]], Any]:
+def _percent(top: str, bottom: str, official: bool) -> Callable[[Tally], Array]:
     if official:
         return lambda t: t[top] / (t[bottom] + 0.001) * 100
     return lambda t: 100 * ratio(t[top], t[bottom])
 
 
-def _hal(clean: str, official: bool) -> Callable[[Mapping[str, Any]], Any]:
+def _hal(clean: str, official: bool) -> Callable[[Tally], Array]:
     if official:
         return lambda t: 100 - t[clean] / (t["n"] + 0.001) * 100
     return lambda t: 100 - 100 * ratio(t[clean], t["n"])
@@ -247,7 +250,7 @@ def _share(top: int, bottom: int) -> float:
     return 0.0
 
 
-def _share_at(percent: int) -> Callable[[Mapping[str, Any]], Any]:
+def _share_at(percent: int) -> Callable[[Tally], Array]:
     return lambda t: ratio(t[f"place_{percent}"], t["words_made_up"])
 
 
@@ -285,6 +288,7 @@ class AmberG(Benchmark):
     def vocabulary(self) -> frozenset[str]:
         """The words that count as objects."""
         if self.scoring == "official":
+            # the release compares case, so that nothing is converted
             return frozenset(self.associated).union(*self.associated.values())
         words = set[str]()
         for note in self.annotations.values():
@@ -298,9 +302,8 @@ class AmberG(Benchmark):
         targets_by_picture = {}
         for item in self.read().items:
             note = self.annotations[item.id]
-            missing = [
-                name for name in (*note["truth"], *note["hallu"]) if name not in self.associated
-            ]
+            names = (*note["truth"], *note["hallu"])
+            missing = list(filterfalse(self.associated.__contains__, names))
             if missing:
                 raise DataError(
                     f"relation.json has no {missing[0]!r}, which picture {item.id} is annotated"
@@ -323,13 +326,14 @@ class AmberG(Benchmark):
                 f"{self.name} was given no measure of likeness",
                 remedy="Name one with --set words=NAME.",
             )
-        return {word: i for i, word in enumerate(words)}, self.words.likeness.alike(words, words)
+        numbers = dict(zip(words, range(len(words)), strict=True))
+        return numbers, self.words.likeness.alike(words, words)
 
     def read(self) -> Form:
         """`query/query_generative.json`; the objects are in `annotations.json`."""
         return released_form(self.data / "query" / "query_generative.json", self._item)
 
-    def _item(self, location: str, record: dict[str, Any]) -> Item:
+    def _item(self, location: str, record: Mapping[str, object]) -> Item:
         key = str(required_field(record, "id", location))
         image = str(required_field(record, "image", location))
         if self.annotations.get(key, {}).get("type") != "generative":
@@ -369,11 +373,13 @@ class AmberG(Benchmark):
             "hit": len(set(chain.from_iterable(map(attrgetter("hits"), mentions)))),
         }
         if official:
-            tally |= {name: float(size) for name, size in sizes.items()}
+            tally |= zip(sizes, map(float, sizes.values()), strict=True)
             tally |= {"true": float(true.size), "targets": float(targets.size)}
             share = 1.0
         else:
             any_object = float(bool(mentions))
+            # the ratios of descriptions are averaged: each counts as one, however many objects it
+            # has
             share = 1 / len(set(self._names(item, "truth")))
             tally |= {"made_up": _share(sizes["made_up"], len(mentions)), "mentioned": any_object}
             tally |= {"hit": _share(sizes["hit"], len(mentions)), "targets": any_object}
@@ -402,16 +408,17 @@ class AmberG(Benchmark):
         nouns = []
         for noun in self.words.nouns(text):
             if noun.lemma in self.vocabulary:
+                # a noun may begin inside a word, behind a bracket or a quotation mark
                 index = bisect.bisect_right(word_starts, noun.start) - 1
                 nouns.append((noun.lemma, max(0, index)))
         return nouns
 
     def _official(self, item: Item, text: str) -> list[_Mention]:
         """The mentions as the released scorer counts them, with repeats."""
-        true, targets = self._pictures[item.id]
-        return [self._judge(word, index, true, targets) for word, index in self._nouns(text)]
+        judge = partial(self._judge, *self._pictures[item.id])
+        return list(starmap(judge, self._nouns(text)))
 
-    def _judge(self, word: str, index: int, true: _Targets, targets: _Targets) -> _Mention:
+    def _judge(self, true: _Targets, targets: _Targets, word: str, index: int) -> _Mention:
         if word in self.safe_words:
             return _Mention(word, index)
         # `index` finds the first of several objects that a word is associated with, as the release
@@ -426,6 +433,7 @@ class AmberG(Benchmark):
                     return position
             return None
 
+        # several expected objects may be alike, and the release takes the first of each way
         hits = {first_synonym(targets)} - {None}
         if word in targets.words:
             hits.add(targets.stands_for[targets.words.index(word)])
@@ -438,6 +446,7 @@ class AmberG(Benchmark):
         targets = self._names(item, "hallu")
         first_mentions = {}
         for word, index in self._nouns(text.lower()):
+            # distinct objects: a repeat adds nothing, and the first place is the object's
             if word not in first_mentions:
                 covers = true.index(word) if word in true else None
                 hits = (targets.index(word),) if word in targets else ()
@@ -461,13 +470,12 @@ class AmberG(Benchmark):
         yield from made_up_objects(
             answers, invented_words, has_person, PEOPLE.__contains__, category
         )
-        items = {answer.item.id: answer.item for answer in answers}.values()
-        words_by_category: dict[str, list[str]] = {name: [] for name in _CATEGORIES}
-        for item in items:
-            for word in set(self._names(item, "truth")):
-                if word in CATEGORY:
-                    words_by_category[CATEGORY[word]].append(word)
-        rows = [(name, len(set(words)), len(words)) for name, words in words_by_category.items()]
+        names = chain.from_iterable(set(self._names(i, "truth")) for i in items_asked(answers))
+        by_category = group_by(filter(CATEGORY.__contains__, names), CATEGORY.__getitem__)
+        rows = []
+        for name in _CATEGORIES:
+            objects = by_category.get(name, [])
+            rows.append((name, len(set(objects)), len(objects)))
         rows.sort(key=itemgetter(2), reverse=True)
         yield Analysis(
             name="objects_by_category",
@@ -492,6 +500,7 @@ class AmberG(Benchmark):
         self, scores: Mapping[str, Mapping[str, float | None]]
     ) -> Mapping[str, float | None]:
         """The AMBER Score, from CHAIR here and F1 of AMBER-d."""
+        # percentages both, so that the mean of 100 - CHAIR and F1 is one
         chair = scores.get("amber_g", {}).get("chair")
         f1 = scores.get("amber_d", {}).get("f1")
         return {"amber_score": None if chair is None or f1 is None else (100 - chair + f1) / 2}
@@ -550,8 +559,8 @@ class AmberG(Benchmark):
         """The pictures with targets that are associated with a true object."""
         pictures = []
         for key, note in notes.items():
-            associated = set(chain.from_iterable(self.associated[name] for name in note["truth"]))
-            targets = [target for target in note["hallu"] if target in associated]
+            associated = set().union(*map(self.associated.__getitem__, note["truth"]))
+            targets = list(filter(associated.__contains__, note["hallu"]))
             if targets:
                 pictures.append(f"{key}: {', '.join(targets)}")
         return pictures

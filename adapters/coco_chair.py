@@ -26,7 +26,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
+from itertools import filterfalse
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -142,7 +143,7 @@ class Counter:
     scoring: str
 
     @classmethod
-    def from_lists(cls, lists: Mapping[str, Any], scoring: str) -> Counter:
+    def from_lists(cls, lists: Mapping[str, Mapping[str, str]], scoring: str) -> Counter:
         """The counting of the release (`official`), or the one that loses nothing (`paper`)."""
         words = dict(lists["inverse"])
         if scoring == "paper":
@@ -157,12 +158,14 @@ class Counter:
         joined = []
         i = 0
         while i < len(words):
+            # a pair goes before its words: a hot dog is no dog
             pair = " ".join(words[i : i + 2]) if words[i] in self.begins else ""
             joined.append(self.pairs.get(pair, words[i]))
             i += 1 + (pair in self.pairs)
+        # as the release does, for its list has the seat of a toilet as a chair
         if "toilet" in joined and "seat" in joined:
-            joined = [word for word in joined if word != "seat"]
-        return [self.words[word] for word in joined if word in self.words]
+            joined = list(filter("seat".__ne__, joined))
+        return list(filter(None, map(self.words.get, joined)))
 
     @cached_property
     def begins(self) -> frozenset[str]:
@@ -173,6 +176,7 @@ class Counter:
         """The singular of a word under `paper`."""
         if word in self.words:
             return word
+        # of several lemmas the one that the list has; a word without any stays as it is
         forms = (*_lemmas(word), word)
         return next(filter(self.words.__contains__, forms), forms[0])
 
@@ -186,14 +190,16 @@ def read_synonyms(path: Path) -> dict[str, dict[str, str]]:
     DataError
         It lists nothing.
     """
-    lines = [line.strip().split(", ") for line in read_text(path).splitlines() if line.strip()]
+    lines = list(filter(None, map(str.strip, read_text(path).splitlines())))
     if not lines:
         raise DataError(
             "it lists no object",
             location=str(path),
             remedy="Fetch data/synonyms.txt of the CHAIR release.",
         )
-    inverse = {word: line[0] for line in lines for word in line}
+    inverse: dict[str, str] = {}
+    for line in lines:
+        inverse |= dict.fromkeys(line.split(", "), line.partition(", ")[0])
     double = dict(zip(_PAIRS, _PAIRS, strict=True))
     for animal in _ANIMALS:
         double |= {f"baby {animal}": animal, f"adult {animal}": animal}
@@ -261,7 +267,7 @@ def _split(annotations: Path, split: str, counters: Sequence[Counter]) -> list[d
             words = {i: counter.words[names[i]] for i in segmented_ids}
             words_by_picture = {}
             for picture, ids in segmented.items():
-                words_by_picture[picture] = {words[i] for i in ids}
+                words_by_picture[picture] = set(map(words.__getitem__, ids))
             objects.append(words_by_picture)
         file = f"captions_{split}.json"
         for key, value in _parts(annotations, file):
@@ -354,11 +360,11 @@ class CocoChair(Benchmark):
         list of the release.
         """
         lists = read_synonyms(inputs["synonyms.txt"])
-        contents: dict[str, Any] = {"synonyms.json": lists}
+        contents: dict[str, object] = {"synonyms.json": lists}
         if ANNOTATIONS not in inputs:
             return contents
         differently: dict[str, list[str]] = {}
-        counters = [Counter.from_lists(lists, scoring) for scoring in ("official", "paper")]
+        counters = list(map(partial(Counter.from_lists, lists), ("official", "paper")))
         for split in _SPLITS:
             official, paper = _split(inputs[ANNOTATIONS], split, counters)
             contents[_FILES[split]] = {str(key): sorted(official[key]) for key in sorted(official)}
@@ -388,6 +394,7 @@ class CocoChair(Benchmark):
 
     def _counted(self, objects: dict[str, list[str]]) -> dict[str, list[str]]:
         if self.scoring == "paper":
+            # only the pictures that the two ways of counting differ in are in this file
             corrected = self._read("objects_paper.json")
             for key in objects.keys() & corrected.keys():
                 objects[key] = corrected[key]
@@ -409,8 +416,10 @@ class CocoChair(Benchmark):
     def parallel(self, form: Form) -> Form:
         """The form with the other of the two instructions."""
         instructions = (*self._instructions[1:], *INSTRUCTIONS[::-1])
-        other = next(filter(form.items[0].prompt.__ne__, instructions))
-        return form.reworded("parallel", lambda _: other, "coco_chair.instruction")
+        # the second instruction of the files, else of POPE's release: whichever the form does not
+        # ask
+        instruction = next(filter(form.items[0].prompt.__ne__, instructions))
+        return form.reworded("parallel", lambda _: instruction, "coco_chair.instruction")
 
     def mentioned(self, caption: str) -> list[str]:
         """The COCO objects that a caption mentions, in order and with repeats."""
@@ -432,7 +441,7 @@ class CocoChair(Benchmark):
             if not answer.tally["hallucinated"]:
                 return []
             present = set(self._present(answer.item))
-            return [name for name in self.mentioned(answer.text) if name not in present]
+            return list(filterfalse(present.__contains__, self.mentioned(answer.text)))
 
         def has_person(answer: ScoredAnswer) -> bool:
             return "person" in self._present(answer.item)
@@ -498,6 +507,7 @@ class CocoChair(Benchmark):
             name = _SAMPLE.sub("", recording.respondent)
             earlier = systems.get((name, recording.form))
             if earlier is not None:
+                # the first caption of a picture goes before later ones
                 answers = {**recording.answers, **earlier.answers}
                 recording = replace(
                     recording, answers=answers, source=f"{earlier.source}, {recording.source}"
@@ -505,7 +515,7 @@ class CocoChair(Benchmark):
             systems[name, recording.form] = replace(recording, respondent=name)
         if len(systems) == len(recordings):
             return recordings
-        captioned = [frozenset(recording.answers) for recording in systems.values()]
+        captioned = list(map(frozenset, map(attrgetter("answers"), systems.values())))
         common = frozenset.intersection(*captioned)
         if not common:
             return list(systems.values())
@@ -521,6 +531,7 @@ class CocoChair(Benchmark):
         """Leave in the original form the pictures that somebody captioned: the others were not
         asked about.
         """
+        # several calls add up: each file of captions is read by itself
         self._captioned = self._captioned.union(*map(attrgetter("answers"), recordings))
         if self._captioned:
             self.original = self._known_form.restrict_to(self._captioned)
@@ -546,11 +557,7 @@ class CocoChair(Benchmark):
                     remedy="Bring captions of at most two instructions.",
                 )
             form, answers = self.read_answers(file, self._known_form)
-            known_items = self._known_form.by_id
-            items = (
-                *self._known_form.items,
-                *(item for item in form.items if item.id not in known_items),
-            )
+            items = tuple({**self._known_form.by_id, **form.by_id}.values())
             if self._instructions:
                 items = tuple(replace(item, prompt=self._instructions[0]) for item in items)
             self._known_form = Form("original", items)
@@ -564,7 +571,7 @@ class CocoChair(Benchmark):
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the lists."""
-        lists: dict[str, Any] = read_json(self.data / "synonyms.json")
+        lists: dict[str, dict[str, str]] = read_json(self.data / "synonyms.json")
         yield from finding(
             "unreachable-synonym",
             "{n} synonyms begin with a space and never match in the official scoring",

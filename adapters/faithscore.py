@@ -37,7 +37,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, product, starmap
-from operator import itemgetter, methodcaller
+from operator import attrgetter, itemgetter, methodcaller
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -95,7 +95,7 @@ RESPONDENTS = ("LLaVA", "InstructBLIP")
 the other half.
 """
 _WORD = re.compile(r"\w+")
-_NOTHING = ("", "none", "n/a")
+_NO_FACT = ("", "none", "n/a")
 """What decomposers write where an answer states no fact of a kind."""
 _MARK = re.compile(r"\[\s*([DA])\s*[\]}]")
 # words that the release's tagger puts into none of the classes that it looks at
@@ -154,6 +154,7 @@ def decomposed(reply: str, official: bool = True) -> dict[str, list[str]] | None
     {'entity': ['A dog is there', 'A cat is there.'], 'relation': [], 'colour': ['It is red.']}
     """
     facts: dict[str, list[str]] = {}
+    # without this word the release takes the reply for an empty one
     if official and "Entities" not in reply:
         return None
     for line in reply.split("\n"):
@@ -168,7 +169,7 @@ def decomposed(reply: str, official: bool = True) -> dict[str, list[str]] | None
             if match:
                 pieces = re.split(r"(?<=[.;!])\s+|,\s+(?=There (?:is|are)\b)", match[1])
                 stripped = map(methodcaller("strip", " .*"), pieces)
-                facts.setdefault(kind, [text for text in stripped if text.lower() not in _NOTHING])
+                facts.setdefault(kind, [text for text in stripped if text.lower() not in _NO_FACT])
     return facts or None
 
 
@@ -198,10 +199,8 @@ def sentence_score(
     """The share of descriptive sub-sentences without a failed fact; None if there are no
     sub-sentences.
     """
-    words = [
-        last_word(fact, official and mode == "sub_sentence")
-        for fact in facts.by_kind.get("entity", ())
-    ]
+    word_of = partial(last_word, at_the_end=official and mode == "sub_sentence")
+    words = list(map(word_of, facts.by_kind.get("entity", ())))
 
     def contains(word: str, text: str) -> bool:
         if official:
@@ -209,6 +208,7 @@ def sentence_score(
             return word in text and (bool(word) or mode == "sub_sentence")
         return bool(word) and re.search(rf"\b{re.escape(word)}\b", text, re.I) is not None
 
+    # facts that were read as neither are no failed ones
     failed_facts = []
     for (kind, fact), ok in zip(facts.all, holds, strict=True):
         if ok is False and kind != "entity":
@@ -385,13 +385,14 @@ class FaithScore(Benchmark):
         return released_form(self.data / "questions.jsonl", self._item)
 
     @staticmethod
-    def _item(location: str, record: dict[str, Any]) -> Item:
+    def _item(location: str, record: Mapping[str, object]) -> Item:
         picture = str(either_field(record, "id", "question_id", location))
-        part = str(record.get("type", record.get("category", "")))
+        kind = str(record.get("type", record.get("category", "")))
         prompt = str(either_field(record, "instruction", "text", location))
         image = PurePosixPath(str(record.get("image", f"COCO_val2014_{picture}.jpg"))).name
-        key = "/".join(filter(None, (picture, part)))
-        return Item(key, prompt, "vqa", record.get("output"), image, None, part, image)
+        # three questions are about one picture, one of each kind
+        key = "/".join(filter(None, (picture, kind)))
+        return Item(key, prompt, "vqa", record.get("output"), image, None, kind, image)
 
     def parallel(self, form: Form) -> Form:
         """Every question or instruction in other words."""
@@ -427,6 +428,7 @@ class FaithScore(Benchmark):
         n_read = Counter[str]()
         n_true = Counter[str]()
         for (kind, _), ok in zip(facts.all, holds, strict=True):
+            # of the facts that the verifier decided on: the others are left out of every share
             n_read[kind] += ok is not None
             n_true[kind] += ok is True
         n_facts = n_read.total()
@@ -494,12 +496,12 @@ class FaithScore(Benchmark):
         described = list(map(_distinct_words, facts.sentences))
         words = list(map(_distinct_words, pieces))
         marked_indices = [i for i, stated in enumerate(words) if _has_words(stated, described)]
-        collected: dict[int, list[str]] = {i: [] for i in marked_indices}
+        collected: dict[int, list[str]] = defaultdict(list)
         for _, fact in facts.all if marked_indices else ():
             stated = _distinct_words(fact)
             collected[max(marked_indices, key=lambda i: len(stated & words[i]))].append(fact)
         return [
-            AnswerPart(piece, i in collected, tuple(collected.get(i, ())))
+            AnswerPart(piece, i in marked_indices, tuple(collected[i]))
             for i, piece in enumerate(pieces)
         ]
 
@@ -592,7 +594,7 @@ class FaithScore(Benchmark):
                 by_judge.append((answer.respondent, int(answer.tally["entity"]), answer.value))
             facts = _stages_of(answer).get("verifier") or {}
             if facts:
-                entities = sum(fact.startswith("There ") for fact in facts)
+                entities = sum(map(methodcaller("startswith", "There "), facts))
                 by_people.append((answer.respondent, entities, sum(facts.values()) / len(facts)))
         yield _by_entities(
             "score_by_entities",
@@ -665,6 +667,7 @@ class FaithScore(Benchmark):
         records = read_records(path)
         if not records or "stage 2" not in records[0]:
             return None
+        # the annotation names no respondent: the first half of its rows is LLaVA's
         half = len(form.items)
         if len(records) != 2 * half:
             raise AnswerError(
@@ -704,6 +707,7 @@ class FaithScore(Benchmark):
         rows = self._annotated(path, form)
         if rows is None:
             return super().read_criterion(path, form, respondents)
+        # a respondent's name may have its kind and its maker before the model's
         by_short_name = group_by(RESPONDENTS if respondents is None else respondents, _short_name)
         empty = 0.0 if self.scoring == "official" else None
         respondent_of = {}
@@ -747,7 +751,7 @@ class FaithScore(Benchmark):
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of questions and annotation."""
-        instruction_counts = Counter(item.prompt for item in form.items)
+        instruction_counts = Counter(map(attrgetter("prompt"), form.items))
         yield from finding(
             "shared-instruction",
             "{n} instructions are asked of several pictures",
@@ -784,6 +788,7 @@ def _annotation_oddities(rows: Sequence[Mapping[str, Any]]) -> Iterable[Finding]
         "{n} of the annotated answers have no facts: official 0, paper unscored",
         [str(row["answer"])[:60] for row in rows if not row["stage 2"]],
     )
+    # a hedged sentence says what may be: it analyses, and does not describe
     hedged = []
     for row in rows:
         for text, mark in row["stage 1"].items():

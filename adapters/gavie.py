@@ -133,6 +133,7 @@ class Gavie(Benchmark):
             if response.state not in ("error", "missing"):
                 answers[name] = response.text
         if answers:
+            # without regions the judge has nothing else to go by
             image = None
             if item.meta["picture"] not in self.regions:
                 image = item.image
@@ -209,6 +210,7 @@ class Gavie(Benchmark):
         records = read_records(path)
         if records and "image_id" not in records[0]:
             return super().read_answers(path, form)
+        # a form may be reworded; the release's files always ask the original question
         queue = ItemQueue(
             form.items,
             lambda i: (i.meta["picture"], " ".join(self.original.by_id[i.id].prompt.split())),
@@ -292,7 +294,7 @@ class Gavie(Benchmark):
             )
 
 
-def _question(record: dict[str, Any], location: str) -> str:
+def _question(record: Mapping[str, object], location: str) -> str:
     """The question of a record, which the release's file calls `question` and its script
     `instruction`.
     """
@@ -308,7 +310,7 @@ def read_marks(reply: str, heading: str, count: int) -> list[tuple[float | None,
     ([(9.0, '')], (None, 'the reply has no accuracy of answer 2'))
     """
     marks = list(_HEADING.finditer(reply))
-    ends = [mark.start() for mark in marks[1:]] + [len(reply)]
+    ends = [*map(re.Match.start, marks[1:]), len(reply)]
     read: dict[int, set[float]] = defaultdict(set)
     for mark, end in zip(marks, ends, strict=False):
         if mark[1].lower().removesuffix("ncy").removesuffix("nce") != heading.lower().removesuffix(
@@ -317,7 +319,9 @@ def read_marks(reply: str, heading: str, count: int) -> list[tuple[float | None,
             continue
         block = reply[mark.end() : end]
         for number, score in _SCORE.findall(block):
+            # a set: a mark that is only repeated contradicts nothing
             read[int(number)].add(float(score))
+        # a judge that is asked about one answer may give the number without naming it
         if count == 1 and not read and (lone_score := _LONE_SCORE.match(block)):
             read[1].add(float(lone_score[1]))
     return [_mark(read.get(n, set()), heading, n) for n in range(1, count + 1)]

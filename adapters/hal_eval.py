@@ -43,7 +43,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from operator import attrgetter, itemgetter
+from operator import attrgetter, itemgetter, methodcaller
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -65,12 +65,13 @@ from hqm import (
     ratio,
     read_records,
 )
-from hqm.benchmark.analyses import by_respondent
+from hqm.benchmark.analyses import by_respondent, items_asked, scored_answers
 from hqm.benchmark.judge_api import fill
 from hqm.benchmark.released_files import ItemQueue, texts_in
 from hqm.files.records import located_records, read_json, read_text, required_field
 from hqm.imports.match import contradict
 from hqm.imports.row import Replies, released_answer
+from hqm.scoring.metrics import Array, Tally
 from hqm.scoring.parsers import Parser, parser
 from hqm.scoring.rules import common_words, rouge_l, words_of
 from hqm.types import group_by
@@ -176,7 +177,7 @@ def _with_subsets(
         yield metric.within(subset)
 
 
-def _f1(t: Mapping[str, Any]) -> Any:
+def _f1(t: Tally) -> Array:
     return ratio(2 * t["tp"], t["tp"] + t["fp"] + t["truth_yes"])
 
 
@@ -221,6 +222,7 @@ def says_hallucinated(reply: str, official: bool) -> bool | None:
     [False, True]
     """
     if official:
+        # the release looks for these spellings alone, also inside a longer word
         yes = reply.find("Yes")
         no = reply.find("No")
         return yes != -1 and (no == -1 or yes < no)
@@ -266,7 +268,7 @@ def _ends_in_full_stop(text: str) -> bool:
 
 
 def _beginning_with(head: str, texts: Iterable[str]) -> str | None:
-    return next((text for text in texts if text.startswith(head)), None)
+    return next(filter(methodcaller("startswith", head), texts), None)
 
 
 def _turned(form: Form) -> Form:
@@ -340,8 +342,7 @@ def _by_length(answers: Sequence[ScoredAnswer]) -> Analysis:
     """The types of hallucination by the length of the description."""
     rows: list[tuple[str, str, int, int, float, *tuple[float | None, ...]]] = []
     edges = ((0, BINS[0]), *itertools.pairwise(BINS), (BINS[-1], None))
-    scored = (answer for answer in answers if answer.value is not None)
-    for respondent, respondent_answers in by_respondent(scored).items():
+    for respondent, respondent_answers in by_respondent(scored_answers(answers)).items():
         for min_words, max_words in edges:
             tallies = [
                 a.tally
@@ -350,6 +351,7 @@ def _by_length(answers: Sequence[ScoredAnswer]) -> Analysis:
             ]
             if not tallies:
                 continue
+            # the shares of types are of hallucinated descriptions alone, as in the paper's figures
             wrong = sum(map(itemgetter("hallucinated"), tallies))
             kinds = ("object", "attribute", "relation", "event")
             shares = (_share_of(kind, tallies, wrong) for kind in kinds)
@@ -384,7 +386,7 @@ def _by_length(answers: Sequence[ScoredAnswer]) -> Analysis:
 class _Picture(NamedTuple):
     """A picture of the release, by the place of its record."""
 
-    part: str
+    domain: str
     row: int
     image: str
     captions: Sequence[str]
@@ -409,19 +411,21 @@ class HalEval(Benchmark):
     def _pictures(self) -> list[_Picture]:
         """Every picture with its five captions."""
         pictures = []
-        for part in PARTS:
-            path = self.data / f"{part}_evaluation.json"
+        for domain in PARTS:
+            path = self.data / f"{domain}_evaluation.json"
             for row, record in enumerate(read_records(path), 1):
                 location = f"{path}: record {row}"
                 if "image" in record:
                     image = str(record["image"])
                 else:  # a path on the authors' machine
                     image_path = str(required_field(record, "image_path", location))
-                    image = f"{part}/{PurePosixPath(image_path).name}"
+                    image = f"{domain}/{PurePosixPath(image_path).name}"
                 wrong = {}
                 for caption in required_field(record, "hal_caption", location):
                     label = str(required_field(caption, "type", location))
                     kind = _NAMES.get(label.removesuffix(" Hallucination"), "")
+                    # a type that the release does not have falls together with others of its kind
+                    # and is refused below
                     wrong[kind] = str(required_field(caption, "caption", location))
                 if set(wrong) != set(KINDS):
                     raise DataError(
@@ -432,32 +436,39 @@ class HalEval(Benchmark):
                     )
                 truth = str(required_field(record, "caption", location))
                 captions = (truth, *itemgetter(*KINDS)(wrong))
-                pictures.append(_Picture(part, row, image, captions))
+                pictures.append(_Picture(domain, row, image, captions))
         return pictures
 
     def read(self) -> Form:
         """Five captions, or two lengths, for every picture."""
         items = []
-        for part, row, image, captions in self._pictures:
+        for domain, row, image, captions in self._pictures:
             if self._asks_yes_no:
                 for kind, caption in zip(("truth", *KINDS), captions, strict=True):
                     target = "yes" if kind == "truth" else "no"
-                    key = f"{part}/{row}/{kind}"
+                    key = f"{domain}/{row}/{kind}"
                     meta = {"kind": kind, "caption": caption}
                     prompt = CODE.replace("{caption}", caption)
-                    kind_type = _TYPES.get(kind)
                     items.append(
                         Item(
-                            key, prompt, "yes_no", target, image, kind_type, part, image, meta=meta
+                            key,
+                            prompt,
+                            "yes_no",
+                            target,
+                            image,
+                            _TYPES.get(kind),
+                            domain,
+                            image,
+                            meta=meta,
                         )
                     )
             else:
                 for length in LENGTHS:
-                    key = f"{part}/{row}/{length}"
+                    key = f"{domain}/{row}/{length}"
                     meta = {"kind": length}
                     prompt = DESCRIBE[length][0]
                     items.append(
-                        Item(key, prompt, "caption", None, image, None, part, image, meta=meta)
+                        Item(key, prompt, "caption", None, image, None, domain, image, meta=meta)
                     )
         return Form("original", tuple(items))
 
@@ -479,6 +490,7 @@ class HalEval(Benchmark):
             return super().rewording(form, draw, earlier)
         template, rule = ((TRUE, "hal_eval.true"), (UNSHOWN, "hal_eval.unshown"))[draw - 2]
         reworded = self._with_template(f"parallel{draw}", form, template, rule)
+        # asked for what is untrue, a fitting caption is answered no
         if draw == 3:
             return _turned(reworded)
         return reworded
@@ -502,8 +514,9 @@ class HalEval(Benchmark):
         """The item's domain, its type or length, and both together; a true caption belongs to every
         type.
         """
+        # all types share one recall: their right answers yes are those of the true captions
         kinds = KINDS if item.meta["kind"] == "truth" else (str(item.meta["kind"]),)
-        return [item.part, *kinds, *(f"{item.part}.{kind}" for kind in kinds)]
+        return [item.part, *kinds, *map(".".join, itertools.product((item.part,), kinds))]
 
     def reader(self, item: Item) -> Parser:
         """`cot` answers end with the yes or no; `flipped`, `parallel2` and `parallel3` do not ask
@@ -521,6 +534,7 @@ class HalEval(Benchmark):
         if not read.scored and self.scoring == "paper":
             return read
         tally = {**read.tally, "n": 1.0, "truth_yes": float(item.target == "yes")}
+        # to the release an answer that is neither yes nor no is a wrong one
         return Verdict(read.value or 0.0, tally, read.state, read.read, read.reason)
 
     def decides(self, item: Item) -> str:
@@ -637,6 +651,7 @@ class HalEval(Benchmark):
                 "Bring the rows into the order of the release's file, or say --part.",
             )
         for i, (picture, row) in enumerate(zip(pictures, rows, strict=False), 1):
+            # checked before: a file of other pictures would otherwise give plausible answers
             texts = self._five(row, f"{path}: record {i}")
             for kind, text in zip(("truth", *KINDS), texts, strict=True):
                 responses[f"{picture}/{kind}"] = Response(text)
@@ -685,7 +700,7 @@ class HalEval(Benchmark):
         if not records or "first_answer" not in records[0]:
             return super().read_replies(path, form)
 
-        def turns(row: Mapping[str, Any]) -> list[str]:
+        def turns(row: Mapping[str, object]) -> list[str]:
             return [str(row[name]) for name in ("first_answer", "second_answer") if name in row]
 
         return {key: {"judge": turns(row)} for key, row in self._by_picture(path, form)}
@@ -703,14 +718,13 @@ class HalEval(Benchmark):
     @cached_property
     def _truths(self) -> dict[str, str]:
         """The beginning of the ids of a picture's items -> its true caption."""
-        return {f"{p.part}/{p.row}": p.captions[0] for p in self._pictures}
+        return {f"{p.domain}/{p.row}": p.captions[0] for p in self._pictures}
 
     def _overlap(self, answers: Sequence[ScoredAnswer]) -> Analysis:
         """How far the hallucinated captions are from the true one of their picture."""
         rows: list[tuple[str, str, int, float, float, float]] = []
-        items = {answer.item.id: answer.item for answer in answers}
-        groups = group_by(items.values(), lambda item: (item.part, item.meta["kind"]))
-        for (part, kind), captioned_items in groups.items():
+        groups = group_by(items_asked(answers), lambda item: (item.part, item.meta["kind"]))
+        for (domain, kind), captioned_items in groups.items():
             if kind == "truth":
                 continue
             lengths = []
@@ -722,7 +736,7 @@ class HalEval(Benchmark):
             longs, wrongs, alike = (
                 sum(column) / len(lengths) for column in zip(*lengths, strict=True)
             )
-            rows.append((part, kind, len(lengths), longs, wrongs, alike))
+            rows.append((domain, kind, len(lengths), longs, wrongs, alike))
         return Analysis(
             name="overlap_with_truth",
             title="The hallucinated captions beside the true ones",
@@ -747,27 +761,27 @@ class HalEval(Benchmark):
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The cues that give the answers away, and the pictures that are not available."""
-        for part, pictures in group_by(self._pictures, attrgetter("part")).items():
-            if part not in form.parts:
+        for domain, pictures in group_by(self._pictures, attrgetter("domain")).items():
+            if domain not in form.parts:
                 continue
             image_counts = Counter(map(attrgetter("image"), pictures))
             yield from finding(
-                f"{part}-repeated",
-                f"{{n}} {part} pictures stand more than once",
+                f"{domain}-repeated",
+                f"{{n}} {domain} pictures stand more than once",
                 [image for image, count in image_counts.items() if count > 1],
             )
             if self._asks_yes_no:
-                yield from self._surface(part, list(map(attrgetter("captions"), pictures)))
+                yield from self._surface(domain, list(map(attrgetter("captions"), pictures)))
         if "out_of_domain" in form.parts:
             yield Finding("pictures-not-distributed", "the out_of_domain pictures have no address")
 
     @staticmethod
-    def _surface(part: str, rows: Sequence[Sequence[str]]) -> Iterable[Finding]:
+    def _surface(domain: str, rows: Sequence[Sequence[str]]) -> Iterable[Finding]:
         """The cues that give the answer away to someone who never sees the picture."""
         truths = list(map(itemgetter(0), rows))
         yield from finding(
-            f"{part}-empty",
-            f"{{n}} {part} captions are empty",
+            f"{domain}-empty",
+            f"{{n}} {domain} captions are empty",
             [
                 f"row {i}: {kind}"
                 for i, row in enumerate(rows, 1)
@@ -776,22 +790,22 @@ class HalEval(Benchmark):
             ],
         )
         yield from finding(
-            f"{part}-whitespace",
-            f"{{n}} true {part} captions begin or end with white space",
+            f"{domain}-whitespace",
+            f"{{n}} true {domain} captions begin or end with white space",
             [truth for truth in truths if truth != truth.strip()],
         )
         longer = sum(len(row[4].split()) > len(row[0].split()) for row in rows)
         yield Finding(
-            f"{part}-event-length",
-            f"the {part} event caption has more words than the true one in {longer} of {len(rows)}"
-            " rows: its length gives the answer",
+            f"{domain}-event-length",
+            f"the {domain} event caption has more words than the true one in {longer} of"
+            f" {len(rows)} rows: its length gives the answer",
             longer,
         )
         n_true = sum(map(_ends_in_full_stop, truths))
         n_all = sum(map(_ends_in_full_stop, itertools.chain.from_iterable(rows)))
         yield Finding(
-            f"{part}-full-stop",
-            f"a full stop ends {n_true} of {len(rows)} true {part} captions and {n_all - n_true} of"
-            f" {4 * len(rows)} hallucinated ones",
+            f"{domain}-full-stop",
+            f"a full stop ends {n_true} of {len(rows)} true {domain} captions and {n_all - n_true}"
+            f" of {4 * len(rows)} hallucinated ones",
             n_true,
         )

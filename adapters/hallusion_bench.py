@@ -42,6 +42,7 @@ from typing import Any
 from hqm.benchmarks.hallusion_bench.measures import (
     KEYS,
     check_field,
+    figure_of,
     find_oddities,
     is_result,
     judged_rows,
@@ -128,7 +129,7 @@ class HallusionBench(Benchmark):
         return Form("original", _sized(items.values()))
 
     @staticmethod
-    def _item(record: dict[str, Any], location: str) -> Item:
+    def _item(record: Mapping[str, object], location: str) -> Item:
         parts = [str(required_field(record, key, location)) for key in KEYS]
         category, kind, group, figure, question = parts
         truth = {"0": "no", "1": "yes"}.get(str(required_field(record, "gt_answer", location)))
@@ -170,16 +171,17 @@ class HallusionBench(Benchmark):
 
     def _of_one_answer(self, form: Form) -> Form:
         reason = "the same question about the same figure carries both answers"
-        left_out = list(form.left_out)
-        kept = {}
+        omitted = list(form.left_out)
+        items = []
         groups = group_by(form.items, self._question_key)
         for item in form.items:
             targets = set(map(attrgetter("target"), groups[self._question_key(item)]))
+            # no rewording of such a question has one right answer
             if len(targets) > 1:
-                left_out.append(LeftOut(item.id, item.prompt, reason))
+                omitted.append(LeftOut(item.id, item.prompt, reason))
             else:
-                kept[item.id] = item
-        return replace(form, items=tuple(kept.values()), left_out=tuple(left_out))
+                items.append(item)
+        return replace(form, items=tuple(items), left_out=tuple(omitted))
 
     @staticmethod
     def _question_key(item: Item) -> tuple[str, str]:
@@ -213,6 +215,7 @@ class HallusionBench(Benchmark):
         self, item: Item, code: int, read: str, matches_first: float | None = None
     ) -> Verdict:
         """The verdict for the code 0 (wrong), 1 (right) or 2 (unclear)."""
+        # without its figure, a visual supplement question may be left open
         right = code == 1 or (code == 2 and text_only(item))
         truth = str(item.target)
         reading = {0: _OPPOSITE[truth], 1: truth, 2: ""}[code]
@@ -229,6 +232,7 @@ class HallusionBench(Benchmark):
             **(yes_no_tally(reading, truth) if reading else {}),
         }
         if not text_only(item):
+            # each question weighs one over the questions of its figure, so that sums are of figures
             tally |= {"figure_share": right / item.meta["size"], "figures": 1 / item.meta["size"]}
         if matches_first is not None:
             tally["same"] = matches_first
@@ -245,6 +249,7 @@ class HallusionBench(Benchmark):
 
     def context_items(self, item: Item) -> tuple[str, ...]:
         """The same question asked with figure 0."""
+        # ids end in figure and question: the same question about the set's figure 0
         first = f"{item.cluster}_0_{item.id.rpartition('_')[2]}"
         if item.meta["figure"] == "0":
             return ()
@@ -331,6 +336,7 @@ class HallusionBench(Benchmark):
         first_code = _code(first[1])
         matches_first = verdict.tally.get("same")
         if self.mode == "rule":
+            # no judge compared the two answers: the yes or no that was read does
             matches_first = float(verdict.read == first[1].read)
         if item.part == "VD":
             if code == 0 and first_code == 1:
@@ -372,6 +378,8 @@ class HallusionBench(Benchmark):
         for record, key, location in self._records(path, form):
             answers.put(key, released_answer(record, ("model_prediction",), location), location)
         if self.scoring == "official":
+            # the release scores the questions of the file alone, and a figure is as large as they
+            # make it
             form = replace(form, items=_sized(item for item in form.items if item.id in answers))
         return form, {
             key: self.with_context(form.by_id[key], answers[key], answers) for key in answers
@@ -390,6 +398,7 @@ class HallusionBench(Benchmark):
                         location=location,
                         remedy="Check the release.",
                     )
+                # releases have used ids for other questions
                 question_words = str(required_field(record, "question", location)).split()
                 if question_words != self.original.by_id[key].prompt.split():
                     raise AnswerError(
@@ -452,16 +461,13 @@ class HallusionBench(Benchmark):
         return find_oddities(form)
 
 
-def _figure(item: Item) -> tuple[str, str]:
-    """What a figure is known by: its set, and its number in it."""
-    return item.cluster, item.meta["figure"]
-
-
 def _sized(items: Iterable[Item]) -> tuple[Item, ...]:
     """The items, each with the number of questions about its figure."""
     items = tuple(items)
-    sizes = Counter(map(_figure, items))
-    return tuple(replace(item, meta={**item.meta, "size": sizes[_figure(item)]}) for item in items)
+    sizes = Counter(map(figure_of, items))
+    return tuple(
+        replace(item, meta={**item.meta, "size": sizes[figure_of(item)]}) for item in items
+    )
 
 
 def _code(verdict: Verdict) -> int:

@@ -34,8 +34,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain, groupby, product, starmap
-from operator import attrgetter
+from itertools import chain, filterfalse, groupby, product, starmap
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -108,11 +108,13 @@ def read_binary(reply: str, official: bool) -> bool | None:
     (False, None)
     """
     if official:
+        # `Without hallucination` does not hold this text
         if "With hallucination" in reply:
             return True
         if "Without hallucination" in reply:
             return False
         return None
+    # both in one reply, in whatever order, decide nothing
     negations = set(_HALLUCINATION_PHRASE.findall(reply.lower()))
     if len(negations) == 1:
         return "" in negations
@@ -139,6 +141,7 @@ def read_claims(reply: str, official: bool) -> tuple[bool | None, int | None]:
         return wrong, claims
     for line in reply.split("\n"):
         if "Answer:" in line and ("Incorrect" in line or "Correct" in line):
+            # the last such line counts, as in the release
             wrong = "Incorrect" in line
         if match := _EXTRA.search(line):
             claims = int(match[1])
@@ -227,7 +230,7 @@ class Hqh(Benchmark):
         return released_form(self.data / "HQH.json", self._item)
 
     @staticmethod
-    def _item(location: str, record: dict[str, Any]) -> Item:
+    def _item(location: str, record: Mapping[str, object]) -> Item:
         label = str(required_field(record, "type", location))
         if label not in _TYPES:
             raise DataError(
@@ -238,6 +241,7 @@ class Hqh(Benchmark):
         if "image" in record:
             image = record["image"]
         else:
+            # one of the file's shapes lists pictures: the first is asked about
             image = next(iter(required_field(record, "images", location)), "")
         name = str(image).removeprefix("./").removeprefix("images/")
         return Item(
@@ -278,6 +282,7 @@ class Hqh(Benchmark):
             code = self.data / ("utils.py" if mode == "february2025" else f"{mode}/utils.py")
             released_file(code, "hqh", f"the release's prompt of the mode {mode} is not there")
             template = template_in(code, "template4existence" if existence else "template")
+        # the release's templates have empty braces, which say nothing of their meaning
         placeholders = list(_PLACEHOLDERS)
         if existence:
             placeholders.remove("truth")
@@ -296,6 +301,7 @@ class Hqh(Benchmark):
             self.prompts == "official" and item.type == "existence" and self.mode != "february2025"
         )
         template = self.prompt(f"{self.mode}_existence" if existence else self.mode)
+        # only our own prompts: the release's cannot be filled and never come here
         if not description:
             description = dict.fromkeys(("caption", "image_information"), _NO_DESCRIPTION)
         return fill(
@@ -327,6 +333,7 @@ class Hqh(Benchmark):
             if wrong is not None and claims is not None:
                 break
             try:
+                # the release keeps what it has read, so that the two may be of different replies
                 next_wrong, next_claims = read_claims(await ask("judge", prompt), official)
             except NoReply:
                 break
@@ -363,6 +370,7 @@ class Hqh(Benchmark):
                 verdicts[name] = Verdict.unscored(response.state, reason)
                 continue
             judged[name] = response
+            # one column of a file with several models' answers is their pool
             answers = response.detail.get("answers", [response.text])
             texts += answers
             authors += [name] * len(answers)
@@ -392,6 +400,7 @@ class Hqh(Benchmark):
         for number, author in enumerate(authors, 1):
             marks = readings.get(number, ())
             if official:
+                # the release counts an answer once for every line about it
                 marks_by_name[author] += marks
             elif len(set(marks)) == 1:
                 marks_by_name[author].append(marks[0])
@@ -441,13 +450,14 @@ class Hqh(Benchmark):
             else:
                 texts = [required_field(record, "answer", location)]
             item = form.by_id.get(key)
+            # a file of another revision may ask something else under the same id
             if item is not None and str(record.get("instruction", item.prompt)) != item.prompt:
                 raise AnswerError(
                     f"the item {key} asks something else",
                     location=location,
                     remedy="Take the HQH.json that was answered.",
                 )
-            collected.put(key, Response(*_state(record, next(iter(texts), None))), location)
+            collected.put(key, _response(record, next(iter(texts), None)), location)
             if len(texts) > 1 and self.jointly:
                 answers = list(map(str, texts))
                 collected[key] = collected[key]._replace(detail={"answers": answers})
@@ -468,11 +478,11 @@ class Hqh(Benchmark):
         records = read_records(path)
         if not records or not all(isinstance(record.get("answers"), list) for record in records):
             return None
-        n_models = max(len(record["answers"]) for record in records)
+        n_models = max(map(len, map(itemgetter("answers"), records)))
         answers: list[dict[str, Response]] = [{} for _ in range(n_models)]
         for record in records:
             for collected, text in zip(answers, record["answers"], strict=False):
-                collected[str(record["id"])] = Response(*_state({}, text))
+                collected[str(record["id"])] = _response({}, text)
         return [
             Recording(f"Model{n}", "original", 0, collected, path.name)
             for n, collected in enumerate(answers, 1)
@@ -504,7 +514,7 @@ class Hqh(Benchmark):
         yield from finding(
             "no-ground-truth",
             "{n} items have no ground truth",
-            [item for item in form.items if not item.target],
+            list(filterfalse(attrgetter("target"), form.items)),
         )
         yield from finding(
             "spelling",
@@ -544,7 +554,7 @@ def _type_oddities(form: Form) -> Iterable[Finding]:
             if len(set(map(attrgetter("type"), group))) > 1
         ],
     )
-    blocks = [name for name, _ in groupby(map(attrgetter("type"), form.items))]
+    blocks = list(map(itemgetter(0), groupby(map(attrgetter("type"), form.items))))
     if len(blocks) == len(set(blocks)):
         yield Finding(
             "type-by-position",
@@ -572,12 +582,10 @@ def _environment_oddities(items: Sequence[Item]) -> Iterable[Finding]:
             )
 
 
-def _state(record: Mapping[str, object], text: object) -> tuple[Any, ...]:
-    return (
-        "" if text is None else str(text),
-        record.get("state", "ok"),
-        str(record.get("reason", "")),
-    )
+def _response(record: Mapping[str, Any], text: object) -> Response:
+    """An answer of a release's record; null is an empty one."""
+    answer = "" if text is None else str(text)
+    return Response(answer, record.get("state", "ok"), str(record.get("reason", "")))
 
 
 def _binary(lines: Sequence[bool], further_tally: Mapping[str, float] | None = None) -> Verdict:

@@ -16,7 +16,7 @@ from functools import cached_property
 from operator import attrgetter, itemgetter
 
 from hqm import Analysis, Benchmark, DataError, Item, Metric, Response, ScoredAnswer, Verdict
-from hqm.benchmark.analyses import by_respondent
+from hqm.benchmark.analyses import by_respondent, scored_answers
 from hqm.files.records import read_json
 from hqm.scoring.metrics import CHAIR, chair_tally, mentioned
 from hqm.types import group_by
@@ -38,6 +38,7 @@ class Inventory(Benchmark):
         """The names that captions are searched for."""
         path = self.data / "vocabulary.json"
         names = read_json(path)
+        # an empty name would be mentioned by every caption
         if not isinstance(names, list) or not all(
             isinstance(name, str) and name.strip() for name in names
         ):
@@ -68,13 +69,14 @@ def arms(answers: Sequence[ScoredAnswer]) -> Analysis:
     difference of faithfulness.
     """
     rows: list[tuple[str | float | int | None, ...]] = []
-    scored = [answer for answer in answers if answer.value is not None and answer.item.part in ARMS]
-    for respondent, respondent_answers in by_respondent(scored).items():
+    for respondent, respondent_answers in by_respondent(scored_answers(answers)).items():
         by_arm = group_by(respondent_answers, lambda answer: answer.item.part)
         tallies = [list(map(attrgetter("tally"), by_arm.get(arm, ()))) for arm in ARMS]
         selected, selected_variance = _faithfulness(tallies[0])
         control, control_variance = _faithfulness(tallies[1])
+        # the arms share no picture, so that their estimates are independent
         variance = selected_variance + control_variance
+        # also the ratios of a respondent with no answers in either arm
         if not all(map(math.isfinite, (selected, control, variance))):
             continue
         half_width = _Z * math.sqrt(variance)

@@ -42,6 +42,7 @@ class MathVista(Benchmark):
     def _item(self, location: str, record: Any) -> Item:
         choices = tuple(map(str, record.get("choices") or ()))
         answer = str(required_field(record, "answer", location))
+        # an option is named by its text here, and by its letter in an item
         if choices and answer not in choices:
             raise DataError(f"the answer {answer!r:.60} is no option", location=location)
         task: Task = "vqa"
@@ -91,13 +92,14 @@ class MathVista(Benchmark):
             text = record["prediction" if self.scoring == "official" else "response"]
             if item is None:
                 return {}
+            # a prediction is an option's text, which may also be a letter of another one
             if self.scoring == "official" and text in item.options:
                 text = f"({LETTERS[item.options.index(text)]})"
             answers[item.id] = Response(text if isinstance(text, str) else "")
         return answers
 
 
-def _records(path: Path) -> Iterable[tuple[str, Any]]:
+def _records(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
     """The records of a file, each with its place: of one object of all questions, or of one record
     a line.
     """

@@ -88,6 +88,7 @@ class MMHal(Benchmark):
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
         """The mean score and the hallucination rate, overall and for each kind of question."""
+        # the release prints two decimals; statistics are of what is not rounded
         digits = 2 if self.scoring == "official" else None
         metrics = (
             Metric(
@@ -117,6 +118,7 @@ class MMHal(Benchmark):
                 remedy=f"It is called {_FILES[0]}.",
             )
         form = released_form(path, self._item)
+        # an item is named after its picture, by which answers are joined
         if len(form.by_id) < len(form):
             raise DataError(
                 "two questions are about one picture",
@@ -126,7 +128,7 @@ class MMHal(Benchmark):
         return form
 
     @staticmethod
-    def _item(location: str, record: dict[str, Any]) -> Item:
+    def _item(location: str, record: Mapping[str, object]) -> Item:
         kind = str(required_field(record, "question_type", location))
         if kind not in KINDS:
             raise DataError(
@@ -182,7 +184,8 @@ class MMHal(Benchmark):
             # as the released scorer reads it: "Rating: 10" has the text "rating: 1"
             hits = [float(s) for s in range(7) if f"rating: {s}" in reply.lower()]
         else:
-            hits = sorted({float(number) for number in _RATING.findall(reply)})
+            # one rating that is given twice is one rating
+            hits = sorted(set(map(float, _RATING.findall(reply))))
             if hits and not all(0 <= hit <= 6 and hit.is_integer() for hit in hits):
                 return (
                     None,
@@ -236,6 +239,7 @@ class MMHal(Benchmark):
                 location=str(path),
                 remedy="Answer every question, or score with --scoring paper.",
             )
+        # behind the others: saved replies follow the answers by their row
         missing = [item for item in form.items if item.id not in answers]
         return replace(form, items=(*ordered, *missing)), answers
 
@@ -275,19 +279,15 @@ class MMHal(Benchmark):
             str(reply["model"]) for reply in saved if isinstance(reply, dict) and reply.get("model")
         )
         judge = next(iter(models)) if len(models) == 1 else ""
-        return [
-            Row(
-                place=f"{path}: reply {i + 1}",
-                judgement=(
-                    JudgeOutput(mark="")
-                    if reply is None
-                    else JudgeOutput({"judge": (_content(reply, f"{path}: reply {i + 1}"),)})
-                ),
-                position=i,
-                judge=judge,
-            )
-            for i, reply in enumerate(saved)
-        ]
+        rows = []
+        for i, reply in enumerate(saved):
+            location = f"{path}: reply {i + 1}"
+            # null stands where the judge gave nothing, and holds the place of its answer
+            judgement = JudgeOutput(mark="")
+            if reply is not None:
+                judgement = JudgeOutput({"judge": (_content(reply, location),)})
+            rows.append(Row(place=location, judgement=judgement, position=i, judge=judge))
+        return rows
 
     def replies_saying(self, mark: str) -> Replies:
         """A whole number from 0 to 6 as the rating of a reply."""

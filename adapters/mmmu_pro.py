@@ -16,10 +16,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from hqm import Benchmark, DataError, Finding, Form, Item, Recording, Response, finding
+from hqm.benchmark.findings import has_equal_options
 from hqm.benchmark.released_files import files_in, records_by
 from hqm.files.records import located_records, parse_value, required_field
 from hqm.types import LETTERS
@@ -50,9 +52,10 @@ def _form_of(match: re.Match[str]) -> str:
     return FORMS[wording, match[2]]
 
 
-def _options(record: Any, name: str, location: str) -> tuple[str, ...]:
+def _options(record: Mapping[str, object], name: str, location: str) -> tuple[str, ...]:
     """The options of a question, which the release writes as a Python list."""
     value = required_field(record, name, location)
+    # the dataset's files have a list, the release's files of answers its text in Python
     if isinstance(value, str):
         value = parse_value(value)
     if not isinstance(value, list):
@@ -69,6 +72,7 @@ class MmmuPro(Benchmark):
     @classmethod
     def make_files(cls, inputs: Mapping[str, Path]) -> Mapping[str, Any]:
         """The questions, out of a model's answers to both standard wordings, which repeat them."""
+        # the two wordings are two files, and only the ids say which questions are the same
         ten, four = (records_by(inputs[f"answers/{name}"], "id") for name in _SOURCE_FILES)
         rows = []
         for key, record in ten.items():
@@ -117,6 +121,7 @@ class MmmuPro(Benchmark):
         rule = "mmmu_pro.screenshot"
         items = []
         for item in form.items:
+            # nothing but the screenshot is given: it has question and options in it
             image = f"vision/{item.id}.png"
             items.append(replace(item, prompt=_SCREENSHOT, image=image, rule=rule))
         return Form("parallel", tuple(items))
@@ -156,6 +161,7 @@ class MmmuPro(Benchmark):
         for location, record in located_records(path):
             text = required_field(record, "response", location)
             key = str(required_field(record, "id", location))
+            # answers to questions that a part or a limit leaves out are passed over
             if key in self.original.by_id:
                 answers[key] = Response(text if isinstance(text, str) else "")
         return answers
@@ -165,7 +171,7 @@ class MmmuPro(Benchmark):
         yield from finding(
             "equal-options",
             "{n} questions have two equal options",
-            [item.id for item in form.items if len(set(item.options)) < len(item.options)],
+            list(map(attrgetter("id"), filter(has_equal_options, form.items))),
         )
         yield from finding(
             "letter-options",

@@ -26,10 +26,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import filterfalse
+from operator import attrgetter, methodcaller
 from pathlib import Path
-from typing import Any
 
 from hqm import (
     AnswerError,
@@ -54,6 +55,7 @@ from hqm.files.records import located_records, required_field
 from hqm.imports.match import contradict
 from hqm.imports.row import released_answer
 from hqm.judges.procedure import template_in
+from hqm.scoring.metrics import Array, Tally
 from hqm.scoring.words.interfaces import Recipe
 
 INSTRUCTION = "Describe the image."
@@ -87,13 +89,13 @@ def _first_column(record: Container[str], names: Iterable[str]) -> str | None:
     return next(filter(record.__contains__, names), None)
 
 
-def _och(t: Mapping[str, Any]) -> Any:
+def _och(t: Tally) -> Array:
     # the release looks up both counts by name and stops with an error where one is missing
     has_both_counts = (t["no"] > 0) * (t["yes"] > 0)
     return ratio(t["no"] * has_both_counts, (t["no"] + t["yes"]) * has_both_counts)
 
 
-def _count(key: str) -> Any:
+def _count(key: str) -> Callable[[Tally], Array]:
     return lambda t: t[key]
 
 
@@ -253,6 +255,7 @@ class OpenChair(Benchmark):
         """
         records = read_records(path)
         column = _first_column(next(iter(records), {}), _GENERATED)
+        # with ids of their own, rows are in HQM's format and need no order
         if column is None or records[0].keys() & {"id", "item"}:
             return super().read_answers(path, form)
         if len(records) != len(form):
@@ -267,7 +270,7 @@ class OpenChair(Benchmark):
             (f"record {i}", record, item)
             for i, (record, item) in enumerate(zip(records, form.items, strict=True), 1)
         ]
-        truth = next((name for name in _TRUTHS if name in records[0] and name != column), "")
+        truth = _first_column(records[0].keys() - {column}, _TRUTHS)
         wrong = [
             f"{location} is about {stated!r:.60}, and row {item.id} of the benchmark about"
             f" {expected!r:.60}"
@@ -301,6 +304,7 @@ class OpenChair(Benchmark):
         if item.target is None:
             return Verdict.unscored("missing", "the picture's true caption is not there")
         mentioned = self.objects(response.text)
+        # as the release asks: once about each object, however often it stands
         labels = dict.fromkeys(mentioned, "ignored")
         for name in labels:
             if name not in IGNORED:
@@ -339,8 +343,9 @@ class OpenChair(Benchmark):
         yield from finding(
             "no-truth",
             "{n} pictures have no true caption: what is said of them cannot be judged",
-            [item for item in form.items if not item.target],
+            list(filterfalse(attrgetter("target"), form.items)),
         )
+        # the version of the files is part of what was measured
         if len(form) not in (2000, 4863):
             yield Finding(
                 "size",
@@ -349,10 +354,8 @@ class OpenChair(Benchmark):
                 len(form),
             )
         if (self.data / _EXAMPLE).exists():
-            texts = [
-                str(record.get("generated_caption", ""))
-                for record in read_records(self.data / _EXAMPLE)
-            ]
+            records = read_records(self.data / _EXAMPLE)
+            texts = list(map(str, map(methodcaller("get", "generated_caption", ""), records)))
             yield from finding(
                 "example-duplicates",
                 "{n} captions of the release's example repeat an earlier one",

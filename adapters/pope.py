@@ -24,7 +24,6 @@ from contextlib import suppress
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 from hqm import (
     AnswerError,
@@ -55,19 +54,22 @@ from hqm.imports.match import (
     with_questions_beside,
 )
 from hqm.imports.row import Row
-from hqm.scoring.metrics import YES_NO
+from hqm.scoring.metrics import YES_NO, Array, Tally
 from hqm.types import group_by
 
 SOURCES = ("coco", "aokvqa", "gqa")
 SPLITS = ("random", "popular", "adversarial")
 PARTS = tuple(map("_".join, itertools.product(SOURCES, SPLITS)))
+_PART_NAMES = frozenset((*SPLITS, *PARTS))
 
 
-def _released_yes_ratio(t: Mapping[str, Any]) -> Any:
+def _released_yes_ratio(t: Tally) -> Array:
+    # the release's yes-ratio divides by all lines of the answer file, also those past the questions
     yes = t["tp"] + t["fp"] + t["beyond_yes"]
     return ratio(yes, t["tp"] + t["fp"] + t["tn"] + t["fn"] + t["beyond"])
 
 
+# A-OKVQA's and GQA's files say `seem`, after the segmenter that found their objects
 _FILE = re.compile(r"(coco|aokvqa|gqa)_pope_(?:seem_)?(random|popular|adversarial)\.jsonl?$")
 
 
@@ -116,7 +118,9 @@ def _llava_numbered(rows: Sequence[Row], form: Form) -> dict[str, Row]:
     """Item id -> row, where the ids number the questions of several files as LLaVA does, and every
     file is, picture by picture, one part of the benchmark; empty otherwise.
     """
-    if not all(row.id.isdecimal() and row.question for row in rows):
+    if not all(map(attrgetter("question"), rows)):
+        return {}
+    if not all(map(str.isdecimal, map(attrgetter("id"), rows))):
         return {}
     blocks = group_by(rows, lambda row: int(row.id) // _LLAVA_FILE)
     if len(blocks) < 2:
@@ -140,7 +144,7 @@ def _join_in_order(rows: Sequence[Row], items: Sequence[Item]) -> dict[str, Row]
     questions of it, each once. Of LLaVA's released answers, all 8,910 rows join the picture that
     its question file names.
     """
-    questions = [_first_line(row.question) for row in rows]
+    questions = list(map(_first_line, map(attrgetter("question"), rows)))
     pictures: list[dict[str, str]] = []
     for _, group in itertools.groupby(items, key=lambda item: item.image):
         pictures.append({_first_line(item.prompt): item.id for item in group})
@@ -154,6 +158,7 @@ def _join_in_order(rows: Sequence[Row], items: Sequence[Item]) -> dict[str, Row]
                 reached[end] = (n_ways + reached.get(end, (0, 0))[0], start)
         steps.append(reached)
         ends = reached
+    # rows that end early leave the last pictures out, so that any picture may be the last answered
     complete = [index for index, reached in enumerate(steps) if len(rows) in reached]
     if len(complete) != 1 or steps[complete[0]][len(rows)][0] != 1:
         return {}
@@ -212,6 +217,7 @@ class Pope(Benchmark):
     def read(self) -> Form:
         """Every question file that is present; ids are `<part>/<question_id>`."""
         files = {}
+        # the release has a folder a source and copies lie flat: the name alone says the part
         for path in sorted(self.data.rglob("*")):
             match = _FILE.fullmatch(path.name)
             if match:
@@ -257,6 +263,8 @@ class Pope(Benchmark):
         rows name neither.
         """
         rows = self._read_rows(path, form)
+        # picture and question join rows whatever their order; ids and row numbers are for rows
+        # without
         if rows and all(row.image and row.question for row in rows):
             form, pictured_rows = self._by_picture(rows, form, path)
             return form, _answers(pictured_rows)
@@ -267,8 +275,8 @@ class Pope(Benchmark):
         form = self._answered_part(rows, form, path)
         rows_by_item = self._by_id(rows, form)
         if rows_by_item is not None:
-            item_rows = [(row, form.by_id[key]) for key, row in rows_by_item.items()]
-            check_rows(item_rows, path, _spelled)
+            items = map(form.by_id.__getitem__, rows_by_item)
+            check_rows(list(zip(rows_by_item.values(), items, strict=True)), path, _spelled)
             return form, _answers(rows_by_item)
         pairs = zip(rows, form.items, strict=False)
         check_questions([(row.place, row.question, item) for row, item in pairs], path, _spelled)
@@ -284,8 +292,7 @@ class Pope(Benchmark):
 
         # a column `category` may also name something that is no part
         def with_parts(row: Row) -> Row:
-            parts = tuple(part for part in row.parts if part in SPLITS or part in PARTS)
-            return replace(row, parts=parts)
+            return replace(row, parts=tuple(filter(_PART_NAMES.__contains__, row.parts)))
 
         rows = list(map(with_parts, rows))
         return of_parts(rows, form.items) or rows
@@ -318,6 +325,7 @@ class Pope(Benchmark):
         fitting = []
         for part in form.parts:
             part_form = form.select_part(part)
+            # a part whose pictures or questions the rows contradict is none that they answer
             with suppress(AnswerError):
                 joined = join_by_picture(rows, part_form.items, path, _spelled)
                 fitting.append((part_form, joined))
@@ -343,6 +351,7 @@ class Pope(Benchmark):
         self, rows: list[Row], form: Form, path: Path
     ) -> tuple[Form, Mapping[str, Response]]:
         if any(map(attrgetter("id"), rows)):
+            # ids that name no question are of another file: its row numbers join other questions
             strange = [f"{row.place.rpartition(': ')[2]} answers {row.id!r}" for row in rows]
             contradict(
                 strange,
@@ -373,6 +382,7 @@ class Pope(Benchmark):
         """
         if item.target is not None:
             return super().score(item, response)
+        # no question, so no right answer: the release divides by these answers too
         reading = self.parser(response.text)
         return Verdict(
             0.0, {"beyond": 1.0, "beyond_yes": float(reading == "yes")}, "ok", reading or ""
@@ -393,6 +403,7 @@ class Pope(Benchmark):
         questions = list(map(_plain, map(attrgetter("question"), rows)))
         fitting = []
         for part in parts:
+            # a file may end early, as the release stops at the end of the shorter of the two
             prompts = map(attrgetter("prompt"), form.select_part(part).items[: len(rows)])
             if questions == list(map(_plain, prompts)):
                 fitting.append(part)
@@ -427,6 +438,7 @@ class Pope(Benchmark):
             yield from _shared_positives(source, source_items)
         yield from self._doubts(form)
         groups = same_question(form)
+        # the three files of a source share their questions answered yes
         if len(groups) < len(form):
             n_yes = sum(group[0].target == "yes" for group in groups.values())
             yield Finding(
@@ -467,5 +479,5 @@ class Pope(Benchmark):
         yield from finding(
             "repope-ambiguous",
             "{n} questions are ambiguous to RePOPE's readers",
-            [form.by_id[name] for name in key.left_out],
+            list(map(form.by_id.__getitem__, key.left_out)),
         )

@@ -50,7 +50,7 @@ class Shapes(Benchmark):
     @cached_property
     def kinds(self) -> Mapping[str, Set[str]]:
         """Picture -> the kinds of object in its scene."""
-        return {name: kinds_in(scene) for name, scene in self.scenes.items()}
+        return dict(zip(self.scenes, map(kinds_in, self.scenes.values()), strict=True))
 
     def prepare_images(self, form: Form) -> None:
         """Draw the pictures that the items are about and that are not there yet."""
@@ -83,6 +83,8 @@ class Shapes(Benchmark):
     def decides(self, item: Item) -> str | None:
         """The target of a yes/no question."""
         if item.task == "yes_no":
+            # the rule sees nothing else of a question; the other tasks depend on options or the
+            # scene
             return str(item.target)
         return None
 
@@ -108,6 +110,7 @@ class Shapes(Benchmark):
 def _drawn_folder(card: Card, scenes: Path) -> Path:
     """The folder of a benchmark's drawn pictures; other scenes have other pictures."""
     if scenes.is_file():
+        # the version of the card may stay while scenes change, and old pictures would be shown
         edition = digest_file(scenes).removeprefix(TAG)[:8]
     else:
         edition = card.version

@@ -36,7 +36,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, product
-from operator import attrgetter
+from operator import attrgetter, itemgetter, methodcaller
 from pathlib import Path
 from statistics import correlation
 from typing import Any
@@ -225,6 +225,7 @@ class Valor(Benchmark):
         step = {"extract": "extraction", "match": "matching"}[name.partition("_")[0]]
         path = self.data / "evaluation" / step / f"{name}.py"
         released_file(path, "valor", "the release's script with this prompt is not there")
+        # the scripts hold their prompt as one text, much longer than any other
         text = max(texts_in(path), key=len)
         if "{}" in text:
             text = "{caption}".join(
@@ -273,6 +274,7 @@ class Valor(Benchmark):
         if extracted is None:
             return Verdict.unscored("unparsed", "the extractor's reply is no JSON")
         try:
+            # what the matcher was given is counted, whatever our filter would leave of it
             if isinstance(extracted, dict) and extracted.get(FILTERED) is True:
                 generated = _matcher_input(subset, extracted)
             else:
@@ -288,9 +290,11 @@ class Valor(Benchmark):
                 "unparsed", "the extractor's reply does not have the shape asked for"
             )
         if subset == "object_existence":
+            # the annotation repeats objects, and the matcher is shown each once
             truth = list(dict.fromkeys(item.target))
         else:
             truth = item.target
+        # the release writes Python's text of a list into its prompts
         to_text = str if self.prompts == "official" else json.dumps
         with reading(reply):
             generated_text = to_text(generated)
@@ -361,7 +365,7 @@ class Valor(Benchmark):
             ]
         else:
             return super().read_answers(path, form)
-        subset = self._subset_of_pictures(path, [key for key, _ in rows], form)
+        subset = self._subset_of_pictures(path, list(map(itemgetter(0), rows)), form)
         responses = ItemAnswers(form.select_part(subset))
         for key, text in rows:
             caption = Response("" if text is None else str(text))
@@ -381,6 +385,7 @@ class Valor(Benchmark):
             if not named_subsets:
                 hinted = (subset for hint, subset in _HINTS.items() if hint in text)
                 named_subsets = list(filter(fits.__contains__, hinted))
+            # the relation subsets share pictures, so that pictures alone may fit several
             fits = named_subsets or fits
         if len(fits) != 1:
             if fits:
@@ -442,7 +447,9 @@ class Valor(Benchmark):
         }
         if isinstance(answer, dict) and (names := list(filter(answer.__contains__, keys))):
             return keys[names[0]]
-        return self._subset_of_pictures(path, [str(r.get("image_id")) for r in records], form)
+        return self._subset_of_pictures(
+            path, list(map(str, map(methodcaller("get", "image_id"), records))), form
+        )
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the annotation."""
@@ -458,8 +465,8 @@ class Valor(Benchmark):
         yield from _people_oddities(items_by_subset["attribute_people"])
         several_tuples = []
         for item in items_by_subset["attribute_object"]:
-            texts = (text for text in item.target.values() if text.count("(") > 1)
-            several_tuples += [f"{item.id}: {text}" for text in texts]
+            texts = item.target.values()
+            several_tuples += [f"{item.id}: {text}" for text in texts if text.count("(") > 1]
         yield from finding(
             "several-tuples",
             "{n} objects have several tuples: any of them is right",
@@ -552,7 +559,8 @@ def _judge_and_chair(
     n_mentioned = n_covered = n_annotated = 0
     pairs = []
     for caption in captions:
-        annotated = {name.lower() for name in caption.item.target}
+        annotated = set(map(str.lower, caption.item.target))
+        # the judge counts features, CHAIR mentions: once a caption makes them comparable
         names = set(mentioned(caption.text, vocabulary))
         n_annotated += len(annotated)
         n_mentioned += len(names)
@@ -595,7 +603,8 @@ def _verdict(
         "faithfulness",
         "coverage",
     )
-    tally = {"n": 1.0, **{name: float(getattr(counts, name)) for name in names}}
+    tally = {"n": 1.0}
+    tally |= zip(names, map(float, attrgetter(*names)(counts)), strict=True)
     return Verdict(
         counts.faithfulness,
         tally,

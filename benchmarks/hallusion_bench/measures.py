@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from operator import attrgetter
+from itertools import filterfalse
+from operator import attrgetter, methodcaller
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -22,10 +21,11 @@ from hqm.benchmark.findings import asking
 from hqm.benchmark.released_files import files_in
 from hqm.files.records import located_records, required_field
 from hqm.imports.row import JudgeOutput, Row
+from hqm.scoring.metrics import Array, Tally
+from hqm.types import group_by
 
 KEYS = ("category", "subcategory", "set_id", "figure_id", "question_id")
 """The fields by which the release names a question."""
-Tally = Mapping[str, Any]
 SCOPES = (
     "",
     "vd",
@@ -55,17 +55,18 @@ def metrics_of(scoring: str) -> Iterable[Metric]:
     for scope in SCOPES[:3]:
         for metric in _consistency(scope):
             yield replace(metric, digits=digits)
-    yes, false_yes = ("yes_inferred", "false_yes_inferred") if official else ("yes", "false_yes")
+    # the release takes an answer for a yes by whether it was counted right
+    inferred = "_inferred" if official else ""
     yield Metric(
         "yes_diff",
-        lambda t: ratio(t[yes], t["n"]) - ratio(t["yes_true"], t["n"]),
+        lambda t: ratio(t[f"yes{inferred}"], t["n"]) - ratio(t["yes_true"], t["n"]),
         "neither",
         about="Share of answers yes less the share of questions whose answer is yes.",
         scale=(-1.0, 1.0),
     )
     yield Metric(
         "fp_ratio",
-        lambda t: ratio(t[false_yes], t["wrong"]),
+        lambda t: ratio(t[f"false_yes{inferred}"], t["wrong"]),
         "neither",
         about="Of the wrong answers, the share that said yes.",
         scale=(0.0, 1.0),
@@ -80,13 +81,17 @@ def metrics_of(scoring: str) -> Iterable[Metric]:
     )
 
 
-def _percent(top: str | Callable[[Tally], Any], bottom: str) -> Callable[[Tally], Any]:
+def _percent(top: str | Callable[[Tally], Array], bottom: str) -> Callable[[Tally], Array]:
     return lambda t: ratio(100 * np.asarray(top(t) if callable(top) else t[top]), t[bottom])
 
 
 def _accuracies(scope: str, by_pair: str) -> Iterable[Metric]:
     right = _percent("right", "n")
-    dot, bar, scope_phrase = (f"{scope}.", f"{scope}_", f" of {scope}") if scope else ("", "", "")
+    dot = bar = scope_phrase = ""
+    if scope:
+        dot = f"{scope}."
+        bar = f"{scope}_"
+        scope_phrase = f" of {scope}"
     yield Metric(
         f"{dot}aacc",
         right,
@@ -196,7 +201,7 @@ def question_key(record: Mapping[str, object], location: str) -> str:
 
 def check_field(record: Mapping[str, object]) -> str:
     """The field of a judge's check, which the release names after the field of the answer."""
-    return next((name for name in record if name.endswith("_gpt_check")), "gpt4v_output_gpt_check")
+    return next(filter(methodcaller("endswith", "_gpt_check"), record), "gpt4v_output_gpt_check")
 
 
 def _is_result(path: Path) -> bool:
@@ -211,29 +216,31 @@ def _is_result(path: Path) -> bool:
 
 def judged_rows(path: Path, words: Mapping[str, str]) -> list[Row]:
     """The checks of one file; a check that `words` does not know is kept as it is."""
+    # the files of VD and VS are halves of one result, under one respondent
     stem = _HALF.sub("", path.stem)
+    if stem == _OF_THE_RELEASE:
+        stem = ""
     rows = []
     for location, record in located_records(path):
         field = check_field(record)
         check = "" if record.get(field) is None else str(record[field]).strip()
-        consistency = {"1": ["same"], "0": ["different"]}.get(str(record.get("same")), [])
+        # a check that is none of the three is kept, and says nothing
+        judgement = JudgeOutput(mark=check)
+        if check in words:
+            consistency = {"1": ["same"], "0": ["different"]}.get(str(record.get("same")), [])
+            judgement = JudgeOutput({"judge": (words[check], *consistency)})
+        answer = None
+        if record.get("model_prediction") is not None:
+            answer = Response(str(record["model_prediction"]))
         rows.append(
             Row(
                 place=location,
-                judgement=(
-                    JudgeOutput({"judge": (words[check], *consistency)})
-                    if check in words
-                    else JudgeOutput(mark=check)
-                ),
+                judgement=judgement,
                 ids=(question_key(record, location),),
                 own_ids=True,
                 question=str(required_field(record, "question", location)),
-                stem="" if stem == _OF_THE_RELEASE else stem,
-                answer=(
-                    Response(str(record["model_prediction"]))
-                    if record.get("model_prediction") is not None
-                    else None
-                ),
+                stem=stem,
+                answer=answer,
             )
         )
     return rows
@@ -249,6 +256,11 @@ def text_only(item: Item) -> bool:
     set.
     """
     return item.part == "VS" and item.meta["figure"] == "0"
+
+
+def figure_of(item: Item) -> tuple[str, str]:
+    """What a figure is known by: its set, and its number in it."""
+    return item.cluster, str(item.meta["figure"])
 
 
 def find_oddities(form: Form) -> Iterable[Finding]:
@@ -303,9 +315,7 @@ def find_oddities(form: Form) -> Iterable[Finding]:
 
 
 def _pairs(form: Form) -> Iterable[Finding]:
-    pairs: dict[str, list[Item]] = defaultdict(list)
-    for item in form.items:
-        pairs[item.meta["pair"]].append(item)
+    pairs: dict[str, list[Item]] = group_by(form.items, lambda item: item.meta["pair"])
     prompt = attrgetter("prompt")
     yield from finding(
         "pair-wording",
@@ -317,7 +327,7 @@ def _pairs(form: Form) -> Iterable[Finding]:
         "{n} question pairs have one figure only",
         items=[pair for pair, members in pairs.items() if len(members) == 1],
     )
-    figures = {(i.cluster, i.meta["figure"]) for i in form.items if not text_only(i)}
+    figures = set(map(figure_of, filterfalse(text_only, form.items)))
     keys = {(cluster.partition("_")[2], figure) for cluster, figure in figures}
     yield Finding(
         "category-collision",
@@ -328,9 +338,6 @@ def _pairs(form: Form) -> Iterable[Finding]:
 
 
 def _twins(form: Form) -> list[Item]:
-    figures: dict[tuple[str, str], list[Item]] = defaultdict(list)
-    for item in form.items:
-        figures[item.cluster, item.meta["figure"]].append(item)
 
     def alike(a: Item, b: Item) -> bool:
         return difflib.SequenceMatcher(None, a.prompt, b.prompt).ratio() > 0.85
@@ -341,6 +348,6 @@ def _twins(form: Form) -> list[Item]:
         )
 
     twins: list[Item] = []
-    for items in figures.values():
+    for items in group_by(form.items, figure_of).values():
         twins += [item for item in items if has_twin(item, items)]
     return twins

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache, partial
+from itertools import product
+from operator import attrgetter
 
 from hqm.benchmarks.shapes.scene import (
     ACTIONS,
@@ -30,6 +32,7 @@ _COLOR = f"(?P<color>{'|'.join(COLORS)})"
 _SHAPE = f"(?P<shape>{'|'.join(SHAPES)})"
 _NAME = rf"(?:{_SIZE} )?(?:{_COLOR} )?{_SHAPE}"
 _COUNT = {**{word: i for i, word in enumerate(NUMBERS)}, "no": 0}
+_DIRECTION_OF = dict(zip(DIRECTIONS.values(), DIRECTIONS, strict=True))
 
 Check = Callable[[Scene, re.Match[str]], bool]
 _TEXTS = 1 << 14
@@ -40,17 +43,14 @@ each run again.
 
 def _matches(scene: Scene, match: re.Match[str], suffix: str = "") -> list[SceneObject]:
     """The things that a name in the text may mean."""
-    parts = match.groupdict()
-    size, color, shape = (
-        parts.get(f"{attribute}{suffix}") for attribute in ("size", "color", "shape")
-    )
-    return [
-        scene_object
-        for scene_object in scene.things
-        if (size is None or scene_object.size == size)
-        and (color is None or scene_object.color == color)
-        and (shape is None or scene_object.shape == shape)
-    ]
+    groups = match.groupdict()
+    objects = list(scene.things)
+    for attribute in ("size", "color", "shape"):
+        # what a name leaves out may be anything
+        value = groups.get(f"{attribute}{suffix}")
+        if value is not None:
+            objects = [candidate for candidate in objects if getattr(candidate, attribute) == value]
+    return objects
 
 
 def _exists(scene: Scene, match: re.Match[str]) -> bool:
@@ -66,8 +66,8 @@ def _has(scene: Scene, match: re.Match[str]) -> bool:
 
 
 def _lies(scene: Scene, match: re.Match[str]) -> bool:
-    direction = next(key for key, words in DIRECTIONS.items() if words == match["direction"])
-    pairs = ((a, b) for a in _matches(scene, match, "1") for b in _matches(scene, match, "2"))
+    direction = _DIRECTION_OF[match["direction"]]
+    pairs = product(_matches(scene, match, "1"), _matches(scene, match, "2"))
     return any(a != b and _lies_so(a, b, direction) for a, b in pairs)
 
 
@@ -82,12 +82,14 @@ def _lies_so(a: SceneObject, b: SceneObject, direction: str) -> bool:
 
 
 def _larger(scene: Scene, match: re.Match[str]) -> bool:
-    firsts, seconds = _matches(scene, match, "1"), _matches(scene, match, "2")
-    return any((a.size, b.size) == ("large", "small") for a in firsts for b in seconds)
+    first_sizes = map(attrgetter("size"), _matches(scene, match, "1"))
+    second_sizes = map(attrgetter("size"), _matches(scene, match, "2"))
+    return "large" in first_sizes and "small" in second_sizes
 
 
 def _compares(scene: Scene, match: re.Match[str]) -> bool:
-    a, b = scene.count(match["a"]), scene.count(match["b"])
+    a = scene.count(match["a"])
+    b = scene.count(match["b"])
     return {"more": a > b, "fewer": a < b, "as many": a == b}[match["how"]]
 
 
@@ -168,7 +170,10 @@ def mentioned(text: str) -> tuple[str, ...]:
 
 def kinds_in(scene: Scene) -> set[str]:
     """The kinds of object that are in a scene."""
-    extras = {"person": scene.action, "sign": scene.sign}
-    return {scene_object.shape for scene_object in scene.things} | {
-        name for name, is_present in extras.items() if is_present
-    }
+    # a person has an action and a sign a text: the scene has no other field for them
+    kinds = set(map(attrgetter("shape"), scene.things))
+    if scene.action:
+        kinds.add("person")
+    if scene.sign:
+        kinds.add("sign")
+    return kinds

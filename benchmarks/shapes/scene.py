@@ -8,6 +8,7 @@ pixel the same on every machine (no font file is used; letters are small bitmaps
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +40,8 @@ DIRECTIONS = {
     "below": "below",
 }
 
-GRID, CELL = 3, 32
+GRID = 3
+CELL = 32
 SIDE = GRID * CELL
 
 
@@ -78,7 +80,7 @@ class Scene:
     sign_cell: int | None = None
 
     def count(self, shape: str) -> int:
-        return sum(scene_object.shape == shape for scene_object in self.things)
+        return list(map(attrgetter("shape"), self.things)).count(shape)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Scene:
@@ -129,12 +131,13 @@ def _draw_object(pen: ImageDraw.ImageDraw, scene_object: SceneObject, ink: str) 
     elif scene_object.shape == "triangle":
         pen.polygon([(x, y - r), (x + r, y + r), (x - r, y + r)], fill=fill, outline=ink)
     else:
+        # ten corners of a star, in turn far from and near to its middle, the first above it
         angles = np.arange(10) * np.pi / 5 - np.pi / 2
         radii = np.where(np.arange(10) % 2 == 0, r + 1, r * 0.45)
         points = np.round(
             np.stack([x + radii * np.cos(angles), y + radii * np.sin(angles)], axis=1)
         ).astype(int)
-        pen.polygon([tuple(point) for point in points.tolist()], fill=fill, outline=ink)
+        pen.polygon(list(map(tuple, points.tolist())), fill=fill, outline=ink)
 
 
 _BONES = {
@@ -180,7 +183,8 @@ def _draw_figure(pen: ImageDraw.ImageDraw, action: str, cell: int, ink: str) -> 
     left, top = _corner(cell)
     for x0, y0, x1, y1 in _BONES[action]:
         pen.line((left + x0, top + y0, left + x1, top + y1), fill=ink, width=2)
-    x, y = left + _HEADS[action][0], top + _HEADS[action][1]
+    x = left + _HEADS[action][0]
+    y = top + _HEADS[action][1]
     pen.ellipse((x - 4, y - 4, x + 4, y + 4), fill=ink)
 
 
@@ -218,7 +222,8 @@ def _draw_sign(pen: ImageDraw.ImageDraw, text: str, cell: int) -> None:
     left, top = _corner(cell)
     pen.rectangle((left + 1, top + 7, left + 30, top + 24), fill="white", outline=(130, 60, 20))
     pen.line((left + 16, top + 25, left + 16, top + 31), fill=(130, 60, 20), width=2)
-    scale, step = 2, 9
+    scale = 2
+    step = 9
     x0 = left + 16 - (step * len(text) - 1) // 2
     for i, letter in enumerate(text):
         for row, bits in enumerate(_GLYPHS[letter]):

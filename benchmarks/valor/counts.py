@@ -12,9 +12,11 @@ feature once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from itertools import chain
+from functools import partial
+from itertools import chain, filterfalse
+from operator import itemgetter, methodcaller
 from typing import Any
 
 PARTS = (
@@ -109,7 +111,7 @@ def prepared(subset: str, extracted: Any, official: bool = True) -> Any:
     ['dog']
     """
     if subset == "object_existence":
-        return [word for word in extracted["objects"] if not _unwanted(word, official)]
+        return list(filterfalse(partial(_unwanted, official=official), extracted["objects"]))
     if subset == "relation_positional":
         count_matched = [text for text in extracted["relations"] if _VERBS.isdisjoint(text.split())]
         # the release takes whatever key comes first
@@ -123,27 +125,30 @@ def prepared(subset: str, extracted: Any, official: bool = True) -> Any:
 
 def _unwanted(words: str, official: bool) -> bool:
     listed = _WORDS if official else _WORDS.union(_LOST)
-    return any(word in listed for word in words.split()) or (
-        not official and any(p in words for p in _PHRASES)
-    )
+    # a phrase is filtered if any of its words is: a blue sky is no feature
+    is_listed = not listed.isdisjoint(words.split())
+    return is_listed or (not official and any(map(words.__contains__, _PHRASES)))
 
 
 # --- official ---
 
+Wearer = Mapping[str, str]
+"""A person as the annotation describes one: the pairs of colour and garment are under `object`."""
+Reply = Mapping[str, Any]
+"""A matcher's reply as the released scorer takes it: a wrong shape stops it with an error."""
+
 
 def _pairs(text: str) -> list[str]:
-    return [piece.strip() for piece in text.split("),")]
+    return list(map(str.strip, text.split("),")))
 
 
-def _worn(wearers: Iterable[Mapping[str, Any]], split: Callable[[str], list[str]]) -> list[str]:
+def _worn(wearers: Iterable[Wearer], split: Callable[[str], list[str]]) -> list[str]:
     """The pairs of colour and garment of all people; a person may be described without any."""
-    worn = filter(None, (wearer.get("object") for wearer in wearers))
+    worn = filter(None, map(methodcaller("get", "object"), wearers))
     return list(chain.from_iterable(map(split, worn)))
 
 
-def _official_words(
-    truth: Iterable[str], generated: Any, matched: Mapping[str, Any], key: str
-) -> Counts:
+def _official_words(truth: Iterable[str], generated: Sized, matched: Reply, key: str) -> Counts:
     hits = list(matched[key].values())
     return _counts(
         len(generated),
@@ -154,7 +159,7 @@ def _official_words(
 
 
 def _official_objects(
-    truth: Mapping[str, str], generated: Mapping[str, str], matched: Mapping[str, Any]
+    truth: Mapping[str, str], generated: Mapping[str, str], matched: Reply
 ) -> Counts:
     left = list(chain.from_iterable(map(_pairs, truth.values())))
     for i in range(0, len(left), 2):
@@ -177,16 +182,17 @@ def _official_objects(
 
 
 def _official_people(
-    truth: Mapping[str, Any], generated: Mapping[str, Any], matched: Mapping[str, Any]
+    truth: Mapping[str, Wearer], generated: Mapping[str, Wearer], matched: Reply
 ) -> Counts:
     # the last pair of every person, which keeps its bracket, is lost
     listed = [f"{piece})" for piece in _worn(truth.values(), _pairs) if piece[-1] != ")"]
+    # the released scorer looks at the last character of each, and an empty one is its error
     generated_words = _worn(generated.values(), _pairs)
     if not all(generated_words):
         raise IndexError("a generated pair is empty")
     left = list(listed)
 
-    def count_matched(mappings: Mapping[str, Mapping[str, Any]]) -> int:
+    def count_matched(mappings: Mapping[str, Reply]) -> int:
         n = 0
         for mapping in mappings.values():
             if mapping.get("object") is None:
@@ -222,10 +228,10 @@ def longest_rising(ranks: Sequence[int]) -> list[int]:
     return max(best, key=len, default=[])
 
 
-def _official_ranks(truth: Mapping[str, str], generated: Any, matched: Mapping[str, Any]) -> Counts:
+def _official_ranks(truth: Mapping[str, str], generated: Any, matched: Reply) -> Counts:
     if generated == "":
         return Counts(0, 0, len(set(truth.values())), 0, True, False)
-    rank = {name: int(rank_text) for rank_text, name in truth.items()}
+    rank = dict(zip(truth.values(), map(int, truth), strict=True))
     broader = dict(matched["broader_concept"])
     for word, name in list(broader.items()):
         if name not in rank:
@@ -234,11 +240,11 @@ def _official_ranks(truth: Mapping[str, str], generated: Any, matched: Mapping[s
                     # the release takes the entry out and puts it back at the end
                     broader.pop(word, None)
                     broader[word] = piece.strip()
-    broader_ranks = {rank[name] for name in broader.values()}
+    broader_ranks = set(map(rank.__getitem__, broader.values()))
     joint = {**broader, **matched["matched_objects"]}
     ranks = [rank[joint[word]] for word in generated.values() if word in joint]
-    rising = [ranks[i] for i in longest_rising(ranks)]
-    hits = [truth[str(rank_value)] for rank_value in rising]
+    rising = list(map(ranks.__getitem__, longest_rising(ranks)))
+    hits = list(map(truth.__getitem__, map(str, rising)))
     n_out_of_order = len(broader_ranks - set(rising))
     n = len(generated.values())
     n_true = len(set(truth.values()))
@@ -265,18 +271,27 @@ def _matches(matched: Mapping[str, object], *keys: str) -> tuple[dict[str, Any],
     """The matcher's two dictionaries, whatever the first is called; anything that is not a
     dictionary counts as empty.
     """
-    first: Any = next((matched[key] for key in (*keys, "matched_objects") if key in matched), {})
-    second: Any = matched.get("broader_concept", {})
-    return (first if isinstance(first, dict) else {}), (second if isinstance(second, dict) else {})
+    present = filter(matched.__contains__, (*keys, "matched_objects"))
+    first = next(map(matched.__getitem__, present), {})
+    return _mapping(first), _mapping(matched.get("broader_concept"))
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    """A dictionary of a reply; empty where the reply has anything else in its place."""
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def _plain_matches(
     matched: Mapping[str, object], *keys: str
 ) -> tuple[dict[str, str], dict[str, str]]:
     first, second = _matches(matched, *keys)
-    return {_plain(a): _plain(b) for a, b in first.items()}, {
-        _plain(a): _plain(b) for a, b in second.items()
-    }
+    return _plain_mapping(first), _plain_mapping(second)
+
+
+def _plain_mapping(mapping: Mapping[str, object]) -> dict[str, str]:
+    return dict(zip(map(_plain, mapping), map(_plain, mapping.values()), strict=True))
 
 
 def _paper_words(
@@ -289,28 +304,32 @@ def _paper_words(
     names.
     """
     first, second = _plain_matches(matched, *keys)
-    words = [_plain(word) for word in generated_words]
+    words = list(map(_plain, generated_words))
     hits = [facts[first[word]] for word in words if first.get(word) in facts]
     broader = [word for word in words if first.get(word) not in facts and second.get(word) in facts]
     return _counts(len(words), len(hits) + len(broader), len(set(facts.values())), len(set(hits)))
 
 
 def _tuples(text: object) -> list[str]:
-    pieces = [piece.strip(" ()") for piece in str(text).split("),")]
-    return [_plain(piece) for piece in pieces if piece]
+    pieces = map(methodcaller("strip", " ()"), str(text).split("),"))
+    return list(map(_plain, filter(None, pieces)))
+
+
+def _plain_tuple(text: object) -> str:
+    return _plain(str(text).strip(" ()"))
 
 
 def _paper_objects(
     truth: Mapping[str, str], generated: Mapping[str, object], matched: Mapping[str, object]
 ) -> Counts:
     free = {order: set(_tuples(text)) for order, text in truth.items()}
-    generated_words = Counter(_plain(str(text).strip(" ()")) for text in generated.values())
+    generated_words = Counter(map(_plain_tuple, generated.values()))
 
     def count_matched(mappings: Mapping[str, object]) -> int:
         n = 0
         for order, mapping in mappings.items():
-            for word, name in mapping.items() if isinstance(mapping, dict) else ():
-                generated_word = _plain(str(word).strip(" ()"))
+            for word, name in _mapping(mapping).items():
+                generated_word = _plain_tuple(word)
                 true_pairs = _tuples(name)
                 # the object in the same place is meant, if it fits
                 candidates = [
@@ -330,21 +349,18 @@ def _paper_objects(
 
 
 def _paper_people(
-    truth: Mapping[str, Any], generated: Mapping[str, object], matched: Mapping[str, object]
+    truth: Mapping[str, Wearer], generated: Mapping[str, object], matched: Mapping[str, object]
 ) -> Counts:
+    # each annotated pair can be matched as often as it is annotated
     free = Counter(_worn(truth.values(), _tuples))
-    pairs = _worn((wearer for wearer in generated.values() if isinstance(wearer, dict)), _tuples)
+    pairs = _worn(map(_mapping, generated.values()), _tuples)
     generated_words = Counter(pairs)
     n_true = free.total()
 
     def count_matched(mappings: Mapping[str, object]) -> int:
         n = 0
         for mapping in mappings.values():
-            if isinstance(mapping, dict):
-                objects = mapping.get("object")
-            else:
-                objects = None
-            for word, name in objects.items() if isinstance(objects, dict) else ():
+            for word, name in _mapping(_mapping(mapping).get("object")).items():
                 for generated_pair, true_pair in zip(_tuples(word), _tuples(name), strict=False):
                     if generated_words[generated_pair] > 0 and free[true_pair] > 0:
                         generated_words[generated_pair] -= 1
@@ -360,31 +376,24 @@ def _paper_people(
 def _paper_ranks(
     truth: Mapping[str, str], generated: Mapping[str, object], matched: Mapping[str, object]
 ) -> Counts:
-    rank = {
-        _plain(piece): int(rank_text)
-        for rank_text, name in truth.items()
-        for piece in (name, *name.split("/"))
-    }
+    rank: dict[str | None, int] = {}
+    for rank_text, name in truth.items():
+        rank |= dict.fromkeys(map(_plain, (name, *name.split("/"))), int(rank_text))
     first, second = _plain_matches(matched)
     matched_ranks = []
     for word in map(_plain, generated.values()):
         # a word that is matched counts as such, whatever else it is broader than
-        matched_rank = next(
-            (
-                (rank[matches[word]], matches is first)
-                for matches in (first, second)
-                if matches.get(word) in rank
-            ),
-            None,
-        )
-        matched_ranks += [matched_rank] if matched_rank else []
-    ranks = [rank_value for rank_value, _ in matched_ranks]
-    rising = [matched_ranks[i] for i in longest_rising(ranks)]
+        if first.get(word) in rank:
+            matched_ranks.append((rank[first[word]], True))
+        elif second.get(word) in rank:
+            matched_ranks.append((rank[second[word]], False))
+    ranks = list(map(itemgetter(0), matched_ranks))
+    rising = list(map(matched_ranks.__getitem__, longest_rising(ranks)))
     return _counts(
         len(generated),
         len(rising),
         len(truth),
-        len({rank_value for rank_value, exact in rising if exact}),
+        len(set(map(itemgetter(0), filter(itemgetter(1), rising)))),
     )
 
 
@@ -404,11 +413,14 @@ def count(
     if subset == "object_existence":
         if official:
             return _official_words(truth, generated, matched, "matched_objects")
-        return _paper_words(generated, {_plain(word): _plain(word) for word in truth}, matched)
+        words = list(map(_plain, truth))
+        return _paper_words(generated, dict(zip(words, words, strict=True)), matched)
     if subset == "relation_positional":
         if official:
             return _official_words(truth, generated, matched, "matched_relations")
-        facts = {_plain(text): key for key, texts in truth.items() for text in texts}
+        facts: dict[str, str] = {}
+        for key, texts in truth.items():
+            facts |= dict.fromkeys(map(_plain, texts), key)
         return _paper_words(generated, facts, matched, "matched_relations")
     counters: dict[str, tuple[Callable[..., Counts], Callable[..., Counts]]] = {
         "attribute_object": (_official_objects, _paper_objects),
