@@ -340,7 +340,7 @@ class Cell:
     def parse(cls, text: str) -> Cell:
         """Read a cell from its text."""
         names = sorted(facet.name for facet in fields(cls))
-        values: dict[str, Any] = {}
+        values: dict[str, str] = {}
         for facet in filter(None, text.split("|")):
             name, equals, value = facet.partition("=")
             if not equals or name not in names:
@@ -349,17 +349,14 @@ class Cell:
                 )
                 raise UsageError(f"{facet!r} is no facet of an administration", remedy=remedy)
             values[name] = value
-        if "run" in values:
-            if not values["run"].isdecimal():
-                raise UsageError(
-                    f"run {values['run']!r} is no whole number", remedy="Write run=0, run=1, ..."
-                )
-            values["run"] = int(values["run"])
+        run = values.pop("run", "0")
+        if not run.isdecimal():
+            raise UsageError(f"run {run!r} is no whole number", remedy="Write run=0, run=1, ...")
         resolution = values.get("resolution")
         if resolution and not is_scale(resolution):
             message = f"the resolution {resolution!r:.40} is no percentage of the pictures' size"
             raise UsageError(message, remedy="Write resolution=1 to resolution=99.")
-        return cls(**values)
+        return cls(run=int(run), **values)
 
     def differing(self, cell: Cell) -> tuple[str, ...]:
         """Return the facets in which two cells differ."""

@@ -128,13 +128,15 @@ def read_answers(audit: BenchmarkAudit, metric: str) -> AnswerScores | None:
         record = unpack_columns(row)
         if record is None:
             return None
-        cells[cell], records[cell] = unpack_verdicts(row), record
+        cells[cell] = unpack_verdicts(row)
+        records[cell] = record
     if audit.reference not in cells:
         return None
     items, pictures, types = np.concatenate(list(records.values()), axis=1)
     item_pictures = np.zeros(items.max(initial=-1) + 1, dtype=np.int64)
     item_types = np.zeros_like(item_pictures)
-    item_pictures[items], item_types[items] = pictures, types
+    item_pictures[items] = pictures
+    item_types[items] = types
     columns = {cell: record[0] for cell, record in records.items()}
     names = audit.names
     # people and oracles call an answer faithful, whichever way the metric points

@@ -200,9 +200,8 @@ def _check_range(audit: BenchmarkAudit, estimate: Estimate, *path: str | int) ->
     for name, respondent_values in (estimate.detail.get("by_respondent") or {}).items():
         if not isinstance(respondent_values, (list, tuple)):
             respondent_values = [respondent_values]
-        for number in respondent_values:
-            if isinstance(number, (int, float)):
-                numbers.append((number, ("by_respondent", name)))
+        own_path = ("by_respondent", name)
+        numbers += [(n, own_path) for n in respondent_values if isinstance(n, (int, float))]
     check_scale(estimate.value, minimum, unit.maximum, *path, "value")
     for i in estimate.intervals:
         ends = finite(i.low), finite(i.high)

@@ -116,11 +116,14 @@ class Study:
     @cached_property
     def dependence(self) -> dict[str, FamilyDependence]:
         """How far relatives among the respondents score alike, metric by metric."""
-        return _by_metric(self.evidence.metrics, self._family_dependence)
-
-    def _family_dependence(self, metric: Metric) -> FamilyDependence:
-        rng = stream(0, f"families.{metric.name}")
-        return family_dependence(self.first.score(metric), self.evidence.families, rng)
+        return {
+            metric.name: family_dependence(
+                self.first.score(metric),
+                self.evidence.families,
+                stream(0, f"families.{metric.name}"),
+            )
+            for metric in self.evidence.metrics
+        }
 
     def relatives(self, metric: Metric) -> Relatives:
         """Return the settings of a case that say how many respondents are independent."""
@@ -357,6 +360,7 @@ def _leave_one_out_records(study: Study, metric: Metric) -> list[JackknifeRecord
         family = family_of("judge", first, matrix)
         labels = case(family, "judge", (first, matrix), metric, protocol, second_metric=FAITHFUL)
         pairs.append(labels)
+    # of several pairs of a family the first stays, as it is put in last
     first_by_family = {pair.family: pair for pair in reversed(pairs)}
     return list(map(jackknife_record, first_by_family.values()))
 
@@ -437,12 +441,13 @@ def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Fin
     rows: Sequence[Mapping[str, Any]] = ()
     if index is not None:
         rows = index.detail.get("types", ())
-    small_types = {}
-    for row in rows:
-        if row["items"] and row["state"] != "measurable" and not row["at_chance"]:
-            small_types[row["type"]] = UnmeasurableType(
-                row["items"], row["sem_high"], row["missing_items"], row["measured"]
-            )
+    small_types = {
+        row["type"]: UnmeasurableType(
+            row["items"], row["sem_high"], row["missing_items"], row["measured"]
+        )
+        for row in rows
+        if row["items"] and row["state"] != "measurable" and not row["at_chance"]
+    }
     for finding in evidence.findings:
         if not rows or finding.name != TYPE_NOT_MEASURABLE:
             yield with_favoured_keys(finding, evidence.first)

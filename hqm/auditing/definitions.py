@@ -53,24 +53,22 @@ class Scored:
         """The administration with the largest share of unscored answers, and that share; None
         without answers.
         """
-        shares = []
-        for cell, (total, lost) in self.by_administration.items():
-            if total:
-                shares.append((cell, lost / total))
-        return max(shares, key=itemgetter(1), default=None)
+        shares = {
+            cell: lost / total for cell, (total, lost) in self.by_administration.items() if total
+        }
+        return max(shares.items(), key=itemgetter(1), default=None)
 
 
 def scored_answers(audit: BenchmarkAudit) -> Scored:
     """Answers and unscored answers of all respondents: unscored is every state but `ok` and
     `truncated`.
     """
-    counts = {}
-    n_answers = n_unscored = 0
-    for cell, states in audit.state_counts.items():
-        counts[cell] = (sum(states.values()), unscored(states))
-        n_answers += counts[cell][0]
-        n_unscored += counts[cell][1]
-    return Scored(n_answers, n_unscored, counts)
+    counts = {
+        cell: (sum(states.values()), unscored(states))
+        for cell, states in audit.state_counts.items()
+    }
+    n_answers = sum(map(itemgetter(0), counts.values()))
+    return Scored(n_answers, sum(map(itemgetter(1), counts.values())), counts)
 
 
 def scores_by_name(audit: BenchmarkAudit, metric: str) -> dict[str, float | None]:
@@ -128,11 +126,11 @@ def answered_in_part(audit: BenchmarkAudit) -> dict[str, float]:
 
 def _reference_states(audit: BenchmarkAudit) -> dict[str, Mapping[str, int]]:
     """Respondent -> state -> number of its answers in the reference administration."""
-    states = {}
-    for respondent in audit.respondents:
-        if counts := respondent.states.get(audit.reference):
-            states[respondent.name] = counts
-    return states
+    return {
+        respondent.name: respondent.states[audit.reference]
+        for respondent in audit.respondents
+        if respondent.states.get(audit.reference)
+    }
 
 
 def unequal_answers(audit: BenchmarkAudit) -> str:
@@ -558,6 +556,7 @@ class WrongKeys:
 def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:
     """Find the keys that the answers or people's labels contradict."""
     metric = next(iter(audit.metrics), "")
+    # of several estimates with a name the first stays, as it is put in last
     by_name = {e.indicator: e for e in reversed(audit.select_estimates(metric=metric))}
     listed = by_name.get("items.reading_list")
     # a search that would find too little has another status than `ok`, and names nothing
@@ -639,6 +638,7 @@ def pair_of_each_type(form: Form, thumbnail: Callable[..., str]) -> Iterator[Pai
         items = [item for item in form.items if item.type == kind][:_MAX_SEARCHED]
         if not items:
             continue
+        # the sort is stable: of items whose picture is new the first one comes first
         items.sort(key=lambda item: not item.image or item.image in shown_images)
         item, picture = _first_with_picture(items, thumbnail)
         shown_images.add(item.image or "")

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from itertools import accumulate, count, repeat
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -69,7 +68,7 @@ class ExampleAnswer:
     """1: right or faithful; 0: wrong or hallucinated; None: not scored."""
     judge_words: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The answer as `audit.json` has it."""
         return field_values(self) | {"judge_words": list(self.judge_words)}
 
@@ -105,7 +104,7 @@ class Example:
     answers: tuple[ExampleAnswer, ...]
     respondents: Count
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The example as `audit.json` has it."""
         return field_values(self) | {"answers": list(map(ExampleAnswer.to_dict, self.answers))}
 
@@ -235,6 +234,7 @@ class _AnswersByItem:
                 facets[facet] = float(mean[column])
         names = list(next(iter(self.matrices.values())).respondents)
         disagreement = np.nansum([gap[:, column] for gap in gaps.values()], axis=0)
+        # a facet in which the respondent was not scored adds nothing to the sum
         order = np.argsort(-disagreement, kind="stable")[:MAX_SHOWN_RESPONDENTS]
         prompts = {}
         targets = {}
@@ -323,7 +323,12 @@ class _AnswersByItem:
         replies: list[str] = []
         stored = judge.asking(asking)
 
-        async def ask(role: str, prompt: str, image: Any = None, schema: Any = None) -> str:
+        async def ask(
+            role: str,
+            prompt: str,
+            image: str | None = None,
+            schema: Mapping[str, object] | None = None,
+        ) -> str:
             reply = await stored(role, prompt, image, schema)
             replies.append(f"{role}: {_cut(reply)}")
             return reply

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from itertools import compress
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -107,7 +107,7 @@ def stopped_cell(stopped: Stopped, cell: Cell) -> Cell:
 
 def stopped_rows(
     stopped: Stopped, form: Form, respondents: Sequence[StoredRespondent]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What `audit.json` says of it: the rule, the order's seed, the pictures used, and a row for
     each respondent.
 
@@ -115,11 +115,11 @@ def stopped_rows(
     """
     total = len(stopped.order.clusters)
     n_common = int(common_items(stopped, form).sum())
-    rows: list[Mapping[str, Any]] = []
+    rows: list[Mapping[str, object]] = []
     for respondent in respondents:
         stop = stopped.stops.get(respondent.number)
         n_answered = stopped.n_answered[respondent.number]
-        row: dict[str, Any] = {
+        row: dict[str, object] = {
             "respondent": respondent.name,
             "pictures": n_answered,
             "inclusion": n_answered / total,
@@ -228,7 +228,7 @@ class Evidence:
     copies: Mapping[str, str] = field(default_factory=dict)
     refused_parameters: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Respondent -> the parameters that its server refused, and that were left out."""
-    stopped: Mapping[str, Any] = field(default_factory=dict)
+    stopped: Mapping[str, object] = field(default_factory=dict)
     """Where a rule stopped the asking before all items (`hqm audit --until`), if one did."""
     reading: str = ""
     """What a model read that the reader left unread; empty without one."""
@@ -383,7 +383,7 @@ def gather(
     if not recorded:
         probabilities = _probabilities(benchmark, answers, form, reference.run, respondents)
     stopped = stopped_in(asks, benchmark, respondents) if reference.form == ORIGINAL else None
-    stopped_detail: Mapping[str, Any] = {}
+    stopped_detail: Mapping[str, object] = {}
     if stopped is not None:
         matrices = {
             stopped_cell(stopped, cell): on_common_items(stopped, matrix)

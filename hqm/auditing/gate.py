@@ -475,6 +475,7 @@ def _coverage(benchmark: BenchmarkAudit, requirement: Coverage) -> Iterator[Test
     )
     remedy = _coverage_advice(short, requirement)
     test = _test(benchmark, "coverage", False, sentence, remedy=remedy)
+    # no type has too few items: the errors are too large, which stops nothing unless asked for
     is_measured = all(kind.items >= requirement.items_a_type for kind in short)
     yield _named_only(test) if is_measured and not requirement.by_type else test
 
@@ -690,10 +691,11 @@ def _undecided(benchmark: BenchmarkAudit, estimate: Estimate, requirement: Requi
 def _pair_texts(benchmark: BenchmarkAudit, estimate: Estimate) -> list[str]:
     """Return how two wordings shift and agree, over other items of the same kind."""
     titles = {"parallel_forms.mean_shift": "the shift", "parallel_forms.icc_a1": "ICC(A,1)"}
-    pair_estimates = {}
-    for candidate in benchmark.select_estimates(metric=estimate.metric):
-        if candidate.other == estimate.other:
-            pair_estimates[candidate.indicator] = candidate
+    pair_estimates = {
+        candidate.indicator: candidate
+        for candidate in benchmark.select_estimates(metric=estimate.metric)
+        if candidate.other == estimate.other
+    }
     texts = []
     for indicator, title in titles.items():
         pair_estimate = pair_estimates.get(indicator)

@@ -7,10 +7,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import filterfalse
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hqm.administration.stored_answers import form_named
 from hqm.auditing.score_differences import ScoreComparison, compare_scores
@@ -34,7 +37,7 @@ from hqm.judges.procedure import verdicts
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric
 from hqm.signature import digest, digest_file, sign
-from hqm.types import ORIGINAL, STATES, Cell, Form, Response, finite
+from hqm.types import ORIGINAL, STATES, Cell, Form, Response, field_values, finite
 from hqm.version import __version__
 
 if TYPE_CHECKING:
@@ -93,7 +96,7 @@ class FileScore:
 
     def to_dict(self) -> dict[str, Any]:
         """The value as `hqm score --json` prints it."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return field_values(self)
 
 
 def score_file(
@@ -141,7 +144,7 @@ def score_file(
     matrix = _matrix(
         benchmark,
         answered,
-        [responses.get(item.id) for item in answered.items],
+        list(map(responses.get, answered.by_id)),
         judgements,
         answers.stem,
         partial=partial,
@@ -159,8 +162,8 @@ def score_file(
         **({"replies": digest_file(judgements)} if judgements else {}),
         "hqm": __version__,
     }
-    metrics = _metrics_of(benchmark, matrix)
-    part_names = {item.part for item in answered.items}
+    metrics = matrix.applicable(benchmark.metrics)
+    part_names = set(map(attrgetter("part"), answered.items))
     return FileScore(
         benchmark=benchmark.name,
         part=next(iter(part_names)) or None if len(part_names) == 1 else None,
@@ -172,7 +175,7 @@ def score_file(
         states={state: counts[state] for state in STATES if counts.get(state)},
         signature=sign(signature),
         mode=benchmark.mode or None,
-        metrics={m.name: finite(float(m.printed(matrix.units(m).sums)[0])) for m in metrics},
+        metrics=_printed_scores(matrix, metrics),
         by_part=_by_part(matrix, metrics),
         withheld=int(matrix.withheld.sum()),
         criterion=(
@@ -186,44 +189,37 @@ def score_file(
     )
 
 
-def _metrics_of(benchmark: Benchmark, matrix: ScoreMatrix) -> list[Metric]:
-    """The metrics of all items, and of those subsets that the items have."""
-    return [m for m in benchmark.metrics if not m.subset or m.subset in matrix.subsets]
+def _printed_scores(
+    matrix: ScoreMatrix, metrics: Sequence[Metric], among: npt.NDArray[np.bool_] | None = None
+) -> dict[str, float | None]:
+    """Metric -> the score of the only respondent, as the release prints it."""
+    return {m.name: finite(float(m.printed(matrix.units(m, among).sums)[0])) for m in metrics}
 
 
 def _by_part(matrix: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, dict[str, float | None]]:
     """Every metric over the items of each part, in the order of the items."""
-    item_parts = np.array([item.part for item in matrix.items])
+    item_parts = np.array(list(map(attrgetter("part"), matrix.items)))
     parts = list(dict.fromkeys(item_parts.tolist()))
     if len(parts) < 2:
         return {}
-
-    def scores(part: str) -> dict[str, float | None]:
-        mask = item_parts == part
-        return {
-            m.name: finite(float(m.printed(matrix.units(m, mask).sums)[0]))
-            for m in metrics
-            if not m.subset
-        }
-
-    return {part: scores(part) for part in parts}
+    # a metric of a subset looks at its subset alone, and not at a part
+    metrics = list(filterfalse(attrgetter("subset"), metrics))
+    return {part: _printed_scores(matrix, metrics, item_parts == part) for part in parts}
 
 
 def _by_key(
     benchmark: Benchmark, form: Form, responses: Mapping[str, Response], key: CorrectedKey
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Every metric by a corrected key."""
     corrected = key.applied(form)
-    matrix = _matrix(
-        benchmark, corrected, [responses.get(item.id) for item in corrected.items], None
-    )
-    metrics = _metrics_of(benchmark, matrix)
+    matrix = _matrix(benchmark, corrected, list(map(responses.get, corrected.by_id)), None)
+    metrics = matrix.applicable(benchmark.metrics)
     return {
         "key": key.path,
-        "changed": sum(name in form.by_id for name in key.changed),
+        "changed": sum(map(form.by_id.__contains__, key.changed)),
         "left_out": len(form) - len(corrected),
         "n": len(corrected),
-        "metrics": {m.name: finite(float(m.printed(matrix.units(m).sums)[0])) for m in metrics},
+        "metrics": _printed_scores(matrix, metrics),
         "by_part": _by_part(matrix, metrics),
     }
 
@@ -263,14 +259,11 @@ def _read(
         if part_name is not None:
             form = select_part(form, part_name, benchmark.name)
         form, responses = benchmark.read_answers(path, form)
+        n_other = 0
+        notes = []
         if isinstance(responses, ItemAnswers):
             n_other = responses.other_keys
-        else:
-            n_other = 0
-        if isinstance(responses, ItemAnswers):
             notes = list(responses.notes)
-        else:
-            notes = []
         if form_name is None and benchmark.card.task == "choice":
             check_options(benchmark, responses, form, str(path))
     if n_other:
@@ -442,9 +435,9 @@ def _compare_with_labels(
     from hqm.psychometrics import item_agreement, pearson
 
     labels = {
-        j.item: j.label
-        for j in benchmark.read_criterion(path, form, None)
-        if j.respondent in ("", name)
+        judgement.item: judgement.label
+        for judgement in benchmark.read_criterion(path, form, None)
+        if judgement.respondent in ("", name)
     }
     if not labels:
         raise AnswerError(
@@ -452,10 +445,9 @@ def _compare_with_labels(
             location=str(path),
             remedy="Name the answer file as the respondent is called.",
         )
-    human = np.array(
-        [np.nan if labels.get(item.id) is None else labels[item.id] for item in form.items],
-        dtype=float,
-    )
+    # an item without a label is NaN
+    human = np.array(list(map(labels.get, form.by_id)), dtype=float)
+    # answers that were not scored are labelled, but cannot be compared
     labelled = np.isfinite(human)
     compared = labelled & np.isfinite(matrix.values[0])
     values: dict[str, float | None] = {
@@ -466,6 +458,7 @@ def _compare_with_labels(
     scores = matrix.values[0][compared]
     label_values = human[compared]
     values["correlation"] = finite(pearson(scores, label_values).value)
+    # kappa needs categories: graded scores or labels have none
     if np.isin(scores, (0, 1)).all() and np.isin(label_values, (0, 1)).all():
         agreement = item_agreement(scores[None], label_values[None])
         values |= {"agreement": finite(agreement.mean), "kappa": finite(agreement.mean_kappa)}
@@ -484,34 +477,36 @@ def score_group(
     scores = []
     for benchmark in benchmarks:
         score = score_file(benchmark, answers, judgements=judgements if benchmark.roles else None)
+        # each member reads the file by itself: where it answers none, all are missing
         if score.states.get("missing", 0) < score.n:
             scores.append(score)
     if not scores:
         raise AnswerError(f"it answers no question of {name}", location=str(answers))
-    metrics_by_benchmark = {score.benchmark: score.metrics for score in scores}
+    metrics_by_benchmark = {}
     metrics: dict[str, float | None] = {}
-    for score in scores:
-        metrics |= {f"{score.benchmark}.{name}": value for name, value in score.metrics.items()}
-    for benchmark in benchmarks:
-        metrics.update(benchmark.group_metrics(metrics_by_benchmark))
     state_counts: Counter[str] = Counter()
     for score in scores:
+        metrics_by_benchmark[score.benchmark] = score.metrics
         state_counts.update(score.states)
+        for metric, value in score.metrics.items():
+            metrics[f"{score.benchmark}.{metric}"] = value
+    for benchmark in benchmarks:
+        metrics.update(benchmark.group_metrics(metrics_by_benchmark))
     return FileScore(
         benchmark=name,
         part=None,
         scoring=scores[0].scoring,
-        parser=next((score.parser for score in scores if score.parser), None),
-        n=sum(score.n for score in scores),
-        unscored=sum(score.unscored for score in scores),
-        withheld=sum(score.withheld for score in scores),
+        parser=next(filter(None, map(attrgetter("parser"), scores)), None),
+        n=sum(map(attrgetter("n"), scores)),
+        unscored=sum(map(attrgetter("unscored"), scores)),
+        withheld=sum(map(attrgetter("withheld"), scores)),
         metrics=metrics,
         states={state: state_counts[state] for state in STATES if state_counts[state]},
         signature=sign(
             {
                 "group": name,
-                "members": "+".join(score.benchmark for score in scores),
-                "signatures": digest([score.signature for score in scores]),
+                "members": "+".join(metrics_by_benchmark),
+                "signatures": digest(list(map(attrgetter("signature"), scores))),
                 "hqm": __version__,
             }
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +74,7 @@ class Check:
             return "agrees"
         return "differs"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return all of it by name, in the order of `COLUMNS`."""
         return {name: getattr(self, name) for name in COLUMNS}
 
@@ -117,7 +117,7 @@ class SecondOpinion:
 
         return pd.DataFrame([check.to_dict() for check in self.checks], columns=[*COLUMNS])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the same for JSON."""
         return {
             "benchmark": self.benchmark,

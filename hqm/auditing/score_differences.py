@@ -66,7 +66,7 @@ class ScoreComparison:
         """Reason -> how many answers it explains, the most first."""
         return dict(Counter(map(attrgetter("reason"), self.differences)).most_common())
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The value as JSON prints it."""
         values = field_values(self)
         values["reasons"] = dict(self.reasons)
@@ -283,10 +283,8 @@ def tool_comparisons(
         if not any(has_score):
             continue
         row = answers.responses(benchmark, form, respondent, run)
-        recorded = {}
-        for item, answer, detail in compress(zip(form.items, row, details, strict=True), has_score):
-            if answer is not None:
-                recorded[item.id] = answer._replace(detail=detail)
+        rows = compress(zip(form.items, row, details, strict=True), has_score)
+        recorded = {i.id: r._replace(detail=detail) for i, r, detail in rows if r is not None}
         if recorded:
             recordings.append(Recording(respondent.name, form_name, run, recorded))
     return tuple(compare_scores(benchmark, forms, recordings))

@@ -100,17 +100,17 @@ def _cluster_names(case: Case) -> tuple[str, ...]:
     return tuple(map(names.__getitem__, np.unique(first.clusters[scored])))
 
 
-def jackknife_rows(records: Iterable[JackknifeRecord]) -> dict[str, Any]:
+def jackknife_rows(records: Iterable[JackknifeRecord]) -> dict[str, object]:
     """Return records as `audit.json` holds them.
 
     A respondent has few different scores without a picture (one wrong answer of three moves the
     score alike in every picture), so a row has the different values and, picture by picture, the
     place among them. The pictures are written once for all records that share them.
     """
-    clusters: dict[str, dict[str, list[Any]]] = {}
+    clusters: dict[str, object] = {}
     rows = []
     for record in records:
-        pictures: dict[str, list[Any]] = {
+        pictures: dict[str, object] = {
             "names": list(record.clusters),
             "sizes": record.sizes.astype(int).tolist(),
         }
@@ -172,6 +172,7 @@ def _record(
     clusters = tuple(pictures[row["clusters"]]["names"])
     sizes = np.array(pictures[row["clusters"]]["sizes"], dtype=np.float64)
     cells = tuple(row["cells"])
+    # numbers of one record come from two places of the file, which an edit may set apart
     if sizes.shape != (len(clusters),):
         raise ValueError("sizes")
     scores = {}
@@ -193,7 +194,7 @@ def _values(row: Mapping[str, Any]) -> Array:
 # --- variance components of all administrations together ---
 
 
-def study_components(evidence: Evidence, metric: Metric) -> dict[str, Any]:
+def study_components(evidence: Evidence, metric: Metric) -> dict[str, object]:
     """Estimate the variance components of one metric, in the whole study and in each type.
 
     A metric that is no mean of item scores is taken apart by its jackknife pseudo-values, whose
@@ -242,7 +243,7 @@ def study_components(evidence: Evidence, metric: Metric) -> dict[str, Any]:
     return {**_as_dict(components), "types": by_type}
 
 
-def _as_dict(components: StudyComponents) -> dict[str, Any]:
+def _as_dict(components: StudyComponents) -> dict[str, object]:
     """Return the components as JSON holds them, with lists in place of tuples."""
     return {
         **asdict(components),
@@ -297,6 +298,7 @@ def _administrations(evidence: Evidence) -> list[Cell]:
 
 
 def _on_common_items(matrices: Sequence[ScoreMatrix]) -> list[ScoreMatrix]:
+    # groups are numbered over the items that there are: other items would give other groups
     shared = set(matrices[0].ids).intersection(*map(attrgetter("ids"), matrices[1:]))
     items = [name for name in matrices[0].ids if name in shared]
     return [matrix.take(matrix.respondents, items) for matrix in matrices]
@@ -365,6 +367,7 @@ def _with_judge(components: StudyComponents, evidence: Evidence, metric: Metric)
         for cell, matrix in evidence.differing_in("judge").items()
         if parse_judge(cell.judge)[0] == label
     ]
+    # the variance over judgements is that of single answers: only of a mean is it the score's
     if not rejudged or reason_no_mean(evidence.first.units(metric), metric):
         return components
     judge_case = case(

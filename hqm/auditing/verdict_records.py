@@ -48,6 +48,7 @@ def pack_verdicts(
     if len(distinct) > MAX_VALUES:
         values = np.round(values, 2)
         distinct = np.unique(values[scored])[:MAX_VALUES]
+    # a byte each: the number behind the last value stands for an answer that was not scored
     codes = np.full(values.shape, len(distinct), dtype=np.uint8)
     codes[scored] = np.searchsorted(distinct, values[scored]).clip(0, len(distinct))
     packed = base64.b64encode(zlib.compress(codes.tobytes(), 9)).decode("ascii")
@@ -76,6 +77,7 @@ def number_items(matrices: Iterable[ScoreMatrix]) -> Numbering:
     """Number the items, pictures and types of several administrations, each from 0."""
     items: dict[str, int] = {}
     pictures: dict[str, int] = {}
+    # no type is 0 also where every item has one, so that readers need not ask
     types: dict[str, int] = {"": 0}
     for matrix in matrices:
         for item in matrix.items:
@@ -200,6 +202,7 @@ def _compare_records(
     for cell in cells:
         first = unpack_verdicts(before.verdicts[cell])
         second = unpack_verdicts(now.verdicts[cell])
+        # other items were scored then: which answers are the same cannot be told
         if first.shape[1] != second.shape[1]:
             continue
         for name, row in zip(before.names, first, strict=True):
@@ -222,6 +225,7 @@ def _least_changes(
     # a difference of counters leaves out what became less
     moved = (Counter(states_now) - Counter(states)).total()
     n_scored = states.get("ok", 0) + states.get("truncated", 0)
+    # answers that swap right for wrong move no count: the accuracy shows the least number of them
     first = scores.get("accuracy")
     second = scores_now.get("accuracy")
     if first is None or second is None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from itertools import chain, compress
 from operator import is_
-from typing import Any, TypeVar, cast
+from typing import Any, TypedDict, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,15 @@ from hqm.scoring.metrics import Array, Metric, ratio
 from hqm.types import Form, Item, finite
 
 T = TypeVar("T")
+
+
+class Dependence(TypedDict):
+    """What an estimator is told of relatives among the respondents."""
+
+    n_effective: float | None
+    families: tuple[str, ...]
+
+
 _BY_FACET = {
     "run": "test_retest",
     "form": "parallel_forms",
@@ -164,7 +173,7 @@ class Case:
     levels: tuple[str, ...] = ("model",)
     stage: StageEvidence | None = None
     calibration: Calibration | None = None
-    cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    cache: dict[str, object] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def first(self) -> ScoreMatrix:
@@ -184,9 +193,9 @@ class Case:
         return self.first.mask(self.metric)
 
     @property
-    def dependence(self) -> dict[str, Any]:
+    def dependence(self) -> Dependence:
         """What an estimator is told of relatives among the respondents."""
-        return {"n_effective": self.n_effective, "families": self.families}
+        return Dependence(n_effective=self.n_effective, families=self.families)
 
     @property
     def n_items(self) -> int:
@@ -262,6 +271,7 @@ class Case:
         """Coefficient of agreement -> (clusters,): between the first and the last administration,
         each cluster left out.
         """
+        # scores over a sample and over all items do not leave out the same clusters
         if self.unsampled is not None:
             return {}
         return agreement_coefficients(*self.jackknife_pair)
@@ -313,6 +323,7 @@ class Case:
         # right or wrong answers are not averaged over runs: tests of keys need 0 and 1
         if runs is None or is_binary(self.first_scores):
             return self.matrices
+        # runs of other items or respondents would give other means
         same_design = (runs.respondents, runs.n_items) == (self.respondents, self.n_items)
         if same_design:
             return runs.matrices
@@ -373,7 +384,7 @@ class Case:
         return sum(int(matrix.withheld[:, matrix.mask(metric)].sum()) for matrix, metric in pairs)
 
     @cached_property
-    def _studies(self) -> dict[Any, Any]:
+    def _studies(self) -> dict[Callable[[Case], object], object]:
         return {}
 
     def cached(self, study: Callable[[Case], T]) -> T:
@@ -388,14 +399,16 @@ class Case:
         """
         # matrices are compared by identity: equal contents would have to be compared entry by entry
         key = (study, self.metrics, self.is_reversed, self.n_effective)
-        studies: list[tuple[tuple[ScoreMatrix, ...], Any]] = self.first.studies.setdefault(key, [])
+        studies: list[tuple[tuple[ScoreMatrix, ...], object]] = self.first.studies.setdefault(
+            key, []
+        )
         for matrices, outcome in studies:
             if len(matrices) == len(self.matrices) and all(map(is_, matrices, self.matrices)):
                 return cast("T", outcome)
         studies.append((self.matrices, study(self)))
         return cast("T", studies[-1][1])
 
-    def by_respondent(self, *columns: Iterable[float]) -> dict[str, Any]:
+    def by_respondent(self, *columns: Iterable[float]) -> Mapping[str, object]:
         """Respondent -> its number, or its list of numbers, for a detail."""
         rows = zip(*(map(finite, column) for column in columns), strict=True)
         if len(columns) == 1:
@@ -435,6 +448,7 @@ def case(
     reference = first
     for matrix in compared:
         first, _ = align(first, matrix)
+    # twice: only the last alignment of the first has what all of them share
     aligned = [align(first, matrix)[1] for matrix in compared]
     unsampled = None
     if facet == "judge" and len(first.items) < len(reference.items):

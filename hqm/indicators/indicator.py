@@ -203,7 +203,7 @@ class Result:
     """What a computation gives: the coefficient, and what an estimate says beside it."""
 
     coefficient: Coefficient
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    detail: Mapping[str, object] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
     inference: str = "model_population"
     """What the coefficient's own interval generalises over."""

@@ -293,6 +293,7 @@ def _type_functioning(case: Case) -> DifferentialFunctioning:
 
 
 def _key_functioning(case: Case) -> DifferentialFunctioning:
+    # other keys than yes and no are no part of the comparison
     keys = np.array(case.keys)
     return _functioning(case, np.where(np.isin(keys, ("yes", "no")), keys, "").tolist())
 

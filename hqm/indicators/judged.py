@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import compress
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -149,13 +149,6 @@ def _validity(case: Case) -> CriterionValidity:
     )
 
 
-def _reliabilities(study: CriterionValidity) -> dict[str, Any]:
-    return {
-        "reliability": finite(study.reliability_automatic),
-        "reliability_of_people": finite(study.reliability_human),
-    }
-
-
 def _disattenuated(case: Case) -> Result:
     study = case.cached(_validity)
     reported = ("ATTENUATION", "DOMINANT_MODEL", "CAPPED")
@@ -166,7 +159,8 @@ def _disattenuated(case: Case) -> Result:
         raw_full=finite(study.full.value),
         raw_same=finite(study.labelled_only.value),
         paired=study.n_cells,
-        **_reliabilities(study),
+        reliability=finite(study.reliability_automatic),
+        reliability_of_people=finite(study.reliability_human),
     )
 
 
@@ -175,7 +169,11 @@ def _ceiling(case: Case) -> Result:
     # the ceiling may exist where the corrected correlation does not
     # the root of two reliabilities needs no correlation
     source = None if np.isfinite(study.ceiling) else study.disattenuated
-    return result(to_coefficient(study.ceiling, source, "undefined"), **_reliabilities(study))
+    return result(
+        to_coefficient(study.ceiling, source, "undefined"),
+        reliability=finite(study.reliability_automatic),
+        reliability_of_people=finite(study.reliability_human),
+    )
 
 
 def _labels_needed(case: Case) -> Result:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import compress, count
 from operator import attrgetter
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -442,22 +442,21 @@ def _why_not(case: Case) -> str:
     return f"the {stage.role} and people decided no {stage.unit} both"
 
 
-def _stage_result(case: Case, value: Coefficient, **extra_detail: Any) -> Result:
+def _stage_result(case: Case, value: Coefficient, **extra_detail: object) -> Result:
     stage = _stage(case)
     study = case.cached(_study)
-    return result(
-        value,
-        stage=stage.role,
-        unit=stage.unit,
-        yes=stage.yes,
-        no=stage.no,
-        labelled=len(stage.human),
-        units=study.n,
-        not_asked=stage.not_asked,
-        unread=stage.unread,
-        unresolved=stage.unresolved,
-        **extra_detail,
-    )
+    detail = {
+        "stage": stage.role,
+        "unit": stage.unit,
+        "yes": stage.yes,
+        "no": stage.no,
+        "labelled": len(stage.human),
+        "units": study.n,
+        "not_asked": stage.not_asked,
+        "unread": stage.unread,
+        "unresolved": stage.unresolved,
+    }
+    return Result(value, {**detail, **extra_detail})
 
 
 def _agreement(case: Case) -> Result:

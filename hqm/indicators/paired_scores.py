@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -81,10 +80,11 @@ def _pearson(case: Case) -> Result:
         influence_detail |= {"no_interval_for_others": _NO_RERUN_INTERVAL}
     else:
         r = _with_item_interval(case, "pearson", r)
+    influence_detail |= _unread_bounds(case)
     if case.sample is None:
-        return result(r, flags=flags, **influence_detail, **_unread_bounds(case))
+        return Result(r, influence_detail, flags)
     flags = (*flags, *case.cached(sample_flags))
-    return result(_with_raters(case, r), flags=flags, **influence_detail, **_unread_bounds(case))
+    return Result(_with_raters(case, r), influence_detail, flags)
 
 
 def _with_raters(case: Case, r: Coefficient) -> Coefficient:
@@ -94,6 +94,7 @@ def _with_raters(case: Case, r: Coefficient) -> Coefficient:
     replicates = case.cached(label_replicates)
     if replicates is None or r.status != "ok":
         return r
+    # respondents without a label have no mean to correlate
     labelled = np.unique(replicates.rows)
     means = np.stack(list(map(replicates.mean_labels, labelled)), axis=1)
     scores = case.scores[0][labelled]
@@ -151,7 +152,7 @@ def _mean_shift(case: Case) -> Result:
     return result(shift, by_respondent=by)
 
 
-def _influence(case: Case) -> tuple[tuple[str, ...], dict[str, Any]]:
+def _influence(case: Case) -> tuple[tuple[str, ...], dict[str, object]]:
     """Whether one respondent makes the correlation, with the range of the correlation without
     each.
     """
@@ -164,13 +165,13 @@ def _influence(case: Case) -> tuple[tuple[str, ...], dict[str, Any]]:
     return influence.flags, influence_detail(case, influence)
 
 
-def influence_detail(case: Case, influence: Influence) -> dict[str, Any]:
+def influence_detail(case: Case, influence: Influence) -> dict[str, object]:
     """The range of a coefficient without each respondent, and its value without those that it rests
     on, or without the one that changes it most.
     """
     if influence.status != "ok":
         return {}
-    detail: dict[str, Any] = {
+    detail: dict[str, object] = {
         "without_low": finite(influence.low),
         "without_high": finite(influence.high),
         "strongest": case.respondents[influence.strongest],
@@ -188,7 +189,7 @@ def far_influence(
     coefficient: Coefficient,
     scores: Array,
     value_of: Callable[[npt.NDArray[np.intp]], float],
-) -> tuple[tuple[str, ...], dict[str, Any]]:
+) -> tuple[tuple[str, ...], dict[str, object]]:
     """Whether a coefficient rests on one or two respondents whose scores lie far from all others',
     with its value among the others.
     """
@@ -207,7 +208,7 @@ def far_influence(
     return ("DOMINANT_MODEL",), {**without, "far_p": farthest.p}
 
 
-def _unread_bounds(case: Case) -> dict[str, Any]:
+def _unread_bounds(case: Case) -> dict[str, object]:
     """The mean score if every unscored answer were wrong, and if every one were right; of a mean of
     0/1 scores.
     """

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import compress
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -88,15 +87,14 @@ def _rho_g(case: Case) -> Result:
     flags, influence_detail = far_influence(
         case, study.rho, mean_scores, partial(_reliability_of, case)
     )
-    return result(
-        study.rho,
-        flags=flags,
+    detail = {
         **influence_detail,
-        sem=finite(study.sem_pooled),
-        by_respondent=_by_respondent(case, study.sem),
-        average_of_runs=finite(study.rho_average.value),
-        runs=study.runs,
-    )
+        "sem": finite(study.sem_pooled),
+        "by_respondent": _by_respondent(case, study.sem),
+        "average_of_runs": finite(study.rho_average.value),
+        "runs": study.runs,
+    }
+    return Result(study.rho, detail, flags)
 
 
 def _reliability_of(case: Case, respondents: npt.NDArray[np.intp]) -> float:
@@ -157,7 +155,7 @@ def _sem(case: Case) -> Result:
     highest.
     """
     study = case.cached_across_cases(retest_of)
-    return result(_noise_coefficient(case, study.sem_pooled), **_pooled_detail(case, study.sem))
+    return Result(_noise_coefficient(case, study.sem_pooled), _pooled_detail(case, study.sem))
 
 
 def _mdc95(case: Case) -> Result:
@@ -167,10 +165,10 @@ def _mdc95(case: Case) -> Result:
     """
     # pooled: the root of the mean variance, so that respondents with a large error weigh more
     study = case.cached_across_cases(retest_of)
-    return result(_noise_coefficient(case, study.mdc95_pooled), **_pooled_detail(case, study.mdc95))
+    return Result(_noise_coefficient(case, study.mdc95_pooled), _pooled_detail(case, study.mdc95))
 
 
-def _pooled_detail(case: Case, values: Array) -> dict[str, Any]:
+def _pooled_detail(case: Case, values: Array) -> dict[str, object]:
     finite_values = values[np.isfinite(values)]
     ends: list[float | None] = [None, None]
     if len(finite_values):
@@ -197,10 +195,10 @@ def _ranks(case: Case) -> RankStability:
     )
 
 
-def _rank_result(value: float, **detail: Any) -> Result:
+def _rank_result(value: float, **detail: object) -> Result:
     coefficient = to_coefficient(value, missing="undefined")
     if math.isfinite(value):
-        return result(coefficient, **detail)
+        return Result(coefficient, detail)
     return Result(coefficient)
 
 
@@ -585,7 +583,7 @@ def _items(study: GStudy) -> int:
     return dict(zip(study.facets, study.sizes, strict=True))["item"]
 
 
-def _detail(case: Case) -> dict[str, Any]:
+def _detail(case: Case) -> dict[str, object]:
     study = case.cached(_study).study
     facet = case.facet
     items = _items(study)
@@ -607,7 +605,7 @@ def _max_variance(case: Case) -> float:
 
 
 def _of_one_run(case: Case, coefficient: Coefficient) -> Result:
-    return result(coefficient, **case.cached(_detail))
+    return Result(coefficient, case.cached(_detail))
 
 
 def _components(study: GStudy, max_variance: float) -> list[dict[str, object]]:

@@ -144,6 +144,7 @@ def _separable_adjacent(case: Case) -> Result:
     # adjusted in order of rank: a pair below another cannot take level from it
     p_values = list(map(attrgetter("p"), pairs))
     n_different = int((adjust_by_rank(p_values) <= 1 - study.level).sum())
+    # the upper triangle: every pair once, without the diagonal
     items = np.array(study.items)[np.triu_indices(len(study.scores), 1)]
     return result(
         n_different / len(pairs),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -242,7 +241,7 @@ def _age_advantage(case: Case) -> Result:
     return _advantage_result(case, study, older=int(older.sum()), newer=int((~older).sum()))
 
 
-def _advantage_result(case: Case, study: Advantages, **counted: Any) -> Result:
+def _advantage_result(case: Case, study: Advantages, **counted: object) -> Result:
     """The mean over respondents, with each respondent's own beside it."""
     remembered = case.names(study.remembered)
     absent = [math.nan] * len(case.respondents)
@@ -253,13 +252,8 @@ def _advantage_result(case: Case, study: Advantages, **counted: Any) -> Result:
         beyond_others=study.excess or absent,
         p=study.p or absent,
     )
-    return result(
-        study.mean,
-        flags=("REMEMBERED",) if remembered else (),
-        remembered=remembered,
-        by_respondent=by,
-        **counted,
-    )
+    detail = {"remembered": remembered, "by_respondent": by, **counted}
+    return Result(study.mean, detail, ("REMEMBERED",) if remembered else ())
 
 
 _HIGHER = need("a metric of which more is better", lambda case: case.metric.better != "lower")

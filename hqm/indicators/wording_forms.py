@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import repeat
 from operator import attrgetter, ne
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -302,9 +302,9 @@ def _phi_of_forms(case: Case) -> Result:
     leave one degree of freedom, and with it no number.
     """
     forms = len(case.matrices)
-    counted: dict[str, Any] = {"forms": forms, "decides": forms >= MIN_WORDINGS, "goal": _GOAL}
+    counted: dict[str, object] = {"forms": forms, "decides": forms >= MIN_WORDINGS, "goal": _GOAL}
     if forms < 3:
-        return result(Coefficient.absent("insufficient", _TWO), **counted)
+        return Result(Coefficient.absent("insufficient", _TWO), counted)
     rng = stream(case.seed, f"{case.family}.phi_of_forms")
     scores = case.scores.T
     phi = dependability(scores, rng, n_effective=case.n_effective)
@@ -315,16 +315,15 @@ def _phi_of_forms(case: Case) -> Result:
         scores.mean(axis=1),
         lambda others: dependability(scores[others], rng, draws=1).value,
     )
-    return result(
-        phi,
-        flags=flags,
+    detail = {
         **influence_detail,
         **counted,
-        wordings_needed=advice.n_wordings,
-        why_none=advice.reason,
-        wording_variance=finite(advice.variance),
-        wording_variance_high=finite(advice.variance_high),
-    )
+        "wordings_needed": advice.n_wordings,
+        "why_none": advice.reason,
+        "wording_variance": finite(advice.variance),
+        "wording_variance_high": finite(advice.variance_high),
+    }
+    return Result(phi, detail, flags)
 
 
 _TWO = "what other wordings would give cannot be decided with two wordings"
