@@ -30,6 +30,7 @@ def choice(*options: str, key: str = "A", question: str = QUESTION, name: str = 
         (("red", "blue", "green", "A, B, and C", "None of these."), {3: "ABC", 4: ""}),
         (("red", "blue", "Neither A nor B", "Either A or B"), {2: "AB", 3: "AB"}),
         (("red", "blue", "Only B", "Options A & B"), {2: "B", 3: "AB"}),
+        (("red", "blue", "A & B", "B & C", "None of the above"), {2: "AB", 3: "BC", 4: ""}),
         (("red", "blue", "All except A"), {2: "A"}),
         (("left", "right", "both", "neither"), {2: "", 3: ""}),
         (("red", "blue", "All of the other options"), {2: ""}),
@@ -41,6 +42,7 @@ def choice(*options: str, key: str = "A", question: str = QUESTION, name: str = 
         # things of the picture, values and words are no references
         (("A", "B", "C"), {}),
         (("B and E", "A and B", "C and D", "A and E", "C and E"), {}),
+        (("A and B", "C and D", "C and E", "A and E"), {}),
         (("(a)", "(b)", "(a) and (b)"), {}),
         (("a dog", "a cat", "A dog and a cat"), {}),
         (("None", "One", "Two"), {}),

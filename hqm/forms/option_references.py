@@ -158,6 +158,23 @@ class _Options:
             n_letters = min(n_letters, LETTERS.index("I"))
         return [_named_letters(text, n_letters) for text in self.texts]
 
+    @cached_property
+    def grounded(self) -> frozenset[int]:
+        """The places of the options that say something of their own, or name only such options:
+        "B and C" where C is "A and B". Of "A and B" beside "C and D" and "A and E" none is.
+        """
+        grounded = set()
+        for slot, text in enumerate(self.texts):
+            if _LETTERS_ONLY.fullmatch(text) is None:
+                grounded.add(slot)
+        n_grounded = -1
+        while n_grounded < len(grounded):
+            n_grounded = len(grounded)
+            for slot, named in enumerate(self.letters):
+                if named is not None and grounded.issuperset(named):
+                    grounded.add(slot)
+        return frozenset(grounded)
+
     @property
     def are_slots(self) -> bool:
         """Whether options name places as things of the picture: "the first option", "the
@@ -216,7 +233,7 @@ class _Options:
         for slot, text in enumerate(self.texts):
             if self.letters[slot] is None and _is_of_letters(text, len(self.texts)):
                 return True
-        return any(self.letters[slot] is not None and slot != index for slot in slots)
+        return not self.grounded.issuperset(slot for slot in slots if slot != index)
 
     def _has_label(self, slots: Sequence[int]) -> bool:
         """Whether the question or an option has one of these letters as the name of something."""
