@@ -24,8 +24,8 @@ from hqm.scoring.commitments import (
 from hqm.scoring.list_answers import read_list
 from hqm.scoring.number_answers import _passage_number
 from hqm.scoring.plain_text import plain, with_plain_digits
-from hqm.scoring.restatements import _without_adjectives, restates
 from hqm.scoring.short_answers import _match_text, _phrases_in, names_phrase
+from hqm.scoring.statements import _without_adjectives, restates
 from hqm.scoring.written_numbers import Number, numbers_in, sole_number
 
 

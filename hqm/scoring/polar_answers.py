@@ -16,18 +16,16 @@ from hqm.scoring.commitments import (
     says_unable,
     says_unable_abroad,
 )
-from hqm.scoring.foreign_statements import (
+from hqm.scoring.statements import (
     EXISTENCE_QUESTION,
-    denies_in_other_language,
-    statement_language,
-)
-from hqm.scoring.restatements import (
     asked_words,
     content_words,
+    denies_in_other_language,
     is_subsequence,
     is_unrelated,
     prefers_standard,
     restates,
+    statement_language,
     without_adverbial,
 )
 

@@ -30,7 +30,6 @@ from hqm.scoring.commitments import (
     shared_words,
     without_side_remark,
 )
-from hqm.scoring.foreign_statements import language_of
 from hqm.scoring.list_answers import (
     EMPTY_LIST,
     ORDER_QUESTION,
@@ -45,6 +44,7 @@ from hqm.scoring.number_answers import (
     without_parentheses,
 )
 from hqm.scoring.polar_answers import DOUBT, read_polar
+from hqm.scoring.statements import language_of
 from hqm.scoring.written_numbers import (
     LATIN,
     SCALES,

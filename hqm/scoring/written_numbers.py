@@ -15,8 +15,8 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from hqm.scoring.cue_search import words_pattern
-from hqm.scoring.foreign_statements import language_of
 from hqm.scoring.plain_text import with_plain_digits
+from hqm.scoring.statements import language_of
 
 SMALL_NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
