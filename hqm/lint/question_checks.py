@@ -394,11 +394,11 @@ def commonest_template(questions: Sequence[str]) -> tuple[str, float]:
     """
     counts: Counter[tuple[int, int]] = Counter()
     first: dict[tuple[int, int], _Slot] = {}
-    for text, n in Counter(questions).items():
-        words = text.split()
-        if len(words) > _MAX_TEMPLATE_WORDS:
-            continue
-        for key, slot in _slots(words):
+    split_questions = [(text.split(), n) for text, n in Counter(questions).items()]
+    split_questions = [(w, n) for w, n in split_questions if len(w) <= _MAX_TEMPLATE_WORDS]
+    beginnings, endings = _shared_hashes([words for words, _ in split_questions])
+    for words, n in split_questions:
+        for key, slot in _slots(words, beginnings, endings):
             counts[key] += n
             first.setdefault(key, slot)
     if not counts:
@@ -424,21 +424,43 @@ _HASH_BASE = 1_000_003
 _HASH_MODULUS = (1 << 61) - 1
 
 
-def _slots(words: list[str]) -> Iterator[tuple[tuple[int, int], _Slot]]:
-    """The templates of a question, each under the hashes of what stands before and behind its slot.
+def _shared_hashes(questions: Sequence[list[str]]) -> tuple[set[int], set[int]]:
+    """The hashes of the beginnings, and of the endings, that several questions have."""
+    beginnings: Counter[int] = Counter()
+    endings: Counter[int] = Counter()
+    for words in questions:
+        beginnings.update(_running_hashes(words))
+        endings.update(_running_hashes(words[::-1]))
+    return (
+        {value for value, n in beginnings.items() if n > 1},
+        {value for value, n in endings.items() if n > 1},
+    )
+
+
+def _slots(
+    words: list[str], beginnings: set[int], endings: set[int]
+) -> Iterator[tuple[tuple[int, int], _Slot]]:
+    """The templates of a question that others may follow, and its longest one, each under the
+    hashes of what stands before and behind its slot.
 
     A template is never written out, so that work and memory grow with the words of a question and
-    not with their square.
+    not with their square. One that no other question follows is as common as the longest one.
     """
     before = _running_hashes(words)
     behind = _running_hashes(words[::-1])[::-1]
     total = sum(map(len, words)) + len(words)
+    shortest = min(range(len(words)), key=lambda index: len(words[index]), default=0)
     for start in range(len(words)):
+        is_shared = before[start] in beginnings
+        if not is_shared and start != shortest:
+            continue
         n_chars = total
         # a slot must leave at least two words, else everything follows it
         for end in range(start + 1, min(start + _MAX_SLOT_WORDS, len(words)) + 1):
             n_chars -= len(words[end - 1]) + 1
-            if len(words) - (end - start) >= 2:
+            may_be_shared = is_shared and behind[end] in endings
+            is_longest = start == shortest and end == start + 1
+            if len(words) - (end - start) >= 2 and (may_be_shared or is_longest):
                 yield (before[start], behind[end]), _Slot(words, start, end, n_chars)
 
 
