@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from hqm.benchmark.new_items import answers_of, choose_columns, letter_of, parse_columns, task_of
+from hqm.benchmark.items import letter_of
+from hqm.benchmark.new_items import answers_of, choose_columns, parse_columns, task_of
 from hqm.benchmark.new_sources import RowFaults, SourceRow
 from hqm.errors import DataError
 

@@ -52,7 +52,7 @@ from hqm.auditing.precision import passing, total_precision
 from hqm.benchmark.findings import CODES
 from hqm.indicators import indicator_named
 from hqm.scoring.rules import advice_on_cut
-from hqm.text import annotation
+from hqm.text import annotation, visible
 from hqm.types import Estimate
 
 Outcome = Literal["PASS", "FAIL", "UNDECIDED", "NOT MEASURED"]
@@ -143,7 +143,7 @@ class Gate:
         ElementTree.indent(root)
         return (
             "<?xml version='1.0'"
-            f" encoding='utf-8'?>\n{ElementTree.tostring(root, encoding='unicode')}\n"
+            f" encoding='utf-8'?>\n{visible(ElementTree.tostring(root, encoding='unicode'))}\n"
         )
 
     def annotations(self) -> Iterator[str]:

@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from scipy.special import stdtrit
 
 from hqm.auditing.audit import BenchmarkAudit
@@ -30,6 +37,7 @@ from hqm.psychometrics.inference.families import too_few_respondents
 from hqm.psychometrics.items.cues import CHANCE_CUES, FREQUENT_ANSWER, OPTION_CUES, OPTION_TEXT
 from hqm.psychometrics.reliability.consistency import lengthening
 from hqm.psychometrics.reliability.score_dependability import MIN_WORDINGS
+from hqm.text import check_name
 from hqm.types import Estimate, Task
 
 POLICIES: Mapping[str, str] = {
@@ -206,6 +214,14 @@ class Policy(_Section):
     precision: Precision = Precision()
     passing: Passing = Passing()
     require: tuple[Requirement, ...] = ()
+
+    @field_validator("name")
+    @classmethod
+    def _check_name(cls, name: str) -> str:
+        try:
+            return check_name(name, "name")
+        except DataError as error:
+            raise ValueError(error.message) from None
 
     @classmethod
     def load(cls, path: Path | str | None = None) -> Policy:

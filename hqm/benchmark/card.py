@@ -8,6 +8,7 @@ setting.
 from __future__ import annotations
 
 import tomllib
+from itertools import combinations
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -100,10 +101,15 @@ class FieldsSection(_Section):
 
     @model_validator(mode="after")
     def _check_distinct(self) -> FieldsSection:
-        if self.prompt == self.target:
-            raise ValueError(
-                f"the question and the right answer are both the field {self.prompt!r}"
-            )
+        meanings = {
+            "the question": self.prompt,
+            "the right answer": self.target,
+            "the options": self.options,
+            "the id": self.id,
+        }
+        for (first, name), (second, second_name) in combinations(meanings.items(), 2):
+            if name == second_name:
+                raise ValueError(f"{first} and {second} are both the field {name!r}")
         return self
 
 

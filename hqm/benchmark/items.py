@@ -16,7 +16,7 @@ from hqm.files.cache import is_url, safe_name
 from hqm.files.records import required_field
 from hqm.imports.intake import check_letters, take_rows
 from hqm.imports.layouts import ROW
-from hqm.text import check_address, look_of
+from hqm.text import check_address, check_length, look_of, plain_name
 from hqm.types import HALLUCINATION_TYPES, LETTERS, ORIGINAL, Form, Item
 
 _SYNONYMS = {"count": "counting", "number": "counting", "state": "attribute", "text": "ocr"}
@@ -102,8 +102,8 @@ def item_of(record: Mapping[str, object], card: Card, location: str) -> Item:
             type=item_type(
                 _text(record.get(names.type), names.type, location), location, card.types
             ),
-            part=_text(record.get(names.part), names.part, location),
-            cluster=_text(record.get(names.cluster), names.cluster, location) or image or "",
+            part=_name(record.get(names.part), names.part, location),
+            cluster=_name(record.get(names.cluster), names.cluster, location) or image or "",
             options=options,
             meta=meta,
         )
@@ -154,7 +154,7 @@ def _text(value: object, name: str, location: str, *, required: bool = False) ->
             location=location,
             remedy="Write a text.",
         )
-    if required and (value is None or not str(value).strip()):
+    if required and (value is None or not plain_name(str(value))):
         raise FieldError(
             f"the field {name!r} is {'null' if value is None else 'empty'}",
             location=location,
@@ -163,6 +163,12 @@ def _text(value: object, name: str, location: str, *, required: bool = False) ->
     text = "" if value is None else str(value)
     _check_storable(value, location, name)
     return text
+
+
+def _name(value: object, name: str, location: str) -> str:
+    """A field's text without white space around it; empty where it shows nothing."""
+    text = _text(value, name, location).strip()
+    return text if plain_name(text) else ""
 
 
 def _options(value: object, name: str, location: str) -> tuple[str, ...]:
@@ -270,9 +276,60 @@ def option_letter(text: str, options: Sequence[str], location: str) -> str:
     return letter
 
 
+def letter_of(
+    target: object,
+    options: tuple[str, ...],
+    names: Sequence[str],
+    zero_based: bool,
+    location: str,
+    options_location: str,
+) -> str:
+    """The letter of the right option."""
+    if len(options) < 2:
+        if not options:
+            fault = "there are no options"
+        else:
+            fault = f"there is one option, {options[0]!r:.80}"
+        raise DataError(
+            fault,
+            location=options_location,
+            remedy="A choice needs two or more; or name another task with --task.",
+        )
+    if target in (None, ""):
+        raise DataError(
+            "there is no answer",
+            location=location,
+            remedy="Write an option or its letter, or remove the row.",
+        )
+    text = str(target).strip()
+    letters = tuple(LETTERS[: len(options)])
+    if zero_based:
+        return letters[int(text)]
+    if text in names:
+        return letters[names.index(text)]
+    as_letter = text.strip("().").upper()
+    if text in options:
+        return option_letter(text, options, location)
+    if as_letter in letters:
+        return as_letter
+    if as_letter in tuple(LETTERS):
+        raise DataError(
+            f"the answer is {text!r}, and the options end with {letters[-1]}",
+            location=location,
+            remedy=f"Correct the answer, or add the option {as_letter}.",
+        )
+    raise DataError(
+        f"the answer {text!r:.80} is no option and no letter of one ({' | '.join(options)[:120]})",
+        location=location,
+        remedy="Write an option or its letter.",
+    )
+
+
 def _check_short(target: object, location: str) -> None:
     """Refuse a right answer that no short answer can name."""
     targets = target if isinstance(target, list) else [target]
+    for answer in targets:
+        check_length(str(answer), "right answer", location)
     if not targets or not all(map(_is_short, targets)):
         fault = f"the target is {target!r:.60}"
         if target in (None, "", []):

@@ -4,15 +4,18 @@ say of it.
 
 from __future__ import annotations
 
+import filecmp
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from itertools import chain, filterfalse
+from itertools import chain, filterfalse, islice
 from operator import attrgetter, itemgetter
+from pathlib import Path
 
-from hqm.benchmark.new_items import given_fields, letter_of, task_of
+from hqm.benchmark.items import letter_of
+from hqm.benchmark.new_items import given_fields, task_of
 from hqm.errors import AnswerError, DataError
 from hqm.files.datasets import names_picture
 from hqm.imports.answer_table import TABLE
@@ -177,7 +180,10 @@ def with_item_ids(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
         _check_positions(logs)
     if key_name != "id" and has_ids:
         notes.append(f"ids of the rows stand twice, so items are named by their {key_name}")
-    return list(map(_with_names, logs, keyed)), notes
+    with_ids = list(map(_with_names, logs, keyed))
+    if key_name.startswith("picture"):
+        _check_same_pictures(with_ids)
+    return with_ids, notes
 
 
 def _with_pictures_of_ids(log: Log) -> Log:
@@ -219,6 +225,43 @@ def _check_positions(logs: Sequence[Log]) -> None:
                 location=rows[-1].place,
                 remedy="Add a column item; or say which column names the items: --columns"
                 " item=NAME.",
+            )
+
+
+_MAX_COMPARED_PICTURES = 200
+
+
+def _check_same_pictures(logs: Sequence[Log]) -> None:
+    """Refuse files that call different pictures by one name, as where each stands in a folder of
+    its own with its pictures beside it.
+
+    Raises
+    ------
+    AnswerError
+        Two pictures of one name are on this disk, and their bytes differ.
+    """
+    first: dict[tuple[str, int], tuple[Path, Row]] = {}
+    pairs: dict[tuple[Path, Path], tuple[Row, Row]] = {}
+    for log in logs:
+        folder = Path(log.path).parent
+        for row in log.rows:
+            for number, name in enumerate(_picture_paths(row)):
+                path = folder / name
+                before, before_row = first.setdefault((row.id, number), (path, row))
+                if name and before != path:
+                    pairs.setdefault((before, path), (before_row, row))
+    for (before, path), (before_row, row) in islice(pairs.items(), _MAX_COMPARED_PICTURES):
+        try:
+            is_same = filecmp.cmp(before, path, shallow=False)
+        except (OSError, ValueError):
+            continue  # one of them is not on this disk
+        if not is_same:
+            raise AnswerError(
+                f"the pictures {str(before)!r:.200} and {str(path)!r:.200} have one name, and"
+                " differ",
+                location=row.place,
+                remedy=f"Name the items of both files in a column item; the first is in"
+                f" {before_row.place}.",
             )
 
 

@@ -12,15 +12,17 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from hqm.benchmark.card import Card
-from hqm.benchmark.items import id_twice, item_of, item_type, option_letter
+from hqm.benchmark.items import id_twice, item_of, item_type, letter_of
 from hqm.benchmark.new_sources import GatheredPictures, Name, RowFaults, Source, SourceRow
 from hqm.errors import DataError
 from hqm.files.cache import is_url
 from hqm.files.records import parse_value
 from hqm.imports.answer_table import columns_by_field
 from hqm.imports.intake import check_letters, check_right_option
+from hqm.imports.layouts import cell_texts
+from hqm.imports.rival_columns import check_rivals, check_same_column
 from hqm.imports.row import IDS, IMAGE_FILES, KEYS, QUESTIONS
-from hqm.text import look_of
+from hqm.text import look_of, plain_name
 from hqm.types import HALLUCINATION_TYPES, LETTERS, Task
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -156,6 +158,21 @@ def _check_questions(columns: Sequence[str], fields: Mapping[str, str], location
         )
 
 
+def other_key_columns(columns: Sequence[str], choice: ColumnChoice) -> list[str]:
+    """Return the columns that could be that of the right answers by their names, and are none of
+    those that are read.
+    """
+    if "target" not in choice.fields:
+        return []
+    usual_names = {_usual_name(column): column for column in columns if column not in choice.all}
+    return [usual_names[name] for name in COLUMNS["target"] if name in usual_names]
+
+
+def _usual_name(column: str) -> str:
+    """Return the name of a column in lower case, with underscores."""
+    return re.sub(r"[\s-]+", "_", column.strip().lower())
+
+
 def _listed_columns(columns: Sequence[str]) -> str:
     return ", ".join(map(repr, columns)) or "none"
 
@@ -164,7 +181,7 @@ def _by_usual_name(columns: Sequence[str]) -> dict[str, str]:
     """Name in lower case with underscores -> the first column that is written so."""
     names: dict[str, str] = {}
     for column in columns:
-        names.setdefault(re.sub(r"[\s-]+", "_", column.strip().lower()), column)
+        names.setdefault(_usual_name(column), column)
     return names
 
 
@@ -197,9 +214,11 @@ def _picture_column(candidate: str | None, pictures: Sequence[str]) -> str | Non
 
 # --- right answers and options, and the task that they speak of ---
 
-_YES = ("yes", "true", "1")
-_NO = ("no", "false", "0")
-"""The spellings of yes and no where `--task` says yes_no; else only the words themselves count."""
+_YES = ("yes", "true", "y", "1")
+_NO = ("no", "false", "n", "0")
+"""The spellings of yes and no. Numbers count where `--task` says yes_no, and others than the words
+themselves where all answers are written so.
+"""
 
 
 class RightAnswer(NamedTuple):
@@ -231,7 +250,7 @@ def answers_of(
     for i, (row, _, cell) in enumerate(cells):
         with faults.collect(row):
             options[i] = _options(row, cell, choice)
-    plain = list(map(_plain, map(itemgetter(1), cells)))
+    plain = _plain_answers(list(map(itemgetter(1), cells)))
     # names of options say nothing of the task
     options_alone = list(map(itemgetter(0), options))
     chosen_task = task or task_of(list(map(given_fields, plain, options_alone)))
@@ -285,6 +304,19 @@ def task_of(rows: Sequence[Mapping[str, object]]) -> Task:
     # one slip of the pen must not make a yes/no benchmark one of short answers
     n_yes_or_no = sum(target in ("yes", "no") for target in targets)
     return "yes_no" if n_yes_or_no > 0.5 * len(targets) else "vqa"
+
+
+def _plain_answers(answers: Sequence[object]) -> list[object]:
+    """Answers as items have them; true and false, or y and n, as yes and no where all are one of
+    the two, as a spreadsheet writes them.
+    """
+    plain = list(map(_plain, answers))
+    words = {str(answer).strip().lower() for answer in plain if answer is not None}
+    for yes, no in zip(_YES[1:3], _NO[1:3], strict=True):
+        if words == {yes, no}:
+            spellings = {yes: "yes", no: "no", "none": None}
+            return [spellings[str(answer).strip().lower()] for answer in plain]
+    return plain
 
 
 def _plain(answer: object) -> object:
@@ -350,6 +382,12 @@ def _options(
             )
         cell = texts
         names = tuple(map(str.strip, map(str, labels)))
+        if len(set(names)) < len(names):
+            raise DataError(
+                f"two options have one label ({', '.join(names)[:80]})",
+                location=location,
+                remedy="Give every option a label of its own.",
+            )
     if not isinstance(cell, (list, tuple)):
         raise DataError(
             f"the options are {cell!r:.60}, which is no list",
@@ -429,55 +467,6 @@ def _counts_from_zero(targets: Sequence[object], options: Sequence[tuple[str, ..
     )
 
 
-def letter_of(
-    target: object,
-    options: tuple[str, ...],
-    names: Sequence[str],
-    zero_based: bool,
-    location: str,
-    options_location: str,
-) -> str:
-    """The letter of the right option."""
-    if len(options) < 2:
-        if not options:
-            fault = "there are no options"
-        else:
-            fault = f"there is one option, {options[0]!r:.80}"
-        raise DataError(
-            fault,
-            location=options_location,
-            remedy="A choice needs two or more; or name another task with --task.",
-        )
-    if target in (None, ""):
-        raise DataError(
-            "there is no answer",
-            location=location,
-            remedy="Write an option or its letter, or remove the row.",
-        )
-    text = str(target).strip()
-    letters = tuple(LETTERS[: len(options)])
-    if zero_based:
-        return letters[int(text)]
-    if text in names:
-        return letters[names.index(text)]
-    as_letter = text.strip("().").upper()
-    if text in options:
-        return option_letter(text, options, location)
-    if as_letter in letters:
-        return as_letter
-    if as_letter in tuple(LETTERS):
-        raise DataError(
-            f"the answer is {text!r}, and the options end with {letters[-1]}",
-            location=location,
-            remedy=f"Correct the answer, or add the option {as_letter}.",
-        )
-    raise DataError(
-        f"the answer {text!r:.80} is no option and no letter of one ({' | '.join(options)[:120]})",
-        location=location,
-        remedy="Write an option or its letter.",
-    )
-
-
 # --- the items of a new benchmark ---
 
 MAX_CELL_CHARS = 1_000_000
@@ -541,6 +530,15 @@ def read_questions(
     )
     faults = RowFaults()
     drafts = _read_drafts(source, choice, gathered, faults)
+    rivals = [] if "target" in choice.specified else other_key_columns(source.columns, choice)
+    if rivals:
+        names = [choice.fields["target"], *rivals]
+        rows = [row.cells for row in source.rows(names)]
+        cells = {name: cell_texts(rows, name) for name in names}
+        for name in rivals:
+            if _usual_name(name) == _usual_name(names[0]):
+                check_same_column({n: cells[n] for n in (names[0], name)}, source.name)
+        check_rivals("answer", cells, source.name, are_keys=True)
     total = len(drafts) + len(faults.first)
     if not total:
         raise DataError(
@@ -609,7 +607,7 @@ def _draft(number: int, row: SourceRow, choice: ColumnChoice, gathered: Gathered
         fields["options"] = {
             letter: _cell(row, column) for letter, column in choice.letters.items()
         }
-    if not fields["prompt"]:
+    if not plain_name(fields["prompt"] or ""):
         raise DataError(
             "the question is empty",
             location=row.cell_location(choice.column("prompt")),

@@ -12,7 +12,7 @@ import typer
 
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW_PANEL, JUDGES_PANEL, WHAT_PANEL, EveryTable, RunOptions, To
-from hqm.commands.shared import command, existing, find_audit, labelled
+from hqm.commands.shared import check_output, command, existing, find_audit, labelled
 from hqm.commands.terminal import print_line, print_lines, print_report_table
 from hqm.errors import UsageError
 from hqm.files.whole import write_text
@@ -144,6 +144,7 @@ def compare(
 
     Nobody is asked anything: the numbers come from audits, or from the answers in a store.
     """
+    check_output(to, [*what, *(scores or ()), *([store] if store else [])])
     # labels without a store compare metrics with people, not benchmarks with each other
     labelled_alone = options.judging.criterion is not None and store is None
     if scores or (labelled_alone and options.reading.metrics):

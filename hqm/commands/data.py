@@ -26,7 +26,7 @@ from hqm.commands.options import (
     PolicyFile,
     RunOptions,
 )
-from hqm.commands.shared import find_audit, store_path, writable
+from hqm.commands.shared import check_output, find_audit, store_path, writable
 from hqm.commands.terminal import downloading, print_all, print_table
 from hqm.errors import UsageError, check_known
 from hqm.extensions import load_extension, missing_extension, names_in
@@ -660,6 +660,7 @@ def gate(
     from hqm.auditing.audit import Audit
     from hqm.auditing.gate import Policy, check_against
 
+    check_output(junit, [audit_file])
     audit = Audit.load(find_audit(audit_file))
     if checklist is not None:
         documents = importlib.import_module("hqm.reports.pages.documentation")

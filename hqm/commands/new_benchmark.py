@@ -29,10 +29,13 @@ from hqm.files.images import ImageSource, open_images
 from hqm.files.records import read_records, toml_value, write_records
 from hqm.files.sheets import csv_text
 from hqm.files.whole import atomic_folder, name_for, write_text, write_texts
+from hqm.text import check_name
 from hqm.types import Task
 from hqm.version import REPOSITORY, __version__
 
 _SCENES = 4
+_MAX_UNUSED = 30
+"""Columns that are listed as not read at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +126,7 @@ def write_new_benchmark(
             remedy="Name a file with --from.",
         )
     description = description or Description()
+    check_name(description.title, "title", "--title")
     with atomic_folder(folder) as draft_folder:
         if questions is not None:
             new, rows, description = _from_source(
@@ -337,9 +341,11 @@ def print_new(new: NewBenchmark) -> None:
     columns_read = ", ".join(
         f"{words.get(name, name)} from {column}" for name, column in new.columns.items()
     )
+    n_further = len(new.unused) - _MAX_UNUSED
+    further = f" and {n_further:,} more" if n_further > 0 else ""
     sentences = {
         f"read: {columns_read}": new.columns,
-        f"not read: {', '.join(new.unused)}": new.unused,
+        f"not read: {', '.join(new.unused[:_MAX_UNUSED])}{further}": new.unused,
         f"the splits {', '.join(new.parts)} are parts; --split takes some of them": new.parts,
         f"{new.without_picture} items have no picture": new.without_picture,
         f"{new.n_left_out} rows are left out, with the reasons in left_out.csv": new.n_left_out,

@@ -15,7 +15,7 @@ import typer
 
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import OUTPUT_PANEL, WHAT_PANEL, EveryTable, PolicyFile, RunOptions
-from hqm.commands.shared import command, find_audit, report_files
+from hqm.commands.shared import check_output, command, find_audit, report_files
 from hqm.commands.terminal import print_json, print_line, print_lines
 from hqm.errors import HQMError, UsageError
 from hqm.extensions import load_extension, names_in
@@ -154,6 +154,8 @@ def report(
         raise UsageError(
             f"{' and '.join(given_flags)} are two reports", remedy="Ask for one at a time."
         )
+    if verify is None:
+        check_output(to, audit_files)
     files = list(map(find_audit, audit_files))
     # an index has rows of printed tables and of extensions too, whose files are no `Audit`
     if index is not None:

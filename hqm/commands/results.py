@@ -21,10 +21,18 @@ from hqm.commands.options import (
     WHO_PANEL,
     RunOptions,
 )
-from hqm.commands.shared import AUDIT, benchmarks_named, find_audit, session_of, writable
+from hqm.commands.shared import (
+    AUDIT,
+    benchmarks_named,
+    check_output,
+    find_audit,
+    session_of,
+    writable,
+)
 from hqm.commands.terminal import print_lines
 from hqm.errors import UsageError
 from hqm.extensions import load_extension
+from hqm.files.records import read_text
 from hqm.files.whole import write_text
 
 if TYPE_CHECKING:
@@ -211,6 +219,8 @@ def export(
     from hqm.store.database import Store
     from hqm.store.exchange import export_store
 
+    if not to.endswith(".md"):  # a section is written into what is there
+        check_output(to, [what])
     if to == "eee":
         publish = load_extension(EXPORTS, to, "an export")
         folder = out or Path(f"{Path(what).stem}-eee")
@@ -261,7 +271,7 @@ def _write_section(path: Path, to: Path, names: Sequence[str]) -> None:
     """Write what an audit says into a README, beside what its author wrote."""
     documents = importlib.import_module("hqm.reports.pages.documentation")
     audit = _one_audit(path, names, "a README")
-    text = to.read_text(encoding="utf-8") if to.exists() else ""
+    text = read_text(to) if to.exists() else ""
     write_text(to, documents.write_section(audit, text))
     print(f"wrote  {to}  {'a section of an existing file' if text else 'YAML and a section'}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import filterfalse
 from pathlib import Path
@@ -124,6 +124,28 @@ def labelled(
         file=sys.stderr,
     )
     return readable(path)
+
+
+def check_output(to: Path | str | None, sources: Iterable[Path | str]) -> None:
+    """Refuse to write over a file that the command reads, or over an audit.
+
+    Raises
+    ------
+    UsageError
+        The file to write is one of them.
+    """
+    path = Path(to or "")
+    if not path.is_file():
+        return
+    paths = list(map(Path, sources))
+    in_folders = [source / name for source in paths for name in (AUDIT, f"out/{AUDIT}")]
+    read_paths = [source for source in [*paths, *in_folders] if source.is_file()]
+    if path.name == AUDIT or any(map(path.samefile, read_paths)):
+        raise UsageError(
+            "the output would take the place of an audit, or of what the command reads",
+            location=str(path),
+            remedy="Name another file.",
+        )
 
 
 def find_audit(path: Path) -> Path:

@@ -14,8 +14,9 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from datetime import datetime, time
 from itertools import islice, zip_longest
 from operator import attrgetter
 from pathlib import Path
@@ -173,11 +174,29 @@ def sheet_rows(path: Path) -> list[dict[str, object]]:
     names = [_cell_text(cell).strip() for cell in heading]
     unique_columns(list(filter(None, names)), f"{path}:1")
     records: list[dict[str, object]] = []
-    for row in body:
+    for number, row in enumerate(body, 2):
         if row.count(None) < len(row):
             cells = zip_longest(names, map(_cell_text, row[: len(names)]), fillvalue="")
-            records.append({name: cell for name, cell in cells if name})
+            record = {name: cell for name, cell in cells if name}
+            _check_computed(record, f"{path}:{number}")
+            records.append(record)
     return records
+
+
+_ERROR_CELLS = frozenset("#NULL! #DIV/0! #VALUE! #REF! #NAME? #NUM! #N/A #GETTING_DATA".split())
+
+
+def _check_computed(record: Mapping[str, str], location: str) -> None:
+    """Refuse a row with a cell that Excel could not compute, as it makes of an answer that begins
+    with an equals sign.
+    """
+    for name, cell in record.items():
+        if cell in _ERROR_CELLS:
+            raise DataError(
+                f"the cell in the column {name!r} is Excel's error {cell}",
+                location=location,
+                remedy="Write the text that is meant, or empty the cell.",
+            )
 
 
 def _cell_text(cell: object) -> str:
@@ -186,6 +205,8 @@ def _cell_text(cell: object) -> str:
     # a sheet has no whole numbers: it gives 3 as 3.0
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
+    if isinstance(cell, datetime) and cell.time() == time():
+        cell = cell.date()
     return str(cell)
 
 

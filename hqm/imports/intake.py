@@ -8,7 +8,6 @@ one column. `Intake.notes` says what was decided, in one line each.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +34,7 @@ from hqm.imports.layouts import (
     with_column,
 )
 from hqm.imports.row import number
-from hqm.text import look_of, plain_name
+from hqm.text import MAX_ADDRESSED_CHARS, MAX_NAME_CHARS, check_name, look_of, plain_name
 from hqm.types import LETTERS
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -180,7 +179,7 @@ def take_rows(
         return Intake(str(path), rows, {}, {})
     columns = dict(columns or {})
     present = _present_names(rows)
-    rows, written_names = _plain_headings(rows, present, columns.values(), headings)
+    rows, written_names = _plain_headings(rows, present, columns.values(), headings, str(path))
     present = renamed(present, written_names)
     if _names_pictures(rows, present, columns.values()):
         picture = {_PATH: fields.IMAGES[0]}
@@ -190,11 +189,14 @@ def take_rows(
     _check_heading(rows, list(present), str(path))
     original_names = dict(zip(written_names.values(), written_names, strict=True))
     planned = _plan_columns(present, columns)
+    rival_notes = _check_columns(planned, present, columns, rows, str(path))
     rows, notes = _without_summaries(rows, planned, names)
+    notes += rival_notes
     # before names are compared: 100 and 100.0 are one item
     rows = _with_whole_ids(rows, planned.get("item", ""), notes)
     for field in names:
         if field in planned:
+            _check_lengths(rows, planned[field], _MEANINGS[field], str(path))
             _check_looks(rows, planned[field], field, planned, str(path))
     named_columns = {field: original_names.get(name, name) for field, name in planned.items()}
     if n_blank:
@@ -243,6 +245,30 @@ def _present_names(records: Sequence[Mapping[str, object]]) -> Record:
     return dict.fromkeys(chain.from_iterable(shapes))
 
 
+def _check_columns(
+    planned: Mapping[str, str],
+    present: Collection[str],
+    columns: Mapping[str, str],
+    records: Sequence[Mapping[str, object]],
+    location: str,
+) -> list[str]:
+    """Refuse columns of answers, or of right answers, that differ, unless the user names one."""
+    notes = []
+    for field, aliases in (("answer", fields.ANSWERS), ("target", fields.KEYS)):
+        read = planned.get(field, "")
+        if field in columns or read not in aliases:
+            continue
+        rivals = [name for name in aliases if name in present and name not in planned.values()]
+        if field == "answer":
+            rivals = [name for name in rivals if name in fields.OF_A_MODEL]
+        if rivals:
+            from hqm.imports.rival_columns import check_rivals
+
+            cells = {name: cell_texts(records, name) for name in (read, *rivals)}
+            notes += check_rivals(field, cells, location, are_keys=field == "target")
+    return notes
+
+
 def _without_row_numbers(records: list[Record], path: str) -> list[Record]:
     """Return the records of a Parquet file without their numbers, which its reader counted."""
     # the reader counts from 0, as texts; a column of the file's own may be anything
@@ -281,19 +307,33 @@ def _plain_headings(
     present: Iterable[str],
     chosen: Iterable[str],
     headings: Collection[str],
+    location: str = "",
 ) -> tuple[list[Record], dict[str, str]]:
     """Return the records with plain headings (known fields in lower case, other columns without
     invisible characters), and plain heading -> heading as written, where they differ.
+
+    Raises
+    ------
+    DataError
+        Two columns have the name of one field in other cases, and differ.
     """
     names = set(present)
     kept = set(chosen)
     written_names: dict[str, str] = {}
-    for name in names - kept:
+    first_names: dict[str, str] = {}
+    for name in sorted(names - kept, key=str):
         plain = plain_heading(str(name), headings)
-        if plain != name and plain not in names:
-            if plain in written_names.values():
-                continue  # two columns of one name in other cases: neither is meant plainly
+        if plain == name:
+            continue
+        same = plain if plain in names else first_names.get(plain)
+        if same is None:
+            first_names[plain] = name
             written_names[name] = plain
+        elif plain in headings:
+            from hqm.imports.rival_columns import check_same_column
+
+            cells = {column: cell_texts(records, column) for column in (same, name)}
+            check_same_column(cells, location)
     if not written_names:
         return records, {}
     return rename_columns(records, written_names), written_names
@@ -310,11 +350,13 @@ def _names_pictures(
     return all(map(names_picture, cell_texts(records, _PATH)))
 
 
-def rename_headings(records: list[Record]) -> list[Record]:
+def rename_headings(
+    records: list[Record], headings: Collection[str] = HEADINGS, location: str = ""
+) -> list[Record]:
     """Return records with the names of fields in lower case, such as `question_id` for
     `Question ID`.
     """
-    return _plain_headings(records, _present_names(records), (), HEADINGS)[0]
+    return _plain_headings(records, _present_names(records), (), headings, location)[0]
 
 
 def _check_heading(
@@ -339,6 +381,18 @@ def _check_heading(
 def _cells(records: Iterable[Mapping[str, object]], column: str) -> set[str]:
     """Return the texts that stand in a column."""
     return {cell for record in records if type(cell := record.get(column)) is str}
+
+
+def _check_lengths(
+    records: Sequence[Mapping[str, object]], column: str, subject: str, location: str
+) -> None:
+    """Refuse names that are longer than a name may be, or than one with its address."""
+    for index, record in enumerate(records, 1):
+        name = record.get(column)
+        if type(name) is not str or len(name) <= MAX_NAME_CHARS:
+            continue
+        if "@" not in name or len(name) > MAX_ADDRESSED_CHARS:
+            check_name(name, f"name of one of the {subject}", f"{location}: record {index}")
 
 
 def _check_looks(
@@ -517,8 +571,8 @@ def check_scales(name: str, scores: Sequence[tuple[str, float]], location: str) 
     if not binary or top <= 1:
         return []
     first = min(binary)
-    # on a scale to 10, or in a few rows, 0 and 1 may be low marks
-    if top > 10 and len(by_respondent[first]) >= 2 * _MIN_RUN:
+    # on a scale below 10, or in a few rows, 0 and 1 may be low marks
+    if top >= 10 and len(by_respondent[first]) >= 2 * _MIN_RUN:
         raise DataError(
             f"{first!r:.60} has 0 and 1 alone in the column {name!r}, and {highest!r:.60} up to"
             f" {top:g}",
@@ -609,40 +663,6 @@ def check_scale(name: str, scores: Iterable[float], location: str) -> None:
         refuse_scales(name, min(fractions), max(large), location)
 
 
-def find_contradiction(first: Sequence[float], second: Sequence[float]) -> int | None:
-    """Return the first position at which two scores of the same contradict each other; None where
-    they agree. NaN is no score.
-
-    Scores of 0 and 1 must be equal; others must order the rows alike.
-
-    >>> find_contradiction([1, 0], [1, 1]), find_contradiction([1, 0, 1], [8, 3, 9])
-    (1, None)
-    >>> find_contradiction([1, 0, 1], [8, 9, 9])
-    1
-    """
-    pairs = [
-        (a, b, index)
-        for index, (a, b) in enumerate(zip(first, second, strict=True))
-        if not math.isnan(a) and not math.isnan(b)
-    ]
-    if all(a in (0, 1) and b in (0, 1) for a, b, _ in pairs):
-        return next((index for a, b, index in pairs if a != b), None)
-    level = highest = highest_below = -math.inf
-    highest_index = 0
-    # in the order of the first score: a second one below the highest of a lower first one
-    # contradicts it; equal first scores say nothing of one another
-    for a, b, index in sorted(pairs):
-        if a > level:
-            level = a
-            highest_below = highest
-        if b < highest_below:
-            return highest_index
-        if b > highest:
-            highest = b
-            highest_index = index
-    return None
-
-
 def refuse_scales(name: str, small: float, large: float, location: str) -> NoReturn:
     """Raise that a column has two scales."""
     raise DataError(
@@ -711,7 +731,7 @@ def _plain_number(cell: object, decimal_mark: str) -> object:
 
 # --- options ---
 
-_LETTERED = re.compile(r"\(?([A-Z])[.):]\s*\S")
+_LETTERED = re.compile(r"\(?([A-Za-z])[.):]\s*\S")
 
 
 def check_letters(options: Sequence[str], location: str) -> None:
@@ -723,7 +743,7 @@ def check_letters(options: Sequence[str], location: str) -> None:
     DataError
         Every option begins with a letter, and one with another than its place has.
     """
-    letters = [match[1] for match in map(_LETTERED.match, options) if match]
+    letters = [match[1].upper() for match in map(_LETTERED.match, options) if match]
     # one option that begins with a letter may be a sentence, such as `A. Smith`
     if len(letters) < max(2, len(options)) or letters == list(LETTERS[: len(letters)]):
         return

@@ -27,20 +27,24 @@ from hqm.files.records import read_records
 from hqm.imports.detect import log_of_tool
 from hqm.imports.human_labels import HUMAN, respondent_named, short_names
 from hqm.imports.intake import (
+    check_benchmark,
     check_scales,
-    find_contradiction,
+    find_alike,
+    refuse_alike,
     rename_headings,
     take_rows,
     with_plain_numbers,
 )
-from hqm.imports.layouts import Record
+from hqm.imports.layouts import Record, cell_texts
 from hqm.imports.log_file import LogFile
 from hqm.imports.match import MatchReport, match_rows
+from hqm.imports.rival_columns import find_contradiction
 from hqm.imports.row import (
     ANSWERS,
     IDS,
     IMAGES,
     JUDGES,
+    OF_A_MODEL,
     QUESTIONS,
     RESPONDENTS,
     ROLES,
@@ -191,6 +195,9 @@ def import_judgements(
     for (path, source), file_rows in zip(sourced_files, rows_by_file, strict=True):
         for key, key_rows in _rows_by_key(path, source, file_rows, respondents, forms).items():
             grouped.append((path, key, key_rows))
+    alike = find_alike({key.judge for _, key, _ in grouped})
+    if alike:
+        refuse_alike("judges", *alike[0], ", ".join(str(path) for path, _ in sourced_files[:2]))
     # those that say which asking they are come first, so that the others take what is free
     grouped.sort(key=lambda group: group[1].asking is None)
     sets: list[JudgementSet] = []
@@ -570,7 +577,9 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
         return [replace(row, judgement=_score_output(row)) for row in judged]
     records = _plain_records(path)
     if records and not records[0].keys().isdisjoint((*_MARK_FIELDS, *_REPLY_FIELDS)):
-        records = with_plain_numbers(take_rows(path, records).records, _MARK_FIELDS, str(path))
+        intake = take_rows(path, records)
+        check_benchmark(benchmark.name, cell_texts(intake.records, "benchmark"), str(path))
+        records = with_plain_numbers(intake.records, _MARK_FIELDS, str(path))
         _check_marks(records, str(path))
         return [_row(record, f"{path}: record {i}", form) for i, record in enumerate(records, 1)]
     if records and "label" in records[0] and "item" in records[0]:
@@ -602,9 +611,10 @@ def _plain_records(path: Path) -> list[Record]:
     release's own shape, such as a list of texts, whose reader says what is wrong with it.
     """
     try:
-        return rename_headings(read_records(path))
+        records = read_records(path)
     except DataError:
         return []
+    return rename_headings(records, location=str(path))
 
 
 def _check_marks(records: Sequence[Mapping[str, object]], path: str) -> None:
@@ -691,11 +701,18 @@ def _row(record: Record, location: str, form: Form) -> Row:
     if not form.by_id.keys().isdisjoint(ids):
         # with a known id, `image_id` is an id and not a picture
         images.remove("image_id")
-    asking = count_in(record, "run", location)
-    if asking is None:
-        asking = count_in(record, "asking", location)
+    run = count_in(record, "run", location)
+    asking = count_in(record, "asking", location)
+    if None not in (run, asking) and run != asking:
+        raise AnswerError(
+            f"its run is {run} and its asking {asking}: both say which time the judge was asked",
+            location=location,
+            remedy="Keep one of the two; the run of the answer is `answer_run`.",
+        )
+    # beside what a model wrote, the field `answer` has the right answer
+    has_output = not OF_A_MODEL.isdisjoint(record)
     answer = None
-    for text in map(record.get, _ANSWER_FIELDS):
+    for text in map(record.get, _ANSWER_FIELDS[has_output:]):
         if isinstance(text, str):
             answer = Response(text)
             break
@@ -709,7 +726,7 @@ def _row(record: Record, location: str, form: Form) -> Row:
         parts=parts_of(record),
         respondent=first_text(record, RESPONDENTS),
         judge=first_text(record, _JUDGE_FIELDS),
-        asking=asking,
+        asking=asking if run is None else run,
         form=first_text(record, ("form",)),
         run=count_in(record, "answer_run", location) or 0,
         answer=answer,

@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.card import Card
+from hqm.benchmark.card import Card, FieldsSection
 from hqm.benchmark.findings import (
     CODES,
     NO_COPIES,
@@ -39,6 +39,7 @@ from hqm.files.records import (
     unique_keys,
 )
 from hqm.forms.make_forms import read_form as read_brought
+from hqm.imports.intake import rename_headings
 from hqm.lint.answer_leaks import (
     WORDS,
     can_leak,
@@ -151,7 +152,7 @@ def read_form(card: Card, data: Path, faults: Faults) -> Form:
     try:
         records = []
         if card.data.items:
-            records = list(_records(path, card.data.encoding, faults))
+            records = _plain_records(list(_records(path, card.data.encoding, faults)), card, path)
     except DataError as error:
         kind = "items-unreadable"
         if isinstance(error.__context__, UnicodeDecodeError):
@@ -177,6 +178,16 @@ def read_form(card: Card, data: Path, faults: Faults) -> Form:
         else:
             items[plain_id] = item
     return Form(ORIGINAL, tuple(items.values()))
+
+
+def _plain_records(
+    records: Sequence[tuple[str, dict[str, Any]]], card: Card, path: Path
+) -> list[tuple[str, dict[str, Any]]]:
+    """The records with their locations, and their fields named as the card names them."""
+    headings = {getattr(card.fields, field) for field in FieldsSection.model_fields}
+    renamed = rename_headings([record for _, record in records], headings, str(path))
+    locations = [location for location, _ in records]
+    return list(zip(locations, renamed, strict=True))
 
 
 def _item(record: Mapping[str, object], card: Card, location: str, faults: Faults) -> Item | None:
@@ -497,6 +508,10 @@ def _check_benchmark(
     wordings = _forms(benchmark, form, files) if checks_wordings else []
     pictures = pictures_of(benchmark, form)
     card = benchmark.card
+    try:
+        benchmark.audited  # noqa: B018
+    except UsageError as error:
+        faults.add("card-key", f"{error.message} (scoring.audited). {error.remedy}", card.name)
     findings = [*faults.all(), *findings_of(benchmark, form, pictures, forms=wordings)]
     readable = form if form.items else None
     return Checked(

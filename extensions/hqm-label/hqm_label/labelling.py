@@ -501,5 +501,9 @@ def _pairs(text: str | None, option: str) -> dict[str, str]:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip() or not value.strip():
             raise UsageError(f"{option} has {pair!r}", remedy="Write NAME=VALUE, joined by commas.")
+        if pairs.get(name.strip(), value.strip()) != value.strip():
+            raise UsageError(
+                f"{option} names {name.strip()!r} twice", remedy="Keep one of the two."
+            )
         pairs[name.strip()] = value.strip()
     return pairs

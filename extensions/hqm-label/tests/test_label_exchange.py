@@ -18,6 +18,7 @@ import yaml
 from hqm_label.label_export import LAYOUTS, export_labels
 from hqm_label.label_import import import_labels
 from hqm_label.label_store import LabelStore
+from hqm_label.labelling import _pairs
 from hqm_label.study_plan import LabelPlan, labels_path, read_plan, write_plan
 from typer.testing import CliRunner
 
@@ -515,3 +516,9 @@ def test_a_file_that_does_not_fit_changes_nothing(
     with pytest.raises(HQMError, match=message):
         import_labels(tmp_path / "l.csv", "csv", path, **options)
     assert not labels_path(path).exists()
+
+
+def test_a_word_has_one_meaning() -> None:
+    with pytest.raises(HQMError, match=pattern_of("labels.two-meanings", word="good")):
+        _pairs("good=1,good=0", "--values")
+    assert _pairs("good=1,bad=0", "--values") == {"good": "1", "bad": "0"}

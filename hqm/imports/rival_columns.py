@@ -1,0 +1,136 @@
+"""Columns that could hold the same field: which one is read, and whether they differ."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+from hqm.errors import DataError
+from hqm.files.records import MAX_NAMED_FIELDS
+
+_MAX_SHORT_WORDS = 5
+_WORD = re.compile(r"\w+")
+
+
+def check_rivals(
+    field: str,
+    columns: Mapping[str, Sequence[str]],
+    location: str,
+    *,
+    are_keys: bool,
+) -> list[str]:
+    """Refuse columns that could all hold a field and differ; say which one is read where they
+    agree.
+
+    Parameters
+    ----------
+    field
+        What it is called in `--columns`.
+    columns
+        Column -> its cells: the column that is read, and the others.
+    are_keys
+        Whether they hold right answers, and not answers of a model.
+
+    Raises
+    ------
+    DataError
+        Two of them differ.
+    """
+    find_difference = _other_key if are_keys else _other_answer
+    read, *others = columns
+    cells = columns[read]
+    for other in others:
+        other_cells = columns[other]
+        index = find_difference(cells, other_cells)
+        if index is not None:
+            raise DataError(
+                f"the columns {read!r} and {other!r} could both be the {field}, and differ:"
+                f" {cells[index]!r:.60} and {other_cells[index]!r:.60}",
+                location=f"{location}: record {index + 1}",
+                remedy=f"Remove one, or say which it is: --columns {field}={read}.",
+            )
+    listed = ", ".join(map(repr, others[:MAX_NAMED_FIELDS]))
+    return [f"the {field} is read from {read!r}, and not from {listed}"]
+
+
+def _other_answer(first: Sequence[str], second: Sequence[str]) -> int | None:
+    """Return the first row in which two columns hold two answers; None where one holds what was
+    read out of the other.
+
+    >>> _other_answer(["It is red.", "blue"], ["red", "Blue"])
+    >>> _other_answer(["red", "blue"], ["red", "green"])
+    1
+    """
+    pairs = []
+    for a, b in zip(first, second, strict=True):
+        pairs.append((frozenset(_WORD.findall(a.lower())), frozenset(_WORD.findall(b.lower()))))
+    compared = [(a, b, index) for index, (a, b) in enumerate(pairs) if a and b]
+    other = [(a, b, index) for a, b, index in compared if not (a <= b or b <= a)]
+    are_short = [index for a, b, index in other if max(len(a), len(b)) <= _MAX_SHORT_WORDS]
+    # of long answers a reader may have made other words, such as 2 of "two of them"
+    if are_short or 2 * len(other) > len(compared):
+        return next(iter(are_short), other[0][2])
+    return None
+
+
+def _other_key(first: Sequence[str], second: Sequence[str]) -> int | None:
+    """Return the first row in which two columns hold two right answers; None where they agree, or
+    have no text in common, as letters and the texts of options.
+
+    >>> _other_key(["A", "B"], ["B", "B"]), _other_key(["A", "B"], ["red", "blue"])
+    (0, None)
+    """
+    pairs = [
+        (a.strip().lower(), b.strip().lower(), index)
+        for index, (a, b) in enumerate(zip(first, second, strict=True))
+        if a.strip() and b.strip()
+    ]
+    differing = [index for a, b, index in pairs if a != b]
+    has_same_texts = {a for a, _, _ in pairs} == {b for _, b, _ in pairs}
+    if differing and (has_same_texts or len(differing) < len(pairs)):
+        return differing[0]
+    return None
+
+
+def check_same_column(columns: Mapping[str, Sequence[str]], location: str) -> None:
+    """Refuse two columns of one name in other cases, of which one would be read, that differ."""
+    (first, cells), (second, other_cells) = columns.items()
+    pairs = zip(cells, other_cells, strict=True)
+    index = next((index for index, (a, b) in enumerate(pairs) if a != b), None)
+    if index is not None:
+        raise DataError(
+            f"the columns {first!r} and {second!r} have one name, and differ",
+            location=f"{location}: record {index + 1}".removeprefix(": "),
+            remedy="Remove the one that is not meant, or rename it.",
+        )
+
+
+def find_contradiction(first: Sequence[float], second: Sequence[float]) -> int | None:
+    """Return the first position at which two scores of the same contradict each other; None where
+    they agree. NaN is no score.
+
+    Scores of 0 and 1 must be equal; others must order the rows alike.
+
+    >>> find_contradiction([1, 0], [1, 1]), find_contradiction([1, 0, 1], [8, 3, 9])
+    (1, None)
+    >>> find_contradiction([1, 0, 1], [8, 9, 9])
+    1
+    """
+    pairs = [
+        (a, b, index)
+        for index, (a, b) in enumerate(zip(first, second, strict=True))
+        if not math.isnan(a) and not math.isnan(b)
+    ]
+    if all(a in (0, 1) and b in (0, 1) for a, b, _ in pairs):
+        return next((index for a, b, index in pairs if a != b), None)
+    level = highest = highest_below = -math.inf
+    highest_index = 0
+    for a, b, index in sorted(pairs):
+        if a > level:
+            level, highest_below = a, highest
+        if b < highest_below:
+            return highest_index
+        if b > highest:
+            highest, highest_index = b, index
+    return None
