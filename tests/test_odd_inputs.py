@@ -92,7 +92,8 @@ def test_two_columns_of_right_answers_must_agree(
     rows = [[f"q{i}", f"What is {i}?", *pair] for i, pair in enumerate(cells)]
     names = ("id", "question", *columns)
     if is_refused:
-        with pytest.raises(HQMError, match=pattern_of("odd.rivals", second=columns[1])):
+        code = "odd.same-name" if columns[1] == "Answer" else "odd.rivals"
+        with pytest.raises(HQMError, match=pattern_of(code, second=columns[1])):
             questions(tmp_path / "q.csv", names, rows)
     else:
         assert questions(tmp_path / "q.csv", names, rows) == [first for first, _ in cells]
