@@ -177,7 +177,7 @@ def sheet_rows(path: Path) -> list[dict[str, object]]:
     for number, row in enumerate(body, 2):
         if row.count(None) < len(row):
             cells = zip_longest(names, map(_cell_text, row[: len(names)]), fillvalue="")
-            record = {name: cell for name, cell in cells if name}
+            record: dict[str, object] = {name: cell for name, cell in cells if name}
             _check_computed(record, f"{path}:{number}")
             records.append(record)
     return records
@@ -186,7 +186,7 @@ def sheet_rows(path: Path) -> list[dict[str, object]]:
 _ERROR_CELLS = frozenset("#NULL! #DIV/0! #VALUE! #REF! #NAME? #NUM! #N/A #GETTING_DATA".split())
 
 
-def _check_computed(record: Mapping[str, str], location: str) -> None:
+def _check_computed(record: Mapping[str, object], location: str) -> None:
     """Refuse a row with a cell that Excel could not compute, as it makes of an answer that begins
     with an equals sign.
     """
