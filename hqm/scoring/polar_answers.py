@@ -510,7 +510,7 @@ def _plain_clause_polarity(clause: str, question: str, negated: bool) -> Polar |
     """The polarity of a clause that restates the question; None for another clause."""
     words = content_words(clause)
     question_words = asked_words(question)
-    if question_words and is_unrelated(words, question):
+    if is_unrelated(words, question):
         return None
     denies = NEGATIVE.search(clause) is not None
     is_open = DOUBT.search(clause) or says_unable_abroad(clause)
@@ -520,7 +520,7 @@ def _plain_clause_polarity(clause: str, question: str, negated: bool) -> Polar |
     is_partial = set(words) < set(question_words) and not denies and not asks_existence
     if is_partial and _EXISTENTIAL_CLAUSE.match(clause):
         return None  # "There is a dog" does not say that the dog is black
-    is_denial = bool(words) and denies and not negated and set(words) <= set(question_words)
+    is_denial = denies and not negated and set() < set(words) <= set(question_words)
     if is_denial and _ABSENCE.match(clause):
         return "no"
     if prefers_standard(clause, words, question):

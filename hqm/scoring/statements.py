@@ -355,7 +355,7 @@ def is_unrelated(words: Sequence[str], question: str) -> bool:
     repeats nor denies it; most clauses of a chain of thought do not.
     """
     related = _related_words(question)
-    if not related.isdisjoint(words) or not any(map(_is_telling, words)):
+    if not related or not related.isdisjoint(words) or not any(map(_is_telling, words)):
         return False
     return related.isdisjoint(map(_positive, words))
 
