@@ -374,14 +374,6 @@ class RespondentScores:
     release rounds.
     """
 
-    def score_in(self, administration: str, metric: str) -> float | None:
-        """Return the score in an administration; under another judge, the share of answers that it
-        found faithful.
-        """
-        if administration in self.judged:
-            return self.judged[administration]
-        return self.cells.get(administration, {}).get(metric)
-
 
 @dataclass(frozen=True)
 class BenchmarkAudit(frames.AsFrames):

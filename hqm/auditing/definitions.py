@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
-from hqm.auditing.audit import BenchmarkAudit
+from hqm.auditing.audit import BenchmarkAudit, RespondentScores
 from hqm.auditing.audit_rows import FindingRow, PairRow, ReadingRow
 from hqm.benchmark.findings import SEVERITIES, Severity
 from hqm.imports.human_labels import labelled_by
@@ -89,6 +89,15 @@ def scored_types(audit: BenchmarkAudit) -> list[str]:
             if score is not None:
                 scored.add(kind)
     return list(filter(scored.__contains__, audit.coverage))
+
+
+def score_in(respondent: RespondentScores, administration: str, metric: str) -> float | None:
+    """A score in an administration; under another judge, the share of answers that it found
+    faithful.
+    """
+    if administration in respondent.judged:
+        return respondent.judged[administration]
+    return respondent.cells.get(administration, {}).get(metric)
 
 
 def estimates_of(

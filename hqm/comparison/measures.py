@@ -16,6 +16,7 @@ from hqm.auditing.audit import BenchmarkAudit
 from hqm.auditing.budget import ErrorBudget
 from hqm.auditing.definitions import (
     estimates_of,
+    score_in,
     scores_by_name,
     type_scores_by_name,
     types_measured,
@@ -192,7 +193,7 @@ def _second_scores(
         # an estimate of several administrations joins their names by " & "
         if statistic == "pearson" and family not in scores and " & " not in estimate.other:
             scores[family] = _finite_scores(
-                {row.name: row.score_in(estimate.other, metric) for row in audit.respondents}
+                {row.name: score_in(row, estimate.other, metric) for row in audit.respondents}
             )
     return scores
 

@@ -26,7 +26,7 @@ from hqm.reports.tables.table import (
 )
 
 from hqm import BenchmarkAudit, Cell
-from hqm.auditing.definitions import estimates_of
+from hqm.auditing.definitions import estimates_of, score_in
 from hqm.imports.human_labels import labelled_by
 
 # colours, by their names in the style sheet: a page's dark theme changes the drawings too
@@ -507,7 +507,7 @@ def _scatter_points(
     bars = []
     for row, name in zip(audit.respondents, names, strict=True):
         x = row.cells[audit.reference].get(metric)
-        y = row.score_in(administration, metric)
+        y = score_in(row, administration, metric)
         if x is None or y is None:
             continue
         points.append((x, y, name))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hqm.reports.latex.latex_tables import number_cell
 from hqm.reports.pages.error_picture import IDENTICAL, ErrorPicture, short_source_names
@@ -35,7 +35,10 @@ from hqm.reports.tables.table import (
 
 from hqm import BenchmarkAudit, Cell, ErrorBudget, Estimate
 from hqm.auditing.definitions import estimates_of, planned_contrasts
-from hqm.comparison.measures import Tool
+
+if TYPE_CHECKING:
+    # an audit's report needs nothing of comparisons, so that `hqm audit` does not load them
+    from hqm.comparison.measures import Tool
 
 TOOLS_TITLE = "HQM and the tools that recorded the answers"
 

@@ -496,7 +496,7 @@ def import_(
 
 
 def _pairs(text: str | None, option: str) -> dict[str, str]:
-    pairs = {}
+    pairs: dict[str, str] = {}
     for pair in filter(None, (text or "").split(",")):
         name, equals, value = pair.partition("=")
         if not equals or not name.strip() or not value.strip():
