@@ -348,8 +348,9 @@ def _components_of(measure: Measure) -> StudyComponents:
 def _adjusted_pair(pair: ForecastPair, p_values: Sequence[float]) -> ForecastPair:
     """Return a pair with the p-values of its contests adjusted."""
     p_fixed, p_random = p_values
-    these = replace(pair.these, adjusted=p_fixed)
-    return replace(pair, these=these, others=replace(pair.others, adjusted=p_random))
+    fixed_contest = replace(pair.these, adjusted=p_fixed)
+    random_contest = replace(pair.others, adjusted=p_random)
+    return replace(pair, these=fixed_contest, others=random_contest)
 
 
 def _pair(
@@ -415,14 +416,16 @@ def _reliability(components: StudyComponents, size: StudySize, value: float) -> 
         return Coefficient.absent(
             "degenerate", components.reason or "its respondents do not differ beyond chance"
         )
-    kept = ["form" not in e or bool({"item", "picture"} & {*e}) for e in components.effects]
+    is_effect_kept = [
+        "form" not in e or bool({"item", "picture"} & {*e}) for e in components.effects
+    ]
     covariance = components.covariance
     if covariance:
         table = np.asarray(covariance, dtype=np.float64)
-        covariance = tuple(map(tuple, table[np.ix_(kept, kept)].tolist()))
+        covariance = tuple(map(tuple, table[np.ix_(is_effect_kept, is_effect_kept)].tolist()))
     study_without_forms = StudyComponents(
-        effects=tuple(compress(components.effects, kept)),
-        values=tuple(compress(components.values, kept)),
+        effects=tuple(compress(components.effects, is_effect_kept)),
+        values=tuple(compress(components.values, is_effect_kept)),
         covariance=covariance,
         respondents=components.respondents,
         families=components.families,
