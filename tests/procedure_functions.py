@@ -133,23 +133,25 @@ def _components(scores: list[list[list[list[str]]]], pictures: Any, families: An
 def _forecasts(
     scores: list[Any], pictures: Any, families: Any, judge: float | None, labels: float | None
 ) -> list[Any]:
-    found: StudyComponents = _components(scores, pictures, families)
-    known = replace(found, judge=judge, askings=2, labels=labels, labelled=40 if labels else 0)
+    components: StudyComponents = _components(scores, pictures, families)
+    with_judge = replace(
+        components, judge=judge, askings=2, labels=labels, labelled=40 if labels else 0
+    )
     size = StudySize(pictures=[40, 90], items=2, forms=2, runs=3, askings=3, labels=[0, 60])
     return [
-        found,
-        *(psychometrics.forecast(known, name, size) for name in PRECISIONS),
+        components,
+        *(psychometrics.forecast(with_judge, name, size) for name in PRECISIONS),
         *(
-            psychometrics.forecast_interval(found, name, StudySize(pictures=50, runs=2))
+            psychometrics.forecast_interval(components, name, StudySize(pictures=50, runs=2))
             for name in ("rho_g", "g", "phi")
         ),
     ]
 
 
 def _two_studies(scores: list[Any], other_scores: list[Any], correlation: float) -> list[Any]:
-    found = [_components(table, None, None) for table in (scores, other_scores)]
+    studies = [_components(table, None, None) for table in (scores, other_scores)]
     sizes = (StudySize(pictures=60), StudySize(pictures=80, runs=2))
-    compared = psychometrics.compare_studies(*found, sizes, correlation, 12.0)
+    compared = psychometrics.compare_studies(*studies, sizes, correlation, 12.0)
     contests = (compared.fixed_respondents, compared.other_respondents)
     return [compared, *((contest.p, contest.choice) for contest in contests)]
 

@@ -15,7 +15,8 @@ from hqm.reports.pages.sentences import wordings_to_average
 
 import hqm
 from hqm.auditing import definitions
-from hqm.auditing.audit import Audit, BenchmarkAudit, RespondentScores
+from hqm.auditing.audit import Audit, BenchmarkAudit
+from hqm.auditing.audit_rows import RespondentScores
 from hqm.auditing.gate import Gate, Policy, check_against, default_text
 from hqm.indicators import compare, compare_forms
 from hqm.types import Cell, Estimate, Interval

@@ -29,7 +29,7 @@ from scipy.stats import chi2
 
 import hqm
 from hqm import FLAGS, BenchmarkAudit, Estimate, Interval, Policy
-from hqm.auditing.audit import RespondentScores
+from hqm.auditing.audit_rows import RespondentScores
 from hqm.auditing.budget import AnswerCode, BudgetRow, ErrorBudget, Gap, Question
 from hqm.auditing.seven_questions import find_remedies, seven_answers
 from hqm.signature import short_signature

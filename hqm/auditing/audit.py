@@ -25,7 +25,6 @@ import numpy as np
 from pydantic import (
     AfterValidator,
     BeforeValidator,
-    ConfigDict,
     Field,
     PlainSerializer,
     TypeAdapter,
@@ -35,11 +34,11 @@ from pydantic_core import PydanticCustomError
 
 from hqm.auditing import frames
 from hqm.auditing.audit_rows import (
+    EXACT_FIELDS,
     MAX_INTERVAL_RANGES,
     STORED_ESTIMATE,
     AddressedName,
     Ends,
-    EndsList,
     FindingRow,
     FlagRow,
     FormRow,
@@ -50,6 +49,7 @@ from hqm.auditing.audit_rows import (
     NoRow,
     PairRow,
     ReadingRow,
+    RespondentScores,
     Row,
     StoppedRow,
     Summary,
@@ -79,11 +79,8 @@ from hqm.types import (
     Cell,
     Count,
     Estimate,
-    Number,
     Share,
-    State,
     Task,
-    Width,
     finite,
 )
 from hqm.version import __version__
@@ -91,8 +88,6 @@ from hqm.version import __version__
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-_EXACT = ConfigDict(extra="forbid")
 
 
 def check_no_duplicates(audits: Sequence[BenchmarkAudit]) -> None:
@@ -348,38 +343,11 @@ def check_benchmark(audit: BenchmarkAudit) -> BenchmarkAudit:
 # --- The audit ---
 
 
-@dataclass(frozen=True, slots=True)
-class RespondentScores:
-    """One respondent in one benchmark: its scores, and how its answers came out."""
-
-    __pydantic_config__ = _EXACT
-    name: AddressedName
-    scores: Mapping[str, Number]
-    """Metric -> score in the reference administration."""
-    intervals: Mapping[str, EndsList]
-    """Metric -> [low, high] over pictures (cluster jackknife)."""
-    by_type: Mapping[str, Number]
-    """Hallucination type -> score by the first audited metric."""
-    cells: Mapping[Administration, Mapping[str, Number]]
-    """Administration -> metric -> score, of every metric of the benchmark."""
-    states: Mapping[Administration, Annotated[Mapping[str, int], MappingOf(dict[State, Count])]]
-    """Administration -> state -> number of answers."""
-    yes_ratio: Mapping[str, Share]
-    words: Mapping[str, Width]
-    judged: Mapping[str, Share] = field(default_factory=dict)
-    """Administration under another judge -> share of answers that the judge found faithful."""
-    identity: Mapping[str, Any] = field(default_factory=dict)
-    printed: Mapping[str, str] = field(default_factory=dict)
-    """Metric -> the score in the reference administration as the release prints it, where the
-    release rounds.
-    """
-
-
 @dataclass(frozen=True)
 class BenchmarkAudit(frames.AsFrames):
     """All that was estimated of one benchmark."""
 
-    __pydantic_config__ = _EXACT
+    __pydantic_config__ = EXACT_FIELDS
     benchmark: Name
     title: Name
     version: Name
@@ -657,7 +625,7 @@ class BenchmarkAudit(frames.AsFrames):
 class Audit(frames.AsFrames):
     """The audits of one command, with the record of how they were made."""
 
-    __pydantic_config__ = _EXACT
+    __pydantic_config__ = EXACT_FIELDS
     audits: Annotated[
         tuple[Annotated[BenchmarkAudit, AfterValidator(check_benchmark)], ...], Field(min_length=1)
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal, NotRequired, Required
 
 from pydantic import (
@@ -38,6 +38,7 @@ from hqm.types import (
     Estimate,
     Number,
     Share,
+    State,
     Width,
 )
 
@@ -45,6 +46,10 @@ _GROWING = ConfigDict(extra="allow")
 """Rows that a later version may add to."""
 _MAX_DEPTH = 40
 """How deeply the values of an audit may be nested; its own go down to about ten levels."""
+
+
+EXACT_FIELDS = ConfigDict(extra="forbid")
+"""Of a class that has all the fields a file may have."""
 
 
 def wrong(reason: str, *path: str | int) -> PydanticCustomError:
@@ -196,6 +201,33 @@ class FlagRow(TypedDict, total=False):
 
 
 @with_config(_GROWING)
+@dataclass(frozen=True, slots=True)
+class RespondentScores:
+    """One respondent in one benchmark: its scores, and how its answers came out."""
+
+    __pydantic_config__ = EXACT_FIELDS
+    name: AddressedName
+    scores: Mapping[str, Number]
+    """Metric -> score in the reference administration."""
+    intervals: Mapping[str, EndsList]
+    """Metric -> [low, high] over pictures (cluster jackknife)."""
+    by_type: Mapping[str, Number]
+    """Hallucination type -> score by the first audited metric."""
+    cells: Mapping[Administration, Mapping[str, Number]]
+    """Administration -> metric -> score, of every metric of the benchmark."""
+    states: Mapping[Administration, Annotated[Mapping[str, int], MappingOf(dict[State, Count])]]
+    """Administration -> state -> number of answers."""
+    yes_ratio: Mapping[str, Share]
+    words: Mapping[str, Width]
+    judged: Mapping[str, Share] = field(default_factory=dict)
+    """Administration under another judge -> share of answers that the judge found faithful."""
+    identity: Mapping[str, Any] = field(default_factory=dict)
+    printed: Mapping[str, str] = field(default_factory=dict)
+    """Metric -> the score in the reference administration as the release prints it, where the
+    release rounds.
+    """
+
+
 class _LeaveOneOutRow(TypedDict):
     score: Figure
     values: list[Figure]

@@ -18,8 +18,8 @@ from typing import Any, TypedDict, TypeVar
 import numpy as np
 
 from hqm.administration.asks import StoredRespondent
-from hqm.auditing.audit import BenchmarkAudit, RespondentScores
-from hqm.auditing.audit_rows import FormRow
+from hqm.auditing.audit import BenchmarkAudit
+from hqm.auditing.audit_rows import FormRow, RespondentScores
 from hqm.auditing.budget import error_budgets
 from hqm.auditing.definitions import items_to_read, pair_of_each_type
 from hqm.auditing.evidence import Evidence

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
-from hqm.auditing.audit import BenchmarkAudit, RespondentScores
-from hqm.auditing.audit_rows import FindingRow, PairRow, ReadingRow
+from hqm.auditing.audit import BenchmarkAudit
+from hqm.auditing.audit_rows import FindingRow, PairRow, ReadingRow, RespondentScores
 from hqm.benchmark.findings import SEVERITIES, Severity
 from hqm.imports.human_labels import labelled_by
 from hqm.indicators.separation import Neighbours, contrast_detail, contrasts_in

@@ -1,8 +1,6 @@
-"""What an audit looks at: one frozen value, gathered once from a benchmark, its store and its
-files.
+"""What an audit looks at: one frozen value, gathered once from a benchmark, its store and files.
 
-It stands in one module because both ways to the evidence, by a rule or a judge and by people alone,
-gather the same fields.
+Both ways to it, by a rule or a judge and by people alone, gather the same fields.
 """
 
 from __future__ import annotations

@@ -500,6 +500,20 @@ class _Draft:
     image: str | Name | None
 
 
+def _check_key_columns(source: Source, choice: ColumnChoice) -> None:
+    """Refuse other columns of right answers that differ from the one that is read."""
+    rivals = [] if "target" in choice.specified else other_key_columns(source.columns, choice)
+    if not rivals:
+        return
+    names = [choice.fields["target"], *rivals]
+    rows = [row.cells for row in source.rows(names)]
+    cells = {name: cell_texts(rows, name) for name in names}
+    for name in rivals:
+        if _usual_name(name) == _usual_name(names[0]):
+            check_same_column({n: cells[n] for n in (names[0], name)}, source.name)
+    check_rivals("answer", cells, source.name, are_keys=True)
+
+
 def read_questions(
     source: Source,
     named_columns: Mapping[str, str],
@@ -530,15 +544,7 @@ def read_questions(
     )
     faults = RowFaults()
     drafts = _read_drafts(source, choice, gathered, faults)
-    rivals = [] if "target" in choice.specified else other_key_columns(source.columns, choice)
-    if rivals:
-        names = [choice.fields["target"], *rivals]
-        rows = [row.cells for row in source.rows(names)]
-        cells = {name: cell_texts(rows, name) for name in names}
-        for name in rivals:
-            if _usual_name(name) == _usual_name(names[0]):
-                check_same_column({n: cells[n] for n in (names[0], name)}, source.name)
-        check_rivals("answer", cells, source.name, are_keys=True)
+    _check_key_columns(source, choice)
     total = len(drafts) + len(faults.first)
     if not total:
         raise DataError(

@@ -38,7 +38,6 @@ from hqm.imports.intake import (
 from hqm.imports.layouts import Record, cell_texts
 from hqm.imports.log_file import LogFile
 from hqm.imports.match import MatchReport, match_rows
-from hqm.imports.rival_columns import find_contradiction
 from hqm.imports.row import (
     ANSWERS,
     IDS,
@@ -629,7 +628,11 @@ def _check_marks(records: Sequence[Mapping[str, object]], path: str) -> None:
         if any(map(_is_known, numbers)):
             marks[name] = numbers
             _check_mark_scales(name, records, numbers, path)
-    first, *later_marks = marks or [""]
+    if len(marks) < 2:
+        return
+    from hqm.imports.rival_columns import find_contradiction
+
+    first, *later_marks = marks
     for mark in later_marks:
         index = find_contradiction(marks[first], marks[mark])
         if index is not None:

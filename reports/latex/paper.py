@@ -30,7 +30,7 @@ from hqm.reports.tables.table import (
 )
 
 from hqm import HALLUCINATION_TYPES, Audit, BenchmarkAudit, Cell, Comparison, DesignError
-from hqm.auditing.audit import RespondentScores
+from hqm.auditing.audit_rows import RespondentScores
 from hqm.auditing.definitions import scored_types, scores_by_name, type_scores_by_name
 from hqm.comparison.compare import compare_audits
 from hqm.comparison.measures import Measure, measures_of

@@ -40,7 +40,7 @@ from hqm.reports.tables.table import (
 )
 
 from hqm import BenchmarkAudit, Cell, ErrorBudget, Estimate
-from hqm.auditing.audit import RespondentScores
+from hqm.auditing.audit_rows import RespondentScores
 from hqm.auditing.budget import BudgetRow
 from hqm.auditing.definitions import (
     answered_in_part,

@@ -13,7 +13,7 @@ from operator import attrgetter, itemgetter, not_
 from typing import Any, Literal, TypeVar
 
 from hqm import Audit, BenchmarkAudit, Cell, Estimate, Interval, Policy, indicator_named
-from hqm.auditing.audit import RespondentScores
+from hqm.auditing.audit_rows import RespondentScores
 from hqm.auditing.definitions import estimates_of
 from hqm.imports.human_labels import by_people
 from hqm.indicators.indicator import INDICATOR_FAMILIES

@@ -20,7 +20,8 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm.auditing.audit import Audit, BenchmarkAudit, RespondentScores
+from hqm.auditing.audit import Audit, BenchmarkAudit
+from hqm.auditing.audit_rows import RespondentScores
 from hqm.errors import ImageError
 from hqm.files.cache import safe_name
 from hqm.forms.make_forms import read_form

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from hqm import BenchmarkAudit, Cell, Estimate, Item
-from hqm.auditing.audit import RespondentScores
+from hqm.auditing.audit_rows import RespondentScores
 from hqm.auditing.study_records import jackknife_record, jackknife_rows
 from hqm.comparison.compare import _effective, adjust_differences
 from hqm.comparison.measure_tests import tested_differences, williams_comparisons
