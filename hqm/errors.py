@@ -157,7 +157,8 @@ class NoRule(HQMError):  # noqa: N818  it says what is missing
     """A question that no rewriting rule fits; it stays out of the parallel form and is listed."""
 
     def __init__(self, prompt: str, reason: str) -> None:
-        self.prompt, self.reason = prompt, reason
+        self.prompt = prompt
+        self.reason = reason
         super().__init__(f"{prompt!r} has no parallel form: {reason}")
 
 

@@ -74,7 +74,8 @@ HALLUCINATION_TYPES = (
 )
 """The eight types of the HQM paper (arXiv 2406.17115, section 3.2)."""
 
-ORIGINAL, PARALLEL = "original", "parallel"
+ORIGINAL = "original"
+PARALLEL = "parallel"
 REWORDINGS = (PARALLEL, "parallel2", "parallel3")
 """The names of the wordings that rules make of a benchmark, beside its own."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -99,7 +100,8 @@ def group_by(values: Iterable[_Value], key: Callable[[_Value], _Key]) -> dict[_K
     return dict(groups)
 
 
-PICTURES, VIDEO = "pictures", "video"
+PICTURES = "pictures"
+VIDEO = "video"
 """The keys of `Item.meta` for what a question has in place of one picture."""
 
 

@@ -28,7 +28,8 @@ from hqm.benchmark.handoff import asked_row, picture_path
 from hqm.benchmark.registry import load
 from hqm.types import Form, Item, Response
 
-REPORT, POLICY = "HQM_REPORT", "HQM_POLICY"
+REPORT = "HQM_REPORT"
+POLICY = "HQM_POLICY"
 """The variables of the environment that name the folder of the report, and the policy."""
 
 

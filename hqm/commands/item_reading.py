@@ -62,7 +62,8 @@ def read_items(
     UsageError
         The name stands for no model that can be asked.
     """
-    source, form = checked.source, checked.form
+    source = checked.source
+    form = checked.form
     if source is None or form is None:
         return None
     opened: AbstractContextManager[Store] = readable(path)

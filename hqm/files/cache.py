@@ -50,7 +50,10 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
     nothing is left of it.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = tempfile.NamedTemporaryFile(dir=target.parent, suffix=".part", delete=False)  # noqa: SIM115
+    # closed before it takes the target's place, and kept until then
+    temporary = tempfile.NamedTemporaryFile(  # noqa: SIM115
+        dir=target.parent, suffix=".part", delete=False
+    )
     try:
         with temporary:
             yield temporary

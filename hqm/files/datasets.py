@@ -459,7 +459,8 @@ class HubName:
         """
         component = r"[A-Za-z0-9][\w.-]*"
         match = re.fullmatch(
-            rf"{_PREFIX}({component}/{component})(?:/([^@#\0]+?))?/?(?:@([^#\s\0]+))?(?:#([^\s\0]+))?",
+            rf"{_PREFIX}({component}/{component})(?:/([^@#\0]+?))?/?"
+            r"(?:@([^#\s\0]+))?(?:#([^\s\0]+))?",
             text,
         )
         if match is None:

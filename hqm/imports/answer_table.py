@@ -608,8 +608,8 @@ _NO_SCORE = re.compile(
 """What the columns of numbers are called that say how an answer was given, not how good it is."""
 _SCORE = re.compile(
     r"^(?:scores?|acc|accuracy|f1|bleu|rouge|cider|meteor|rating)(?:_|-?\d|$)"
-    r"|(?:^|_)(?:scores?|rating|acc(?:uracy)?|f1|bleu|rouge(?:_?[l\d])?|cider|meteor|em|anls|wer|cer"
-    r"|exact|match|correct(?:ness)?|right|hit|true_false|iou|reward)(?:@?\d+)?$"
+    r"|(?:^|_)(?:scores?|rating|acc(?:uracy)?|f1|bleu|rouge(?:_?[l\d])?|cider|meteor|em|anls|wer"
+    r"|cer|exact|match|correct(?:ness)?|right|hit|true_false|iou|reward)(?:@?\d+)?$"
 )
 """What the columns of numbers are called that say how good an answer is."""
 _LOWER = re.compile(

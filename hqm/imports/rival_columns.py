@@ -128,9 +128,11 @@ def find_contradiction(first: Sequence[float], second: Sequence[float]) -> int |
     highest_index = 0
     for a, b, index in sorted(pairs):
         if a > level:
-            level, highest_below = a, highest
+            level = a
+            highest_below = highest
         if b < highest_below:
             return highest_index
         if b > highest:
-            highest, highest_index = b, index
+            highest = b
+            highest_index = index
     return None

@@ -187,7 +187,8 @@ class ItemReadings:
                 " (item,mark), and add --key FILE."
             )
             return
-        share, kappa = self.agreement.agreement, self.agreement.kappa
+        share = self.agreement.agreement
+        kappa = self.agreement.kappa
         if share.fixed is not None:
             yield (
                 f"It agrees with a person on whether there is a fault in {100 * share.value:.1f} %"

@@ -402,9 +402,11 @@ def stored_labels(store: Store, benchmark: Benchmark, form: Form, run: int) -> L
         if (form_name, stored_run) == (form.name, run) and not store_name.startswith(
             FILE_JUDGE_PREFIX
         ):
-            name, file = store_name, ""
+            name = store_name
+            file = ""
             if imported := _IMPORTED_JUDGE.fullmatch(store_name):
-                name, file = imported["judge"], imported["file"]
+                name = imported["judge"]
+                file = imported["file"]
             judge = name.partition(RATER)[0]
             latest[judge] = file
             names.setdefault((judge, file), []).append(name)

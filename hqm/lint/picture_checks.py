@@ -499,7 +499,8 @@ def twins_among(looks: Mapping[str, Look], files: Mapping[str, Path]) -> Iterato
 def _crop_box(crop: int) -> _Shades:
     """Left, top, right, bottom of a part of the height and of the width, given as one number."""
     rows, columns = divmod(crop, len(_CROPS))
-    (top, bottom), (left, right) = _CROPS[rows], _CROPS[columns]
+    top, bottom = _CROPS[rows]
+    left, right = _CROPS[columns]
     return np.array([left, top, right, bottom])
 
 

@@ -397,7 +397,9 @@ def align(first: ScoreMatrix, second: ScoreMatrix) -> tuple[ScoreMatrix, ScoreMa
 # ----------------------------------------------------------------------
 
 RelateVerdicts = Callable[[Sequence[Item], Sequence[Verdict]], Sequence[Verdict]]
-_NEW, _BY_PAIR, _BY_ITEM = -1, -2, -3
+_NEW = -1
+_BY_PAIR = -2
+_BY_ITEM = -3
 """In place of the code of a verdict, which is its index among all: not met yet; it depends on the
 item's words; the item is scored by itself.
 """
@@ -461,7 +463,8 @@ class MatrixBuilder:
         relate: RelateVerdicts | None = None,
         verdicts: VerdictCache | None = None,
     ) -> None:
-        self.cell, self.form = cell, form
+        self.cell = cell
+        self.form = form
         self._verdicts: list[Verdict] = [Verdict.unscored("missing", "not asked")]
         self._words: list[float] = [np.nan]
         self._code_by_verdict: dict[tuple[int, float], int] = {}
@@ -475,7 +478,9 @@ class MatrixBuilder:
         self._pair_codes: dict[int, int] = {}
         self._rows: list[npt.NDArray[np.int32]] = []
         self._names: list[str] = []
-        self._subsets, self._groupings, self._relate = subsets, groupings, relate
+        self._subsets = subsets
+        self._groupings = groupings
+        self._relate = relate
 
     def add(
         self,
@@ -510,7 +515,8 @@ class MatrixBuilder:
         """Return the codes of the verdicts; those on short answers to items of a class stand in a
         table.
         """
-        cache, numbers = self._cache, self._text_numbers
+        cache = self._cache
+        numbers = self._text_numbers
         texts = np.fromiter(map(numbers.__getitem__, keys), dtype=np.int64, count=len(keys))
         while len(numbers) > len(self._text_codes):
             self._text_codes = np.vstack([self._text_codes, np.full_like(self._text_codes, _NEW)])

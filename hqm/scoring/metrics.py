@@ -156,7 +156,8 @@ def ratio(top: object, bottom: object) -> Array:
     >>> ratio(np.array([1.0, 1.0]), np.array([2.0, 0.0]))
     array([0.5, nan])
     """
-    top, bottom = np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
+    top = np.asarray(top, dtype=np.float64)
+    bottom = np.asarray(bottom, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(bottom == 0, np.nan, top / bottom)
 
@@ -189,7 +190,8 @@ def _recall(t: Tally) -> Array:
 
 def _f1(t: Tally) -> Array:
     # in the order in which released scorers multiply, so that the last digit is theirs
-    precision, recall = _precision(t), _recall(t)
+    precision = _precision(t)
+    recall = _recall(t)
     return ratio(2 * precision * recall, precision + recall)
 
 
@@ -202,7 +204,8 @@ def _d_prime(t: Tally) -> Array:
     # 1 have a value
     from scipy.special import ndtri
 
-    n_yes, n_no = np.asarray(t["tp"] + t["fn"]), np.asarray(t["fp"] + t["tn"])
+    n_yes = np.asarray(t["tp"] + t["fn"])
+    n_no = np.asarray(t["fp"] + t["tn"])
     distance = ndtri((t["tp"] + 0.5) / (n_yes + 1)) - ndtri((t["fp"] + 0.5) / (n_no + 1))
     # sensitivity needs questions of both answers
     return np.where((n_yes > 0) & (n_no > 0), distance, np.nan)

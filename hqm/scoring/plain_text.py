@@ -35,7 +35,10 @@ _TAGGED = re.compile(
 )
 _TAG = re.compile(r"</?s>|<\|[\w ]{1,40}\|>|</?[a-z_]{1,20}>|\[/?INST\]", re.IGNORECASE)
 
-BOX, BOX_END, BOLD, BOLD_END = "\ue000", "\ue001", "\ue002", "\ue003"
+BOX = "\ue000"
+BOX_END = "\ue001"
+BOLD = "\ue002"
+BOLD_END = "\ue003"
 MARKS = re.compile(f"[{BOX}-{BOLD_END}]")
 # what a text must have for a rule to find anything, the rule, and what it makes of it; in this
 # order: subscripts before fractions, which may hold them

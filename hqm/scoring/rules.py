@@ -244,7 +244,8 @@ def rouge_l(candidate: str, reference: str) -> float:
     >>> rouge_l("police kill the gunman", "police killed the gunman"), rouge_l("", "a dog")
     (0.75, 0.0)
     """
-    candidate_words, reference_words = words_of(candidate), words_of(reference)
+    candidate_words = words_of(candidate)
+    reference_words = words_of(reference)
     n_common = len(common_words(candidate_words, reference_words))
     if not n_common:
         return 0.0

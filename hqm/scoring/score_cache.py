@@ -82,7 +82,9 @@ class VerdictCache:
         scoring_key: Callable[[Item], ScoringKey | None] = lambda _: None,
         archive: VerdictArchive | None = None,
     ) -> None:
-        self.items, self.score, self.archive = items, score, archive
+        self.items = items
+        self.score = score
+        self.archive = archive
         numbers: dict[ScoringKey, int] = {}
         self._class_examples: list[tuple[ScoringKey, Item]] = []
         class_numbers = []

@@ -220,7 +220,8 @@ def language_of(text: str) -> Language | None:
     best = None
     for language in _LANGUAGES if counts else ():
         if counts[language.name] > best_count:
-            best, best_count = language, counts[language.name]
+            best = language
+            best_count = counts[language.name]
     return best
 
 
@@ -495,7 +496,8 @@ def _groups_by_word(groups: Sequence[frozenset[str]]) -> Mapping[str, tuple[froz
     return {word: groups_with(word) for word in frozenset().union(*groups)}
 
 
-_RELATIONS_BY_WORD, _CONTRARIES_BY_WORD = _groups_by_word(_RELATIONS), _groups_by_word(_CONTRARIES)
+_RELATIONS_BY_WORD = _groups_by_word(_RELATIONS)
+_CONTRARIES_BY_WORD = _groups_by_word(_CONTRARIES)
 
 
 def restates(clause: Sequence[str], question: str) -> bool | None:

@@ -109,7 +109,8 @@ def axis_limits(values: Iterable[float], margin: float = 0.06) -> tuple[float, f
     ((-0.1, 1.1), (1.95, 2.05))
     """
     numbers = list(values)
-    low, high = min(numbers), max(numbers)
+    low = min(numbers)
+    high = max(numbers)
     padding = margin * (high - low) or 0.05
     return low - padding, high + padding
 
@@ -287,7 +288,8 @@ class Drawing:
         description.
         """
         body = "".join(self._elements)
-        title, description = printable(title), printable(description)
+        title = printable(title)
+        description = printable(description)
         # the id must differ between the drawings of a page, and be the same for the same audit
         digest = hashlib.sha256(f"{title}{description}{body}".encode()).hexdigest()[:8]
         head = (

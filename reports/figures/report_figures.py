@@ -539,7 +539,8 @@ def board_figure(
     layout = _LAYOUTS[narrow]
     drawing = Drawing(layout.width, bottom + 8)
     left, right = _board_columns(ordered, narrow=narrow, has_slopes=has_slopes)
-    low, high = min(values) * points.factor, max(values) * points.factor
+    low = min(values) * points.factor
+    high = max(values) * points.factor
     margin = 0.05 * (high - low) or 1.0
     axis = Scale(low - margin, high + margin, left, right)
     _draw_grid(drawing, axis, layout.board_ticks, (top - 8, height))

@@ -199,11 +199,13 @@ def signatures(tables: Sequence[Table]) -> list[tuple[str, str]]:
 
 POINTS = 72.27
 """TeX's points in an inch."""
-MIN_COLUMN_WIDTH, MIN_PAGE_WIDTH = 3.03 * POINTS, 5.5 * POINTS
+MIN_COLUMN_WIDTH = 3.03 * POINTS
+MIN_PAGE_WIDTH = 5.5 * POINTS
 """The narrowest column, and the narrowest page without its margins, in points."""
 GAP = 8.0
 """Between two columns: LaTeX's `tabcolsep` on both sides, set to 4 pt."""
-TABLE_SIZE, INTERVAL_SIZE = 8.0, 7.0
+TABLE_SIZE = 8.0
+INTERVAL_SIZE = 7.0
 """Sizes of letters."""
 _OPTICAL_SCALE = {8.0: 0.850, 7.0: 0.798}
 """Widths at a size as parts of those at 10 pt: cmr8 and cmr7 are drawn wider than cmr10 shrunk."""

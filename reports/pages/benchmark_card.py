@@ -413,7 +413,8 @@ def badge(audit: Audit, policy: Policy) -> str:
 
 
 def _badge_svg(left: str, right: str, colour: str, description: str) -> str:
-    first, second = _width(left), _width(right)
+    first = _width(left)
+    second = _width(right)
     parts: Sequence[str] = (
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{first + second}" height="20"'

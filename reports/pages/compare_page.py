@@ -92,10 +92,8 @@ def _differences(comparison: Comparison) -> Table:
         )
         for d in comparison.differences
     )
-    fixed_heading, random_heading = (
-        "These respondents (fixed facet)",
-        "Other respondents (random facet)",
-    )
+    fixed_heading = "These respondents (fixed facet)"
+    random_heading = "Other respondents (random facet)"
     return Table(
         "differences",
         "Tests of the differences between measures.",

@@ -31,7 +31,8 @@ _MISSING = "Not measured"
 _TASKS = {"caption": "image-to-text"}
 """Task -> the Hub's name of its category; every other task asks questions about pictures."""
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-SECTION_START, SECTION_END = "<!-- hqm: made from an audit -->", "<!-- hqm: end -->"
+SECTION_START = "<!-- hqm: made from an audit -->"
+SECTION_END = "<!-- hqm: end -->"
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,7 +199,8 @@ def _respondent_change(shift: Estimate, name: str) -> Mapping[str, object]:
 
 
 def _change_cell(change: Mapping[str, object]) -> Text:
-    score, difference = finite_number(change.get("scaled")), finite_number(change.get("difference"))
+    score = finite_number(change.get("scaled"))
+    difference = finite_number(change.get("difference"))
     if score is None or difference is None:
         return Text(DASH)
     ends = bracket_text(finite_number(change.get("low")), finite_number(change.get("high")))

@@ -194,7 +194,8 @@ def spelled_out(sentence: str) -> str:
     """
 
     def words(match: re.Match[str]) -> str:
-        family, statistic = match.group(1), match.group(2)
+        family = match.group(1)
+        statistic = match.group(2)
         if family in FAMILIES:
             return f"{FAMILIES[family]}, {statistic_name(statistic)}"
         return match.group(0)

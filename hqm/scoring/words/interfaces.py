@@ -187,7 +187,8 @@ class VectorLikeness:
     """
 
     def __init__(self, name: str, embedding: Callable[[str], Embedding]) -> None:
-        self.name, self._embedding = name, embedding
+        self.name = name
+        self._embedding = embedding
         self._rows: dict[str, int] = {}
         self._embeddings: list[Embedding] = []
         self._table: npt.NDArray[np.bool_] = np.zeros((0, 0), dtype=bool)
