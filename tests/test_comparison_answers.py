@@ -365,7 +365,7 @@ def test_order_and_separation() -> None:
     table = next(table for table in comparison_tables(alike) if table.name == "agreement")
     (row,) = table.rows
     assert [entry.value for entry in row[2:]] == [0.7, 0.7, None, 20, 0, 5, 1]
-    assert "No pair of respondents" in reversed_pairs(alike)
+    assert "No two measures" in reversed_pairs(alike)
     twice = (separation(2, 3, 3, 20), separation(2, 3, 3, 20))
     against = comparison([], separations=twice, agreements=(agreement,))
     assert tells(

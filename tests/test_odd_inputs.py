@@ -63,16 +63,21 @@ def test_true_and_false_are_yes_and_no_in_every_kind_of_file(
 
 
 @pytest.mark.parametrize(
-    ("row", "code"),
+    ("row", "sentence"),
     [
-        (["x", "Who?", ["b) red", "a) blue"], "a"], "odd.letters"),
-        (["x", "Who?", ["(b) red", "(a) blue"], "A"], "odd.letters"),
-        (["x", "Who?", {"text": ["red", "blue"], "label": ["A", "A"]}, "A"], "odd.labels"),
-        (["x", "\u00a0\u200b", ["red", "blue"], "A"], "odd.question"),
+        (["x", "Who?", ["b) red", "a) blue"], "a"], pattern_of("odd.letters")),
+        (["x", "Who?", ["(b) red", "(a) blue"], "A"], pattern_of("odd.letters")),
+        (
+            ["x", "Who?", {"text": ["red", "blue"], "label": ["A", "A"]}, "A"],
+            pattern_of("odd.labels"),
+        ),
+        (["x", "\u00a0\u200b", ["red", "blue"], "A"], pattern_of("odd.question")),
     ],
 )
-def test_what_no_item_can_be_made_of_is_refused(row: list[Any], code: str, tmp_path: Path) -> None:
-    with pytest.raises(HQMError, match=pattern_of(code)):
+def test_what_no_item_can_be_made_of_is_refused(
+    row: list[Any], sentence: str, tmp_path: Path
+) -> None:
+    with pytest.raises(HQMError, match=sentence):
         questions(tmp_path / "q.jsonl", COLUMNS, [*CHOICES, row])
 
 
@@ -92,32 +97,34 @@ def test_two_columns_of_right_answers_must_agree(
     rows = [[f"q{i}", f"What is {i}?", *pair] for i, pair in enumerate(cells)]
     names = ("id", "question", *columns)
     if is_refused:
-        code = "odd.same-name" if columns[1] == "Answer" else "odd.rivals"
-        with pytest.raises(HQMError, match=pattern_of(code, second=columns[1])):
+        sentence = pattern_of("odd.rivals", second=columns[1])
+        if columns[1] == "Answer":
+            sentence = pattern_of("odd.same-name", second="Answer")
+        with pytest.raises(HQMError, match=sentence):
             questions(tmp_path / "q.csv", names, rows)
     else:
         assert questions(tmp_path / "q.csv", names, rows) == [first for first, _ in cells]
 
 
 @pytest.mark.parametrize(
-    ("columns", "cells", "code"),
+    ("columns", "cells", "sentence"),
     [
-        (("response", "output"), [("red", "blue"), ("blue", "blue")], "odd.rivals"),
+        (("response", "output"), [("red", "blue"), ("blue", "blue")], pattern_of("odd.rivals")),
         (("response", "prediction"), [("It is red.", "red"), ("blue", "Blue.")], ""),
-        (("Answer", "answer"), [("red", "blue"), ("blue", "blue")], "odd.same-name"),
+        (("Answer", "answer"), [("red", "blue"), ("blue", "blue")], pattern_of("odd.same-name")),
         (("answer", "ANSWER"), [("red", "red"), ("blue", "blue")], ""),
     ],
 )
 def test_two_columns_of_answers_must_agree(
-    columns: tuple[str, str], cells: list[tuple[str, str]], code: str, tmp_path: Path
+    columns: tuple[str, str], cells: list[tuple[str, str]], sentence: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "answers.csv"
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["item", "model", *columns])
         writer.writerows([f"q{i}", "m", *pair] for i, pair in enumerate(cells))
-    if code:
-        with pytest.raises(HQMError, match=pattern_of(code)):
+    if sentence:
+        with pytest.raises(HQMError, match=sentence):
             take_rows(path)
     else:
         intake = take_rows(path)
@@ -236,15 +243,21 @@ def test_pictures_of_one_name_with_other_contents_are_not_one(
 # --- judgements ---
 
 JUDGED: dict[str, tuple[Callable[[int], dict[str, object]], str]] = {
-    "another benchmark": (lambda i: {"verdict": i % 2, "benchmark": "pope"}, "odd.benchmark"),
-    "two times asked": (lambda i: {"verdict": i % 2, "run": 0, "asking": 1}, "odd.asking"),
+    "another benchmark": (
+        lambda i: {"verdict": i % 2, "benchmark": "pope"},
+        pattern_of("odd.benchmark"),
+    ),
+    "two times asked": (
+        lambda i: {"verdict": i % 2, "run": 0, "asking": 1},
+        pattern_of("odd.asking"),
+    ),
     "an answer beside its key": (
         lambda i: {"verdict": i % 2, "answer": "yes", "prediction": "audited"},
         "",
     ),
     "another answer beside the audited one": (
         lambda i: {"verdict": i % 2, "answer": "audited", "prediction": "zzz"},
-        "odd.unmatched",
+        pattern_of("odd.unmatched"),
     ),
 }
 
@@ -253,7 +266,7 @@ JUDGED: dict[str, tuple[Callable[[int], dict[str, object]], str]] = {
 def test_fields_of_a_judgement_that_contradict_the_audit_are_refused(
     name: str, dogs: Path, tmp_path: Path
 ) -> None:
-    make, code = JUDGED[name]
+    make, sentence = JUDGED[name]
     benchmark = load(str(dogs))
     ids = [i.id for i in benchmark.original.items]
     path = tmp_path / "judge.jsonl"
@@ -265,8 +278,8 @@ def test_fields_of_a_judgement_that_contradict_the_audit_are_refused(
         source = JudgementSource(path)
         return import_judgements(benchmark, forms, [source], ["m0"], lambda *_: "audited")
 
-    if code:
-        with pytest.raises(HQMError, match=pattern_of(code)):
+    if sentence:
+        with pytest.raises(HQMError, match=sentence):
             judged()
     else:
         (judgements,) = judged().sets
@@ -284,7 +297,7 @@ def test_judges_of_two_files_may_not_look_alike(dogs: Path, tmp_path: Path) -> N
         ]
         (judges / name).write_text("\n".join(map(json.dumps, records)))
     sources = [JudgementSource(judges)]
-    with pytest.raises(HQMError, match=pattern_of("odd.judges")):
+    with pytest.raises(HQMError, match=pattern_of("door.look-alike")):
         import_judgements(benchmark, {"original": benchmark.original}, sources, ["m0"])
 
 

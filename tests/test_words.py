@@ -339,7 +339,7 @@ def test_a_choice_of_parts() -> None:
             "nouns=treetagger",
             pattern_of("words.no-part", part="nouns", choice="treetagger") + ".*hanta, nltk",
         ),
-        ("concreteness=rule", "no part 'concreteness'.*nouns, likeness"),
+        ("concreteness=rule", "no 'concreteness' component.*nouns, likeness"),
         ("nouns=hanta,official", "no words 'official'"),
     ],
 )

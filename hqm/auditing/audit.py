@@ -446,11 +446,11 @@ class BenchmarkAudit(frames.AsFrames):
         return tuple(respondent.name for respondent in self.respondents)
 
     def scores_by_name(self, metric: str) -> dict[str, float | None]:
-        """Respondent -> its score in the reference administration, None where it has none."""
+        """Return respondent -> its score in the reference administration, or None."""
         return {respondent.name: respondent.scores.get(metric) for respondent in self.respondents}
 
     def present_scores(self, metric: str) -> list[float]:
-        """The respondents' scores in the reference administration, of those that have one."""
+        """Return the scores in the reference administration, of respondents that have one."""
         return [score for score in self.scores_by_name(metric).values() if score is not None]
 
     def select_estimates(self, indicator: str = "", metric: str = "") -> list[Estimate]:

@@ -200,7 +200,6 @@ class FlagRow(TypedDict, total=False):
     numbers: dict[str, Figure]
 
 
-@with_config(_GROWING)
 @dataclass(frozen=True, slots=True)
 class RespondentScores:
     """One respondent in one benchmark: its scores, and how its answers came out."""
@@ -228,6 +227,7 @@ class RespondentScores:
     """
 
 
+@with_config(_GROWING)
 class _LeaveOneOutRow(TypedDict):
     score: Figure
     values: list[Figure]

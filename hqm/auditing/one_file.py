@@ -175,7 +175,7 @@ def score_file(
         states={state: counts[state] for state in STATES if counts.get(state)},
         signature=sign(signature),
         mode=benchmark.mode or None,
-        metrics=_printed_scores(matrix, metrics),
+        metrics={m.name: finite(float(m.printed(matrix.units(m).sums)[0])) for m in metrics},
         by_part=_by_part(matrix, metrics),
         withheld=int(matrix.withheld.sum()),
         criterion=(

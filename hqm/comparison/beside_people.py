@@ -99,7 +99,7 @@ def _answers_in(path: Path) -> dict[Answer, tuple[str, Mapping[str, object]]]:
                 remedy="Write both in every row.",
             )
         if answer in rows:
-            refuse_twice(f"the answer of {answer[1]!r} to {answer[0]!r} is there", location)
+            refuse_twice(f"the answer of {answer[1]!r} to {answer[0]!r} stands", location)
         rows[answer] = location, row
     return rows
 

@@ -329,7 +329,8 @@ def _plain_headings(
         if same is None:
             first_names[plain] = name
             written_names[name] = plain
-        elif plain in headings:
+        # JSON records may each have one of the two; whoever reads them says which is misspelt
+        elif plain in headings and all({same, name} <= record.keys() for record in records):
             from hqm.imports.rival_columns import check_same_column
 
             cells = {column: cell_texts(records, column) for column in (same, name)}

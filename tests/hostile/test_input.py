@@ -770,7 +770,7 @@ def test_an_edited_form_is_refused_with_the_record(tmp_path: Path, row: dict[str
         ("question,answer\nx\n", "fields"),
         ("question,question\na,b\n", "twice"),
         ("question,answer\nx,y,z\n", "fields"),
-        ("question,Answer,answer\na,b,c\n", ""),
+        ("question,Answer,answer\na,b,c\n", "one name"),
     ],
 )
 def test_questions_that_make_no_benchmark(
