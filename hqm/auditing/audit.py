@@ -453,12 +453,21 @@ class BenchmarkAudit(frames.AsFrames):
         """Return the scores in the reference administration, of respondents that have one."""
         return [score for score in self.scores_by_name(metric).values() if score is not None]
 
-    def select_estimates(self, indicator: str = "", metric: str = "") -> list[Estimate]:
-        """Return the estimates of an indicator, of a metric, or of both, in their order."""
+    def select_estimates(
+        self,
+        indicator: str | None = None,
+        metric: str | None = None,
+        administration: str | None = None,
+    ) -> list[Estimate]:
+        """Return the estimates of an indicator, a metric and an other administration, in their
+        order; None is any of them.
+        """
         return [
             estimate
             for estimate in self.all_estimates
-            if indicator in ("", estimate.indicator) and metric in ("", estimate.metric)
+            if indicator in (None, estimate.indicator)
+            and metric in (None, estimate.metric)
+            and administration in (None, estimate.other)
         ]
 
     @property

@@ -71,11 +71,6 @@ def scored_answers(audit: BenchmarkAudit) -> Scored:
     return Scored(n_answers, sum(map(itemgetter(1), counts.values())), counts)
 
 
-def scores_by_name(audit: BenchmarkAudit, metric: str) -> dict[str, float | None]:
-    """Respondent -> its score in the reference administration; None where it has none."""
-    return {row.name: row.scores.get(metric) for row in audit.respondents}
-
-
 def type_scores_by_name(audit: BenchmarkAudit, kind: str) -> dict[str, float | None]:
     """Respondent -> its score in a type, by the first audited metric; None where it has none."""
     return {row.name: row.by_type.get(kind) for row in audit.respondents}
@@ -98,24 +93,6 @@ def score_in(respondent: RespondentScores, administration: str, metric: str) -> 
     if administration in respondent.judged:
         return respondent.judged[administration]
     return respondent.cells.get(administration, {}).get(metric)
-
-
-def estimates_of(
-    audit: BenchmarkAudit,
-    indicator: str | None = None,
-    metric: str | None = None,
-    administration: str | None = None,
-) -> list[Estimate]:
-    """The estimates of an indicator, a metric and an other administration; None is any of them."""
-
-    def matches(estimate: Estimate) -> bool:
-        return (
-            indicator in (None, estimate.indicator)
-            and metric in (None, estimate.metric)
-            and administration in (None, estimate.other)
-        )
-
-    return list(filter(matches, audit.all_estimates))
 
 
 _COMPLETE_SHARE = 0.98

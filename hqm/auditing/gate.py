@@ -592,7 +592,7 @@ _PRECISION_REASON = (
 
 
 def _threshold(benchmark: BenchmarkAudit, requirement: Requirement) -> Iterator[Test]:
-    estimates = benchmark.select_estimates(requirement.indicator, requirement.metric)
+    estimates = benchmark.select_estimates(requirement.indicator, requirement.metric or None)
     name = f"{requirement.indicator}{f' ({requirement.metric})' if requirement.metric else ''}"
     if not estimates:
         family = requirement.indicator.partition(".")[0]
@@ -693,8 +693,9 @@ def _pair_texts(benchmark: BenchmarkAudit, estimate: Estimate) -> list[str]:
     titles = {"parallel_forms.mean_shift": "the shift", "parallel_forms.icc_a1": "ICC(A,1)"}
     pair_estimates = {
         candidate.indicator: candidate
-        for candidate in benchmark.select_estimates(metric=estimate.metric)
-        if candidate.other == estimate.other
+        for candidate in benchmark.select_estimates(
+            metric=estimate.metric, administration=estimate.other
+        )
     }
     texts = []
     for indicator, title in titles.items():

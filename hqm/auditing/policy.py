@@ -490,8 +490,8 @@ def labels_advice(
     agrees with people. None where the labels are not the cause.
     """
     metric = estimate.metric
-    candidates = audit.select_estimates("criterion.disattenuated")
-    disattenuated = next((e for e in candidates if e.other == estimate.other), None)
+    candidates = audit.select_estimates("criterion.disattenuated", administration=estimate.other)
+    disattenuated = next(iter(candidates), None)
     scores = np.array(audit.present_scores(metric))
     if disattenuated is None or len(scores) < 3 or value >= 1:
         return None

@@ -11,7 +11,6 @@ from operator import attrgetter, itemgetter
 import numpy as np
 
 from hqm.auditing.audit import Audit, BenchmarkAudit, check_no_duplicates
-from hqm.auditing.definitions import scores_by_name
 from hqm.auditing.study_records import read_components
 from hqm.benchmark.corrected_keys import CorrectedKey
 from hqm.comparison.measure_tests import (
@@ -501,8 +500,8 @@ def key_effect(before: BenchmarkAudit, after: BenchmarkAudit, key: CorrectedKey)
     """
     metric = next(iter(before.metrics))
     higher = before.metrics[metric].get("better", "higher") != "lower"
-    release_scores = scores_by_name(before, metric)
-    corrected_scores = scores_by_name(after, metric)
+    release_scores = before.scores_by_name(metric)
+    corrected_scores = after.scores_by_name(metric)
     release_ranks = _ranks(release_scores, higher=higher)
     corrected_ranks = _ranks(corrected_scores, higher=higher)
     rows = []

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any
 from hqm.auditing.audit import BenchmarkAudit
 from hqm.auditing.budget import ErrorBudget
 from hqm.auditing.definitions import (
-    estimates_of,
     score_in,
-    scores_by_name,
     type_scores_by_name,
     types_measured,
     unequal_answers,
@@ -137,9 +135,9 @@ def measures_of(
 
 
 def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
-    estimates = tuple(estimates_of(audit, metric=metric))
+    estimates = tuple(audit.select_estimates(metric=metric))
     errors: Mapping[str, float | None] = {}
-    for retest in estimates_of(audit, "test_retest.rho_g", metric)[:1]:
+    for retest in audit.select_estimates("test_retest.rho_g", metric)[:1]:
         errors = retest.detail.get("by_respondent", {})
     types: dict[str, None] = {}
     kinds = []
@@ -161,7 +159,7 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
             f"{audit.benchmark} {audit.version} {reference.form} {reference.run}"
             f" {reference.sight}{reference.until}{reference.resolution}"
         ),
-        scores=_finite_scores(scores_by_name(audit, metric)),
+        scores=_finite_scores(audit.scores_by_name(metric)),
         intervals=_intervals(audit, metric),
         pairs=_second_scores(audit, metric, estimates),
         noise={name: error**2 for name, error in _finite_scores(errors).items()},

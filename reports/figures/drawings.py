@@ -26,7 +26,7 @@ from hqm.reports.tables.table import (
 )
 
 from hqm import BenchmarkAudit, Cell
-from hqm.auditing.definitions import estimates_of, score_in
+from hqm.auditing.definitions import score_in
 from hqm.imports.human_labels import labelled_by
 
 # colours, by their names in the style sheet: a page's dark theme changes the drawings too
@@ -716,7 +716,7 @@ def _facet_title(audit: BenchmarkAudit, facet: str, administration: str) -> str:
 
 
 def _signature(audit: BenchmarkAudit, metric: str, administration: str) -> str:
-    estimates = estimates_of(audit, metric=metric, administration=administration)
+    estimates = audit.select_estimates(metric=metric, administration=administration)
     for estimate in estimates:
         if estimate.indicator.endswith(".pearson"):
             return estimate.signature

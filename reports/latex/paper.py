@@ -31,7 +31,7 @@ from hqm.reports.tables.table import (
 
 from hqm import HALLUCINATION_TYPES, Audit, BenchmarkAudit, Cell, Comparison, DesignError
 from hqm.auditing.audit_rows import RespondentScores
-from hqm.auditing.definitions import scored_types, scores_by_name, type_scores_by_name
+from hqm.auditing.definitions import scored_types, type_scores_by_name
 from hqm.comparison.compare import compare_audits
 from hqm.comparison.measures import Measure, measures_of
 from hqm.psychometrics import independent_differences
@@ -380,7 +380,7 @@ def ranks(audit: BenchmarkAudit, metric: str) -> Mapping[str, tuple[int, int]]:
             name: (int(low), int(high)) for name, (low, high) in estimate.detail["ranks"].items()
         }
     return _test_ranks(
-        scores_by_name(audit, metric),
+        audit.scores_by_name(metric),
         errors=_errors(audit, metric),
         better=audit.metrics[metric]["better"],
     )

@@ -36,7 +36,6 @@ from hqm import BenchmarkAudit, Policy
 from hqm.auditing.definitions import (
     answered_in_part,
     planned_contrasts,
-    scores_by_name,
     shared_items,
 )
 from hqm.indicators.separation import Neighbours
@@ -80,7 +79,7 @@ def lead(audit: BenchmarkAudit, top: Neighbours) -> float:
     Where those of what both answered are in the other order, it is their difference, below 0.
     """
     metric = leading_metric(audit)
-    scores = scores_by_name(audit, metric)
+    scores = audit.scores_by_name(metric)
     first = scores.get(top.first)
     second = scores.get(top.second)
     if first is None or second is None or top.contrast.difference < 0:

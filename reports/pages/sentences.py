@@ -79,7 +79,7 @@ from hqm import (
     __version__,
 )
 from hqm.auditing.budget import ERROR_OPTIONS, BudgetRow, Remedy
-from hqm.auditing.definitions import has_graded_items, scale_width, scores_by_name, types_measured
+from hqm.auditing.definitions import has_graded_items, scale_width, types_measured
 from hqm.auditing.gate import PASSING, check_against
 from hqm.auditing.precision import total_precision
 from hqm.auditing.seven_questions import SevenAnswers, is_unread, seven_answers, shift_margin
@@ -563,7 +563,7 @@ def _scores_of_rerun(audit: BenchmarkAudit, rho: Estimate) -> list[float]:
     errors = rho.detail.get("by_respondent") or {}
     metric = leading_metric(audit)
     scores = []
-    for name, score in scores_by_name(audit, metric).items():
+    for name, score in audit.scores_by_name(metric).items():
         is_rerun = not errors or errors.get(name) is not None
         if is_rerun and score is not None and math.isfinite(score):
             scores.append(score)

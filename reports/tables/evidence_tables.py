@@ -45,7 +45,6 @@ from hqm.reports.tables.table import (
 )
 
 from hqm import FLAGS, BenchmarkAudit, Estimate, Interval
-from hqm.auditing.definitions import estimates_of
 from hqm.indicators.indicator import INDICATOR_FAMILIES
 
 SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
@@ -212,10 +211,10 @@ def _pick_estimate(
     audit: BenchmarkAudit, family: str, administration: str, metric: str, statistic: str
 ) -> Estimate | None:
     name = f"{family}.{statistic}"
-    candidates = estimates_of(audit, name, metric, administration)
+    candidates = audit.select_estimates(name, metric, administration)
     if family == "test_retest":
         # it has one row for all its runs, whichever of them an estimate names
-        candidates += estimates_of(audit, name, metric)
+        candidates += audit.select_estimates(name, metric)
     return next(iter(candidates), None)
 
 
@@ -448,7 +447,7 @@ def criterion_table(audit: BenchmarkAudit) -> Table | None:
     if not estimates_of_families(audit, ["criterion"]):
         return None
     notes = set()
-    for count in estimates_of(audit, "criterion.labelled_answers"):
+    for count in audit.select_estimates("criterion.labelled_answers"):
         if "pool" in count.detail:
             notes.add(_labelling_note(count))
     return family_table(

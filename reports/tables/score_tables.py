@@ -45,7 +45,6 @@ from hqm.auditing.budget import BudgetRow
 from hqm.auditing.definitions import (
     answered_in_part,
     guessing_level,
-    scores_by_name,
     who_labelled,
 )
 from hqm.imports.human_labels import labelled_by
@@ -191,7 +190,7 @@ def orders(audit: BenchmarkAudit) -> tuple[Order, ...]:
     moves = budget_row(audit, "people").moves
     if len(moves) == len(audit.respondents):
         scores = {}
-        for name, score in scores_by_name(audit, leading_metric(audit)).items():
+        for name, score in audit.scores_by_name(leading_metric(audit)).items():
             scores[name] = (score or 0.0) + (moves[name] or 0.0)
         ranked = sorted(columns[0].names, key=lambda name: -better_sign(audit) * scores[name])
         columns.append(Order("by people", tuple(ranked)))

@@ -34,7 +34,7 @@ from hqm.reports.tables.table import (
 )
 
 from hqm import BenchmarkAudit, Cell, ErrorBudget, Estimate
-from hqm.auditing.definitions import estimates_of, planned_contrasts
+from hqm.auditing.definitions import planned_contrasts
 
 if TYPE_CHECKING:
     # an audit's report needs nothing of comparisons, so that `hqm audit` does not load them
@@ -147,7 +147,7 @@ def resolution_tables(audit: BenchmarkAudit) -> list[Table]:
 
 
 def _resolution_table(audit: BenchmarkAudit, metric: str) -> Table | None:
-    shifts = estimates_of(audit, "resolution.mean_shift", metric)
+    shifts = audit.select_estimates("resolution.mean_shift", metric)
     if not shifts:
         return None
     scales = [Cell.parse(shift.other).resolution for shift in shifts]

@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeVar
 
 from hqm import Audit, BenchmarkAudit, Cell, Estimate, Interval, Policy, indicator_named
 from hqm.auditing.audit_rows import RespondentScores
-from hqm.auditing.definitions import estimates_of
 from hqm.imports.human_labels import by_people
 from hqm.indicators.indicator import INDICATOR_FAMILIES
 from hqm.scoring.rules import withheld
@@ -616,7 +615,7 @@ def find_estimate(
     metric = metric or leading_metric(audit)
     # older audits name estimates by an oracle `criterion` too
     people_only = indicator.startswith("criterion.")
-    for estimate in estimates_of(audit, indicator, metric, administration):
+    for estimate in audit.select_estimates(indicator, metric, administration):
         if not (people_only and is_by_oracle(estimate)):
             return estimate
     return None
