@@ -38,7 +38,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import chain, filterfalse, starmap
+from itertools import chain, starmap
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -303,7 +303,7 @@ class AmberG(Benchmark):
         for item in self.read().items:
             note = self.annotations[item.id]
             names = (*note["truth"], *note["hallu"])
-            missing = list(filterfalse(self.associated.__contains__, names))
+            missing = [name for name in names if name not in self.associated]
             if missing:
                 raise DataError(
                     f"relation.json has no {missing[0]!r}, which picture {item.id} is annotated"
@@ -471,7 +471,7 @@ class AmberG(Benchmark):
             answers, invented_words, has_person, PEOPLE.__contains__, category
         )
         names = chain.from_iterable(set(self._names(i, "truth")) for i in items_asked(answers))
-        by_category = group_by(filter(CATEGORY.__contains__, names), CATEGORY.__getitem__)
+        by_category = group_by((name for name in names if name in CATEGORY), CATEGORY.__getitem__)
         rows = []
         for name in _CATEGORIES:
             objects = by_category.get(name, [])
@@ -559,8 +559,8 @@ class AmberG(Benchmark):
         """The pictures with targets that are associated with a true object."""
         pictures = []
         for key, note in notes.items():
-            associated = set().union(*map(self.associated.__getitem__, note["truth"]))
-            targets = list(filter(associated.__contains__, note["hallu"]))
+            associated = set().union(*(self.associated[word] for word in note["truth"]))
+            targets = [word for word in note["hallu"] if word in associated]
             if targets:
                 pictures.append(f"{key}: {', '.join(targets)}")
         return pictures

@@ -27,7 +27,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from itertools import filterfalse
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -178,7 +177,7 @@ class Counter:
             return word
         # of several lemmas the one that the list has; a word without any stays as it is
         forms = (*_lemmas(word), word)
-        return next(filter(self.words.__contains__, forms), forms[0])
+        return next((form for form in forms if form in self.words), forms[0])
 
 
 def read_synonyms(path: Path) -> dict[str, dict[str, str]]:
@@ -267,7 +266,7 @@ def _split(annotations: Path, split: str, counters: Sequence[Counter]) -> list[d
             words = {i: counter.words[names[i]] for i in segmented_ids}
             words_by_picture = {}
             for picture, ids in segmented.items():
-                words_by_picture[picture] = set(map(words.__getitem__, ids))
+                words_by_picture[picture] = {words[item_id] for item_id in ids}
             objects.append(words_by_picture)
         file = f"captions_{split}.json"
         for key, value in _parts(annotations, file):
@@ -441,7 +440,7 @@ class CocoChair(Benchmark):
             if not answer.tally["hallucinated"]:
                 return []
             present = set(self._present(answer.item))
-            return list(filterfalse(present.__contains__, self.mentioned(answer.text)))
+            return [name for name in self.mentioned(answer.text) if name not in present]
 
         def has_person(answer: ScoredAnswer) -> bool:
             return "person" in self._present(answer.item)

@@ -679,7 +679,7 @@ class HalEval(Benchmark):
 
     def _by_picture(self, path: Path, form: Form) -> Iterator[tuple[str, dict[str, Any]]]:
         """The records of a file of descriptions, each with its item."""
-        length = next(filter(path.name.__contains__, LENGTHS), None)
+        length = next((length for length in LENGTHS if length in path.name), None)
         if length is None:
             raise AnswerError(
                 "its name has neither 'short' nor 'long'",

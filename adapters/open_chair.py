@@ -86,7 +86,7 @@ def read_reply(reply: str) -> str:
 
 def _first_column(record: Container[str], names: Iterable[str]) -> str | None:
     """The first of these names that a record has."""
-    return next(filter(record.__contains__, names), None)
+    return next((name for name in names if name in record), None)
 
 
 def _och(t: Tally) -> Array:
@@ -311,7 +311,7 @@ class OpenChair(Benchmark):
                 prompt = fill(self.prompt("object"), caption=item.target, object=name)
                 labels[name] = read_reply(await ask("judge", prompt))
         counted = mentioned if self.scoring == "official" else list(labels)
-        counts = Counter(map(labels.__getitem__, counted))
+        counts = Counter(labels[name] for name in counted)
         decided = counts["yes"] + counts["no"]
         # an answer with neither yes nor no adds 0 to `decided` too, and so is left out of the mean
         share = counts["no"] / max(decided, 1)

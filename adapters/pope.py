@@ -275,7 +275,7 @@ class Pope(Benchmark):
         form = self._answered_part(rows, form, path)
         rows_by_item = self._by_id(rows, form)
         if rows_by_item is not None:
-            items = map(form.by_id.__getitem__, rows_by_item)
+            items = (form.by_id[item_id] for item_id in rows_by_item)
             check_rows(list(zip(rows_by_item.values(), items, strict=True)), path, _spelled)
             return form, _answers(rows_by_item)
         pairs = zip(rows, form.items, strict=False)
@@ -292,7 +292,7 @@ class Pope(Benchmark):
 
         # a column `category` may also name something that is no part
         def with_parts(row: Row) -> Row:
-            return replace(row, parts=tuple(filter(_PART_NAMES.__contains__, row.parts)))
+            return replace(row, parts=tuple(part for part in row.parts if part in _PART_NAMES))
 
         rows = list(map(with_parts, rows))
         return of_parts(rows, form.items) or rows
@@ -479,5 +479,5 @@ class Pope(Benchmark):
         yield from finding(
             "repope-ambiguous",
             "{n} questions are ambiguous to RePOPE's readers",
-            list(map(form.by_id.__getitem__, key.left_out)),
+            [form.by_id[item_id] for item_id in key.left_out],
         )

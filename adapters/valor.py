@@ -381,10 +381,10 @@ class Valor(Benchmark):
         fits = list(filter(has_all, PARTS))
         if len(fits) > 1:
             text = f"{path.parent.name}/{path.stem}"
-            named_subsets = list(filter(text.__contains__, fits))
+            named_subsets = [subset for subset in fits if subset in text]
             if not named_subsets:
                 hinted = (subset for hint, subset in _HINTS.items() if hint in text)
-                named_subsets = list(filter(fits.__contains__, hinted))
+                named_subsets = [subset for subset in hinted if subset in fits]
             # the relation subsets share pictures, so that pictures alone may fit several
             fits = named_subsets or fits
         if len(fits) != 1:
@@ -445,7 +445,7 @@ class Valor(Benchmark):
             "clothes": "attribute_people",
             "total_num_of_objects": "attribute_object",
         }
-        if isinstance(answer, dict) and (names := list(filter(answer.__contains__, keys))):
+        if isinstance(answer, dict) and (names := [key for key in keys if key in answer]):
             return keys[names[0]]
         return self._subset_of_pictures(
             path, list(map(str, map(methodcaller("get", "image_id"), records))), form

@@ -127,7 +127,7 @@ def _unwanted(words: str, official: bool) -> bool:
     listed = _WORDS if official else _WORDS.union(_LOST)
     # a phrase is filtered if any of its words is: a blue sky is no feature
     is_listed = not listed.isdisjoint(words.split())
-    return is_listed or (not official and any(map(words.__contains__, _PHRASES)))
+    return is_listed or (not official and any(phrase in words for phrase in _PHRASES))
 
 
 # --- official ---
@@ -240,11 +240,11 @@ def _official_ranks(truth: Mapping[str, str], generated: Any, matched: Reply) ->
                     # the release takes the entry out and puts it back at the end
                     broader.pop(word, None)
                     broader[word] = piece.strip()
-    broader_ranks = set(map(rank.__getitem__, broader.values()))
+    broader_ranks = {rank[name] for name in broader.values()}
     joint = {**broader, **matched["matched_objects"]}
     ranks = [rank[joint[word]] for word in generated.values() if word in joint]
-    rising = list(map(ranks.__getitem__, longest_rising(ranks)))
-    hits = list(map(truth.__getitem__, map(str, rising)))
+    rising = [ranks[index] for index in longest_rising(ranks)]
+    hits = [truth[key] for key in map(str, rising)]
     n_out_of_order = len(broader_ranks - set(rising))
     n = len(generated.values())
     n_true = len(set(truth.values()))
@@ -271,8 +271,8 @@ def _matches(matched: Mapping[str, object], *keys: str) -> tuple[dict[str, Any],
     """The matcher's two dictionaries, whatever the first is called; anything that is not a
     dictionary counts as empty.
     """
-    present = filter(matched.__contains__, (*keys, "matched_objects"))
-    first = next(map(matched.__getitem__, present), {})
+    names = (*keys, "matched_objects")
+    first = next((matched[name] for name in names if name in matched), {})
     return _mapping(first), _mapping(matched.get("broader_concept"))
 
 
@@ -388,7 +388,7 @@ def _paper_ranks(
         elif second.get(word) in rank:
             matched_ranks.append((rank[second[word]], False))
     ranks = list(map(itemgetter(0), matched_ranks))
-    rising = list(map(matched_ranks.__getitem__, longest_rising(ranks)))
+    rising = [matched_ranks[index] for index in longest_rising(ranks)]
     return _counts(
         len(generated),
         len(rising),

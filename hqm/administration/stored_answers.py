@@ -96,7 +96,7 @@ def _is_complete(
     # a list: two items with equal questions have one number, and count as two
     unshared = [number for number in relevant if number not in shared]
     if unshared:
-        n_answered = sum(map(answered.__contains__, unshared))
+        n_answered = sum(key in answered for key in unshared)
         return n_answered >= _MIN_COMPLETE_SHARE * len(unshared)
     return answered >= set(relevant)
 

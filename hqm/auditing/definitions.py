@@ -83,7 +83,7 @@ def scored_types(audit: BenchmarkAudit) -> list[str]:
         for kind, score in respondent.by_type.items():
             if score is not None:
                 scored.add(kind)
-    return list(filter(scored.__contains__, audit.coverage))
+    return [kind for kind in audit.coverage if kind in scored]
 
 
 def score_in(respondent: RespondentScores, administration: str, metric: str) -> float | None:

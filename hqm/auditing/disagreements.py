@@ -246,7 +246,8 @@ class _AnswersByItem:
                 target = form_item.target
                 targets[name] = _cut(target) if isinstance(target, str) else ""
         answers: list[ExampleAnswer] = []
-        for name in map(names.__getitem__, order):
+        for index in order:
+            name = names[index]
             for matrix in self.matrices.values():
                 answers += self._respondent_answers(item, name, matrix)
             for matrix in self.labelled:

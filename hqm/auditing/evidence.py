@@ -543,7 +543,7 @@ def _people_evidence(
     first = _people_matrix(benchmark, answers, form, respondents, judgements)
     check_families(families, first.respondents)
     countable = tuple(metric for metric in benchmark.metrics if _summed(metric, first))
-    requested = filter(countable.__contains__, _requested_metrics(benchmark, metrics))
+    requested = (metric for metric in _requested_metrics(benchmark, metrics) if metric in countable)
     restricted = copy.copy(benchmark)
     vars(restricted)["metrics"] = countable
     return Evidence(

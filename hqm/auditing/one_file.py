@@ -216,7 +216,7 @@ def _by_key(
     metrics = matrix.applicable(benchmark.metrics)
     return {
         "key": key.path,
-        "changed": sum(map(form.by_id.__contains__, key.changed)),
+        "changed": sum(item_id in form.by_id for item_id in key.changed),
         "left_out": len(form) - len(corrected),
         "n": len(corrected),
         "metrics": _printed_scores(matrix, metrics),

@@ -97,7 +97,7 @@ def _cluster_names(case: Case) -> tuple[str, ...]:
     scored = first.mask(metric)
     if metric.group:
         scored = scored & (first.groups[metric.group] >= 0)
-    return tuple(map(names.__getitem__, np.unique(first.clusters[scored])))
+    return tuple(names[cluster] for cluster in np.unique(first.clusters[scored]))
 
 
 def jackknife_rows(records: Iterable[JackknifeRecord]) -> dict[str, object]:
@@ -218,7 +218,7 @@ def study_components(evidence: Evidence, metric: Metric) -> dict[str, object]:
             pictures[item.id] = cluster_of(item)
             if item.type:
                 types[item.id] = item.type
-    picture = np.array(list(map(pictures.__getitem__, names)))
+    picture = np.array([pictures[name] for name in names])
     unit_types = np.array([types.get(name, "") for name in names])
 
     # the components of the whole study, with what judges and people add
@@ -335,8 +335,8 @@ def _score_array(
     run = _numbers(map(attrgetter("run"), cells))
     x = np.full((len(row), len(unit_number), len(form), len(run)), np.nan)
     for cell, matrix, column in zip(cells, matrices, columns, strict=True):
-        rows = list(map(row.__getitem__, matrix.respondents))
-        positions = list(map(unit_number.__getitem__, column))
+        rows = [row[respondent] for respondent in matrix.respondents]
+        positions = [unit_number[name] for name in column]
         scores = _scores_of_units(matrix.units(metric), metric)
         x[np.ix_(rows, positions, [form[cell.form]], [run[cell.run]])] = scores[:, :, None, None]
     return x

@@ -62,8 +62,8 @@ class CorrectedKey:
         return replace(
             self,
             targets={key: target for key, target in self.targets.items() if key in form.by_id},
-            changed=tuple(filter(form.by_id.__contains__, self.changed)),
-            left_out=tuple(filter(form.by_id.__contains__, self.left_out)),
+            changed=tuple(item_id for item_id in self.changed if item_id in form.by_id),
+            left_out=tuple(item_id for item_id in self.left_out if item_id in form.by_id),
         )
 
 

@@ -384,7 +384,7 @@ class _DerivedFiles:
         self, file: SourceFile, target: Path, inputs: Mapping[str, Path], copy: Path | None
     ) -> Fetched:
         """What became of a derived file whose inputs are missing: copied where a copy has it."""
-        lacking = ", ".join(filterfalse(inputs.__contains__, file.made_from))
+        lacking = ", ".join(path for path in file.made_from if path not in inputs)
         instruction = f"It is made from {lacking}. {file.how}".strip()
         if copy is None:
             return Fetched(target, "missing", 0, file.optional, instruction)

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
-from itertools import filterfalse
 from pathlib import Path
 
 from hqm.benchmark.card import Card, FieldsSection
@@ -121,7 +120,7 @@ def _mapped_names(names: FieldsSection) -> frozenset[str]:
 
 def _check_names(record: Mapping[str, object], mapped_names: frozenset[str], location: str) -> None:
     """Refuse a field that looks like a misspelling of one that the record does not have."""
-    unmapped = list(filterfalse(mapped_names.__contains__, record))
+    unmapped = [name for name in record if name not in mapped_names]
     # a field of another name is meta, unless a field is missing that it could be
     absent = tuple(sorted(mapped_names - record.keys())) if unmapped else ()
     for name in unmapped:

@@ -433,7 +433,7 @@ def _without_rare_runs(logs: _NumberedLogs) -> tuple[_NumberedLogs, list[str]]:
     rare_runs.discard(0)
     if not rare_runs:
         return logs, []
-    names = sorted(set().union(*map(respondents_by_run.__getitem__, rare_runs)))
+    names = sorted(set().union(*(respondents_by_run[run] for run in rare_runs)))
     common_logs: _NumberedLogs = []
     n_rows = 0
     for log, rows in logs:

@@ -282,7 +282,7 @@ def _check_answered_once(logs: Sequence[Log]) -> None:
             continue
         if len(units) < len(log.rows):
             continue  # rows that say nothing of their question are counted
-        first, second = map(log.rows.__getitem__, repeated)
+        first, second = (log.rows[row] for row in repeated)
         item = first.id
         column = "item"
         if not by_id:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import filterfalse
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -114,8 +113,8 @@ def choose_columns(
     _check_named(columns, named_columns, location)
     fields = {name: column for name, column in named_columns.items() if column}
     assigned = frozenset(fields.values())
-    free = list(filterfalse(assigned.__contains__, columns))
-    free_pictures = list(filterfalse(assigned.__contains__, pictures))
+    free = [column for column in columns if column not in assigned]
+    free_pictures = [picture for picture in pictures if picture not in assigned]
     by_usual_name = _by_usual_name(free)
     for field_name, usual_names in COLUMNS.items():
         if field_name not in named_columns:
@@ -427,7 +426,7 @@ def _lettered_options(
                 remedy="Fill it, or move the others up.",
             )
     return _check_options(
-        tuple(map(str, map(cell.__getitem__, filled))), _options_location(row, choice)
+        tuple(map(str, (cell[name] for name in filled))), _options_location(row, choice)
     )
 
 
@@ -585,7 +584,7 @@ def read_questions(
         rows=tuple(rows),
         task=answered.task,
         columns=columns,
-        unused=tuple(filterfalse(read.__contains__, source.columns)),
+        unused=tuple(column for column in source.columns if column not in read),
         parts=splits if "part" not in columns else (),
         faults=faults.first,
     )

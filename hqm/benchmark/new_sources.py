@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import filterfalse
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -97,7 +96,7 @@ class Source:
         UsageError
             It has no such split.
         """
-        unknown = list(filterfalse(self.splits.__contains__, splits))
+        unknown = [split for split in splits if split not in self.splits]
         if unknown:
             remedy = "It has none: leave --split out."
             if self.splits:
@@ -117,7 +116,7 @@ class Source:
         """
         for file in self.files:
             # the first file says which columns there are; a later one may lack some
-            missing = list(filterfalse(file.table.columns.__contains__, columns))
+            missing = [column for column in columns if column not in file.table.columns]
             if missing:
                 raise DataError(
                     f"it has no column {missing[0]!r}, which {self.files[0].table.label} has",

@@ -12,7 +12,6 @@ import os
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
-from itertools import filterfalse
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
@@ -300,7 +299,7 @@ setting, and `machine`.
 def _select_options(names: Sequence[str], excluded: Sequence[str]) -> list[Option]:
     """The options of these names, and those of the groups of these names in `RunOptions`."""
     groups = set(map(attrgetter("name"), fields(RunOptions)))
-    options = map(OPTIONS.__getitem__, filterfalse(groups.__contains__, names))
+    options = (OPTIONS[name] for name in names if name not in groups)
     members = [
         option
         for option in OPTIONS.values()

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import filterfalse, product
+from itertools import product
 from operator import attrgetter
 from pathlib import Path
 from typing import Literal
@@ -78,14 +78,14 @@ def audit_readings(
         session = Session(names, store, _reading_options(options, scoring, reader, judge))
         for benchmark in session.benchmarks:
             benchmark_metrics = set(map(attrgetter("name"), benchmark.metrics))
-            found_metrics = list(filter(benchmark_metrics.__contains__, metrics))
+            found_metrics = [metric for metric in metrics if metric in benchmark_metrics]
             used.update(found_metrics)
             known_metrics |= benchmark_metrics
             if metrics and not found_metrics:
                 continue
             audited = found_metrics or list(map(attrgetter("name"), benchmark.audited))
             audits += _audits(session, benchmark, audited, recorded=recorded)
-    unknown = list(filterfalse(used.__contains__, metrics))
+    unknown = [metric for metric in metrics if metric not in used]
     if unknown:
         raise UsageError(
             f"{', '.join(names)} has no metric {unknown[0]!r}",

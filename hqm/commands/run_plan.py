@@ -82,9 +82,7 @@ def plan_run(session: Session) -> Plan:
         judging=judging,
         judges=session.judging.plan(_unanswered_share(forecasts)),
         gpus=gpu_minutes(jobs),
-        bounds=bounds(
-            session.budget, list(map(forecasts.__getitem__, live)), sum(judging.values())
-        ),
+        bounds=bounds(session.budget, [forecasts[name] for name in live], sum(judging.values())),
         refused=sum(map(attrgetter("refused"), jobs)),
     )
 

@@ -403,7 +403,8 @@ class Session:
                     choices=forms,
                 )
         worded: list[Form] = []
-        for form in map(forms.__getitem__, form_names):
+        for name in form_names:
+            form = forms[name]
             if form.items or not form.left_out:
                 worded.append(form)
             # nobody asked for the parallel form by name, and nobody is going to be put it

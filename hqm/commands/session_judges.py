@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import filterfalse, repeat
+from itertools import repeat
 from operator import attrgetter, itemgetter
 from typing import Protocol, TypeVar
 
@@ -173,9 +173,9 @@ class SessionJudges:
                     f"the judge {panel.label!r} is asked, and judgements of it are brought",
                     remedy="Name the judgements' judge otherwise: --judgements NAME=FILE.",
                 )
-        labels = list(filter(from_files.__contains__, self.session.options.judging.judges))
+        labels = [judge for judge in self.session.options.judging.judges if judge in from_files]
         # all of the files' judges, unless some are named
-        return [*panels, *map(from_files.__getitem__, labels or from_files)]
+        return [*panels, *(from_files[label] for label in labels or from_files)]
 
     @property
     def has_judge(self) -> bool:
@@ -250,7 +250,7 @@ class SessionJudges:
         """Return the judges that the options name and no file brings."""
         from_files = self._labelled_file_judges(benchmark)
         judges = self.session.options.judging.judges
-        return list(filterfalse(from_files.__contains__, judges))
+        return [judge for judge in judges if judge not in from_files]
 
     def reading_model(self, benchmark: Benchmark) -> ReadingModel | None:
         """Return the model that reads what the reader of a benchmark leaves unread; signatures of

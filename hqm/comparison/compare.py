@@ -120,7 +120,7 @@ def compare_audits(
         )
     shared = set(measures[0].scores).intersection(*map(attrgetter("scores"), measures))
     # in the order of the first measure: the order of a set would change the resampling
-    names = list(filter(shared.__contains__, measures[0].scores))
+    names = [name for name in measures[0].scores if name in shared]
     protocol = tuple(dict.fromkeys(map(_protocol, benchmark_audits)))
     common_length = length or min(map(attrgetter("items"), measures))
     if len(names) < 3:

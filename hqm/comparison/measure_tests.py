@@ -212,7 +212,7 @@ def separations(
     measures: Sequence[Measure], names: Sequence[str], tests: Mapping[str, PairwiseDifferences]
 ) -> list[Separation]:
     """Compare every pair of measures by the pairs of respondents that each separates."""
-    tested_labels = filter(tests.__contains__, map(attrgetter("label"), measures))
+    tested_labels = (measure.label for measure in measures if measure.label in tests)
     distinctions = [(label, _signed_distinctions(tests[label])) for label in tested_labels]
     pairs = []
     for (first_label, first), (second_label, second) in combinations(distinctions, 2):
@@ -240,7 +240,7 @@ def respondent_tests(
         if m.better == "neither" or not m.intervals.keys() & m.scores.keys() >= set(names):
             continue
         # the audit keeps intervals: half of one is z standard errors
-        errors = np.diff(list(map(m.intervals.__getitem__, names)))[:, 0] / (2 * _Z)
+        errors = np.diff([m.intervals[name] for name in names])[:, 0] / (2 * _Z)
         pairwise = independent_differences(
             _align(m.scores, names), errors, higher_is_better=m.sign > 0
         )

@@ -129,7 +129,7 @@ def measures_of(
     for audit in audits:
         names = list(audit.metrics)
         if requested:
-            names = list(filter(requested.__contains__, names))
+            names = [name for name in names if name in requested]
         measures += map(_measure, repeat(audit), names)
     return _with_labels(measures)
 

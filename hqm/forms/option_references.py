@@ -343,7 +343,7 @@ def reorder_options(
     >>> reorder_options(options, (2, 0, 1, 3), find_references("What is there?", options))
     ('green', 'red', 'blue', 'Both B and A')
     """
-    reordered = list(map(options.__getitem__, order))
+    reordered = [options[index] for index in order]
     for reference in references:
         if reference.letters:
             new_slot = order.index(reference.index)

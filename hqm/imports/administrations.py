@@ -120,7 +120,7 @@ def name_files(answered: Mapping[str, Collection[Hashable]]) -> dict[str, str]:
             names[path] = labels.get(path, levels[-1]) or folder.name or levels[-1]
     # files at another depth may have been given the same name for another respondent
     for levels_by_path in list(by_depth.values())[1:]:
-        deeper = set(map(names.__getitem__, names.keys() - levels_by_path.keys()))
+        deeper = {names[path] for path in names.keys() - levels_by_path.keys()}
         for path, levels in levels_by_path.items():
             if names[path] in deeper:
                 names[path] = " ".join(levels)
@@ -146,7 +146,7 @@ def _fewest_labels(
         chosen = _levels_apart(candidate, answered)
         labels = {}
         for path, levels in candidate.items():
-            labels[path] = " ".join(map(levels.__getitem__, chosen))
+            labels[path] = " ".join(levels[level] for level in chosen)
         choices.append(labels)
     return min(choices, key=lambda labels: len(set(labels.values())))
 
@@ -163,7 +163,7 @@ def _levels_apart(
         for chosen in combinations(range(n_levels), size):
             items_by_label: dict[tuple[str, ...], list[Hashable]] = defaultdict(list)
             for path, levels in levels_by_path.items():
-                items_by_label[tuple(map(levels.__getitem__, chosen))] += set(answered[path])
+                items_by_label[tuple(levels[level] for level in chosen)] += set(answered[path])
             items = items_by_label.values()
             if sum(map(len, items)) == sum(map(len, map(set, items))):
                 choices.append((sum(map(bool, items)), chosen))

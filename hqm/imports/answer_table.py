@@ -387,7 +387,7 @@ def _numbered_runs(intake: Intake, chosen_columns: Mapping[str, str]) -> tuple[l
             remedy="Remove it, or say which column is the run: --columns run=NAME.",
         )
     numbers = dict(zip(labels, range(len(labels)), strict=True))
-    return _with_runs(records, map(numbers.__getitem__, cells), cells), column
+    return _with_runs(records, (numbers[cell] for cell in cells), cells), column
 
 
 def _with_runs(

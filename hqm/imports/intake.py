@@ -591,7 +591,7 @@ def _check_signs(name: str, by_respondent: Mapping[str, Sequence[float]], locati
     signed = sorted(label for label, (n_minus, _) in counts.items() if n_minus)
     if not signed:
         return
-    n_minus, n_zero = map(sum, zip(*map(counts.__getitem__, signed), strict=True))
+    n_minus, n_zero = map(sum, zip(*(counts[name] for name in signed), strict=True))
     for label in sorted(counts.keys() - signed):
         unsigned_zeros = counts[label][1]
         # that none of so many is -1, had this respondent the share of the others

@@ -140,7 +140,7 @@ def _with_location(rows: list[Record], names: Collection[str], location: str) ->
         for name in names:
             parts = name.split("+")
             if name not in row and cells.keys() >= set(parts):
-                added_cells[name] = "/".join(map(cells.__getitem__, parts))
+                added_cells[name] = "/".join(cells[part] for part in parts)
         laid.append({**added_cells, **row})
     return laid
 

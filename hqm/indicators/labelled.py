@@ -71,7 +71,7 @@ def _in_all_columns(case: Case, values: Array) -> Array:
     """Values of the labelled items in the columns of all items; NaN elsewhere."""
     matrix = case.full_matrix
     table = np.full(matrix.values.shape, np.nan)
-    table[:, list(map(matrix.column_by_id.__getitem__, case.second.ids))] = values
+    table[:, [matrix.column_by_id[item_id] for item_id in case.second.ids]] = values
     return table
 
 

@@ -429,7 +429,7 @@ def _match_judgements(
     matched = match_rows(rows, form, benchmark.spelled)
     outputs: dict[str, JudgeOutput] = {}
     descriptions = list(map(attrgetter("described"), rows))
-    unmatched = list(map(descriptions.__getitem__, matched.unmatched))
+    unmatched = [descriptions[index] for index in matched.unmatched]
     n_matched = 0
     for i, keys in sorted(matched.items.items()):
         row = rows[i]
@@ -467,9 +467,9 @@ def _match_judgements(
         items=len(outputs),
         n_items=len(form),
         cue_counts=matched.cue_counts,
-        contradicting=tuple(map(descriptions.__getitem__, matched.contradicting)),
+        contradicting=tuple(descriptions[index] for index in matched.contradicting),
         unmatched=tuple(unmatched),
-        ambiguous=tuple(map(descriptions.__getitem__, matched.ambiguous)),
+        ambiguous=tuple(descriptions[index] for index in matched.ambiguous),
     )
     return matching, outputs
 
@@ -738,15 +738,15 @@ def _row(record: Record, location: str, form: Form) -> Row:
 
 def _output(record: Mapping[str, object], location: str) -> JudgeOutput:
     """The raw reply, else the verdict or score; a value that is missing is kept as an empty one."""
-    reply_field = next(filter(record.__contains__, _REPLY_FIELDS), None)
-    marks = list(map(record.get, filter(record.__contains__, _MARK_FIELDS)))
+    reply_field = next((field for field in _REPLY_FIELDS if field in record), None)
+    marks = [record[field] for field in _MARK_FIELDS if field in record]
     if reply_field is not None and (record[reply_field] not in (None, "") or not marks):
         role = require_choice(str(record.get("role") or "judge"), ROLES, "role", location)
         text = "" if record[reply_field] is None else str(record[reply_field])
         return JudgeOutput({role: (whole_reply(text, record.get("state") or "ok", location),)})
     if not marks:
         raise AnswerError(no_field((*_MARK_FIELDS, *_REPLY_FIELDS), record), location=location)
-    mark = next(filterfalse((None, "").__contains__, marks), "")
+    mark = next((mark for mark in marks if mark not in (None, "")), "")
     if isinstance(mark, (dict, list)):
         raise AnswerError(
             f"the verdict is {mark!r:.60}, which is no text or number", location=location

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, compress, filterfalse, repeat
+from itertools import chain, compress, repeat
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Literal, get_args
@@ -161,7 +161,9 @@ def pool_labels(
     probabilities = _probabilities(judge_labels, contexts)
     added: list[tuple[str, str]] = []
     if probabilities:
-        added += filterfalse(probabilities.__contains__, map(_answer_of, answer_labels))
+        added += [
+            answer for answer in map(_answer_of, answer_labels) if answer not in probabilities
+        ]
     unpooled = PooledLabels(
         judgements=tuple(answer_labels),
         probabilities=probabilities,

@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import filterfalse
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -120,7 +119,7 @@ def _make_study(form: Form, seed: int) -> Leaks:
         indices = stream(seed, "solvability.sample").choice(
             len(items), MAX_SAMPLED_ITEMS, replace=False
         )
-        items = list(map(items.__getitem__, np.sort(indices)))
+        items = [items[index] for index in np.sort(indices)]
     words, cues = _search(items, seed)
     unleaking_items = _unleaking_types(items, (*words.strata, *cues.strata))
     if unleaking_items:
@@ -189,7 +188,7 @@ def answers_of(items: Sequence[Item]) -> Candidates:
         options.append(offered)
     return find_candidates(
         answers,
-        list(map(_TASK_MODES.__getitem__, map(attrgetter("task"), items))),
+        [_TASK_MODES[item.task] for item in items],
         options,
         list(map(attrgetter("prompt"), items)),
         list(map(attrgetter("type"), items)),
@@ -555,7 +554,7 @@ def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[
     """
     groups = group_by_type(form)
     claimed = tuple(claimed)
-    empty = list(filterfalse(groups.__contains__, claimed))
+    empty = [kind for kind in claimed if kind not in groups]
     if empty:
         yield Finding(
             "type-without-items",
@@ -567,7 +566,9 @@ def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[
     min_items = items_for_error(LARGEST_ERROR)
     small: dict[str, UnmeasurableType] = {}
     extra = []
-    for kind in filter(groups.__contains__, types_in(form.items)):
+    for kind in types_in(form.items):
+        if kind not in groups:
+            continue
         n = len(groups[kind])
         if n < min_items:
             small[kind] = UnmeasurableType(n, 0.5 / n**0.5, min_items - n)
@@ -575,7 +576,7 @@ def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[
             extra.append(kind)
     yield from unmeasurable_types(small)
     if extra:
-        n = sum(map(len, map(groups.__getitem__, extra)))
+        n = sum(len(groups[kind]) for kind in extra)
         yield Finding(
             "type-not-claimed",
             sentence=f"{n} items are labelled {', '.join(extra)}, which the card does not claim",

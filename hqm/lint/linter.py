@@ -72,7 +72,7 @@ class Faults:
     def add(self, name: str, sentence: str, location: str = "") -> None:
         """Note a fault; from the eleventh of its kind on, faults are listed together."""
         row = {"what": sentence, "place": location}
-        if Counter(map(attrgetter("name"), self.findings))[name] < _MAX_SINGLE_FAULTS:
+        if sum(finding.name == name for finding in self.findings) < _MAX_SINGLE_FAULTS:
             self.findings.append(Finding(name, sentence, 1, (), location, (row,)))
         else:
             self.repeated.setdefault(name, []).append(row)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import cache, cached_property, lru_cache
-from itertools import filterfalse, starmap, zip_longest
+from itertools import starmap, zip_longest
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -197,7 +197,9 @@ class Pictures:
         looks = {}
         bytes_of = {}
         files = {}
-        for name in filter(present.__contains__, requested):
+        for name in requested:
+            if name not in present:
+                continue
             path = None
             try:
                 path = source.path(name)
@@ -218,7 +220,7 @@ class Pictures:
             except Exception as error:
                 broken[name] = f"{type(error).__name__}: {str(error).replace(str(path), name)}"
         _LOOKS.keep()
-        missing = tuple(filterfalse((present | unfetched).__contains__, requested))
+        missing = tuple(name for name in requested if name not in present and name not in unfetched)
         return cls(
             requested,
             location,
@@ -349,7 +351,7 @@ def check_images(pictures: Pictures, are_external: bool) -> Iterable[Finding]:
             count=len(pictures.unfetched),
         )
         # what is not fetched yet is neither missing nor unused
-        names = tuple(filterfalse(pictures.unfetched.__contains__, names))
+        names = tuple(name for name in names if name not in pictures.unfetched)
     if are_external and names and len(pictures.missing) == len(names):
         yield Finding(
             "images-not-checked",

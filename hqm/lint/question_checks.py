@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain, filterfalse, starmap
+from itertools import chain, starmap
 from operator import attrgetter, itemgetter, methodcaller
 from pathlib import Path
 from typing import NamedTuple
@@ -106,7 +106,7 @@ def normalised_words(text: str) -> str:
     >>> normalised_words("Is A < 90?") == normalised_words("Is A > 90?")
     False
     """
-    return " ".join(filterfalse(_ARTICLES.__contains__, _TOKEN.findall(text.casefold())))
+    return " ".join(word for word in _TOKEN.findall(text.casefold()) if word not in _ARTICLES)
 
 
 def check_words(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Finding]:
@@ -333,7 +333,7 @@ def _denied_twins(form: Form, groups: _Groups) -> Iterable[list[Item]]:
     if form.items[0].task != "yes_no":
         return
     for (image, words, options), group in groups.items():
-        plain = " ".join(filterfalse(_DENIALS.__contains__, words.split()))
+        plain = " ".join(word for word in words.split() if word not in _DENIALS)
         if plain != words and (image, plain, options) in groups:
             plain_item = groups[image, plain, options][0]
             if plain_item.target == group[0].target:

@@ -129,11 +129,11 @@ class TokenSampler:
         probabilities = chances[indices][:, token_ids].tolist()
         for index, word_tokens, values in zip(indices, words, probabilities, strict=True):
             by_token = dict(zip(token_ids, values, strict=True))
-            self.first[rows[index]] = {
-                word: sum(map(by_token.__getitem__, tokens))
-                for word, tokens in word_tokens.items()
-                if tokens
-            }
+            by_word = {}
+            for word, tokens in word_tokens.items():
+                if tokens:
+                    by_word[word] = sum(by_token[token] for token in tokens)
+            self.first[rows[index]] = by_word
 
 
 def read_tokens(token_tensor: torch.Tensor) -> list[int]:

@@ -64,7 +64,7 @@ class Prefill:
             self.layers,
             pictures,
             [0] * len(pictures),
-            list(map(self.lengths.__getitem__, pictures)),
+            [self.lengths[picture] for picture in pictures],
         )
 
     def repeat(self, pictures: Sequence[int]) -> Cache:
@@ -172,7 +172,7 @@ def decode_rows(
             break
         # finished rows leave once they are a quarter of the batch
         if step == 0 or len(continuing) <= 0.75 * len(alive):
-            source = list(map(source_rows.__getitem__, continuing))
+            source = [source_rows[row] for row in continuing]
             if source != list(range(len(mask))):
                 keep = tensor_on(source, device)
                 cache.reorder_cache(keep)
@@ -180,7 +180,7 @@ def decode_rows(
                 position = position[keep]
                 shift = None if shift is None else shift[keep]
             new_tokens = new_tokens[tensor_on(continuing, device)]
-            alive = list(map(alive.__getitem__, continuing))
+            alive = [alive[row] for row in continuing]
             source_rows = list(range(len(alive)))
         ids = new_tokens[:, None]
         mask = torch.cat([mask, mask.new_ones((len(mask), 1))], dim=1)
@@ -221,7 +221,7 @@ class VisionCache:
         self.model = model
         self.reader = reader
         modules = dict(model.named_modules())
-        self.name = next(filter(modules.__contains__, names), "")
+        self.name = next((name for name in names if name in modules), "")
         self._outputs: dict[Hashable, object] = {}
 
     def forget(self) -> None:
@@ -245,7 +245,7 @@ class VisionCache:
         except CannotSplit:  # several rows of a picture went in
             outputs = [self._output(self.reader.inputs([prompt])) for prompt in new]
         self._outputs.update(zip(map(attrgetter("picture_key"), new), outputs, strict=True))
-        return list(map(self._outputs.__getitem__, keys))
+        return [self._outputs[key] for key in keys]
 
     @contextmanager
     def reuse(self, prompts: Sequence[EncodedPicture]) -> Iterator[None]:
@@ -262,7 +262,7 @@ class VisionCache:
             if len(self._outputs) > _MAX_OUTPUTS:
                 self._forget_others(keys)
             self._outputs.update(zip(map(attrgetter("picture"), new), outputs, strict=True))
-        with self.replay(list(map(self._outputs.__getitem__, keys))):
+        with self.replay([self._outputs[key] for key in keys]):
             yield
 
     @contextmanager

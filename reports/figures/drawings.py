@@ -665,7 +665,7 @@ def figure_list(svg: str, caption: str, signature: str) -> list[Figure]:
 
 def administration_figures(audit: BenchmarkAudit) -> Iterable[Figure]:
     """The drawings that compare the first administration with every other one."""
-    names = list(map(short_name, map(attrgetter("name"), audit.respondents)))
+    names = list(map(short_name, audit.names))
     pairs = facet_pairs(audit)
     forms = [audit.reference]
     forms += [administration for facet, administration in pairs if facet == "form"]

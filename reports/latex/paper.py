@@ -404,7 +404,7 @@ def _test_ranks(
         return {}
     comparison = independent_differences(
         list(scored.values()),
-        list(map(errors.__getitem__, scored)),
+        [errors[index] for index in scored],
         higher_is_better=better != "lower",
     )
     return dict(zip(scored, comparison.rank_intervals, strict=True))

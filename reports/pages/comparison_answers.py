@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, filterfalse, product, starmap
+from itertools import chain, product, starmap
 from operator import attrgetter, itemgetter
 from typing import Literal
 
@@ -361,7 +361,7 @@ def unknown_answers(comparison: Comparison) -> tuple[str, ...]:
         for indicator, coefficients in comparison.indicators.items():
             if indicator.startswith(f"{family}."):
                 measured_labels.update(coefficients)
-        lacking = list(filterfalse(measured_labels.__contains__, comparison.labels))
+        lacking = [label for label in comparison.labels if label not in measured_labels]
         if len(lacking) == len(comparison.labels):
             sentences.append(f"Not measured with {words}: none of them.")
         elif lacking:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
-from itertools import chain, count, filterfalse, repeat, takewhile
+from itertools import chain, count, repeat, takewhile
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -322,7 +322,7 @@ def _grid(audit: BenchmarkAudit, share: bool, limit: float) -> dict[str, object]
     measured = {row.type: row for row in types_measured(audit, limit)}
     counted = [kind for kind, row in measured.items() if row.items]
     kinds_of_respondents = chain.from_iterable(map(attrgetter("by_type"), audit.respondents))
-    unlisted = filterfalse(measured.__contains__, kinds_of_respondents)
+    unlisted = [kind for kind in kinds_of_respondents if kind not in measured]
     names = list(dict.fromkeys(chain(counted, unlisted)))
     if len(names) < 2:
         return None
@@ -496,7 +496,7 @@ def _unused_folder(name: str, rows: Sequence[Mapping[str, object]]) -> str:
     used_names = set(map(itemgetter("folder"), rows))
     plain = re.sub(r"[^\w-]+", "-", name).strip("-") or "benchmark"
     numbered = map(f"{plain}-{{}}".format, count(2))
-    return next(filterfalse(used_names.__contains__, chain([plain], numbered)))
+    return next(name for name in chain([plain], numbered) if name not in used_names)
 
 
 def _row(

@@ -513,9 +513,7 @@ def how_to_measure(audit: BenchmarkAudit, source: str) -> str:
     """The option that measures a source of error, or what must be recorded where all answers are
     recorded.
     """
-    names = map(attrgetter("name"), audit.respondents)
-    is_recorded = map(methodcaller("startswith", "recorded/"), names)
-    if source in _RECORDING_HINTS and all(is_recorded):
+    if source in _RECORDING_HINTS and all(name.startswith("recorded/") for name in audit.names):
         return _RECORDING_HINTS[source]
     return ERROR_OPTIONS[source]
 

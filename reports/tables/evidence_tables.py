@@ -408,7 +408,9 @@ def family_table(
     estimates = estimates_of_families(audit, families)
     measured_families = set(map(_family_of, estimates))
     missing = []
-    for name in filterfalse(measured_families.__contains__, families):
+    for name in families:
+        if name in measured_families:
+            continue
         remedy = "this audit has none"
         if name in SOURCES:
             remedy = SOURCES[name][3]

@@ -211,7 +211,7 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
     for respondent in audit.respondents[:1]:
         # metrics that are scored, but not audited; a dot stands in the names of parts of metrics
         whole = filterfalse(methodcaller("count", "."), respondent.scores)
-        unaudited += filterfalse(audit.metrics.__contains__, whole)
+        unaudited += [metric for metric in whole if metric not in audit.metrics]
 
     columns = ["Respondent"]
     for metric in audit.metrics:
@@ -321,7 +321,7 @@ def yes_ratios(audit: BenchmarkAudit) -> Table | None:
     if not audit.truth_yes:
         return None
     cells_with_ratio = set().union(*map(attrgetter("yes_ratio"), audit.respondents))
-    cells = list(filter(cells_with_ratio.__contains__, audit.cells))
+    cells = [cell for cell in audit.cells if cell in cells_with_ratio]
     forms_of_cells = map(attrgetter("form"), map(Cell.parse, cells))
     truths = number_texts(map(audit.truth_yes.get, forms_of_cells))
     rows = [(Text("the right answers", muted=True), *truths)]

@@ -83,7 +83,7 @@ def by_type(audit: BenchmarkAudit) -> Table | None:
     type.
     """
     named_types = set().union(*map(attrgetter("by_type"), audit.respondents))
-    types = list(filter(named_types.__contains__, audit.coverage))
+    types = [kind for kind in audit.coverage if kind in named_types]
     if not types:
         return None
     first = next(iter(audit.metrics))
@@ -327,7 +327,7 @@ def _draw_numbers(*lines: float) -> Callable[[_DetailTable, BenchmarkAudit, Esti
         for row in _detail_rows(spec, estimate):
             value = finite_number(row.get(key))
             if value is not None:
-                names = map(row.get, filter(row.__contains__, ("type", "part", "group", "name")))
+                names = [row[key] for key in ("type", "part", "group", "name") if key in row]
                 label = ", ".join(map(short_name, map(str, names)))
                 ends = map(finite_number, map(row.get, ("low", "high")))
                 rows.append(DotRow(label, (value,), *ends))
