@@ -126,6 +126,8 @@ def find_contradiction(first: Sequence[float], second: Sequence[float]) -> int |
         return next((index for a, b, index in pairs if a != b), None)
     level = highest = highest_below = -math.inf
     highest_index = 0
+    # in the order of the first score: a second one below the highest of a lower first one
+    # contradicts it; equal first scores say nothing about one another
     for a, b, index in sorted(pairs):
         if a > level:
             level = a
