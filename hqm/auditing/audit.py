@@ -459,9 +459,7 @@ class BenchmarkAudit(frames.AsFrames):
         metric: str | None = None,
         administration: str | None = None,
     ) -> list[Estimate]:
-        """Return the estimates of an indicator, a metric and an other administration, in their
-        order; None is any of them.
-        """
+        """Return the estimates of an indicator, metric and other administration; None is any."""
         return [
             estimate
             for estimate in self.all_estimates
