@@ -41,15 +41,15 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def outputs(notebook: NotebookNode) -> list[tuple[str, str]]:
-    """Return the type of each output and its text, of drawings the type alone."""
+def outputs(notebook: NotebookNode) -> list[tuple[list[str], str]]:
+    """Return the types of each output and its text: what a drawing is, since its bytes depend on
+    the machine's fonts.
+    """
     shown = []
     for cell in code_cells(notebook):
         for output in cell.outputs:
             data = output.get("data", {"text/plain": output.get("text")})
-            # the drawing itself depends on the machine's fonts
-            drawing = "image/svg+xml" in data
-            shown.append(("image/svg+xml", "") if drawing else ("text/plain", data["text/plain"]))
+            shown.append((sorted(data), data["text/plain"]))
     return shown
 
 
