@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from itertools import chain, compress
-from operator import is_
 from typing import Any, TypedDict, TypeVar, cast
 
 import numpy as np
@@ -18,7 +17,7 @@ from hqm.benchmark.adapter import Calibration
 from hqm.benchmark.judge_api import parse_judge
 from hqm.imports.human_labels import labelled_by
 from hqm.labels.people_labels import PooledLabels, StageEvidence
-from hqm.psychometrics import agreement_coefficients
+from hqm.psychometrics import Coefficient, agreement_coefficients
 from hqm.psychometrics.inference.resampling import label_order
 from hqm.psychometrics.items.item_statistics import is_binary
 from hqm.scoring.matrix import (
@@ -375,7 +374,8 @@ class Case:
             counted = self.matrices[:1]
         else:
             counted = self.matrices
-        return sum(map(ScoreMatrix.unscored, counted, self.metrics))
+        pairs = zip(counted, self.metrics, strict=False)
+        return sum(matrix.unscored(metric) for matrix, metric in pairs)
 
     @_shared_property
     def withheld(self) -> int:
@@ -390,6 +390,8 @@ class Case:
     def cached(self, study: Callable[[Case], T]) -> T:
         """A study that several indicators are read from, made once for this case."""
         if study not in self._studies:
+            # No field, unlike `cache`: a copy by `replace` may have other labels or probabilities,
+            # and makes its own studies.
             self._studies[study] = study(self)
         return cast("T", self._studies[study])
 
@@ -403,7 +405,8 @@ class Case:
             key, []
         )
         for matrices, outcome in studies:
-            if len(matrices) == len(self.matrices) and all(map(is_, matrices, self.matrices)):
+            pairs = zip(matrices, self.matrices, strict=False)
+            if len(matrices) == len(self.matrices) and all(a is b for a, b in pairs):
                 return cast("T", outcome)
         studies.append((self.matrices, study(self)))
         return cast("T", studies[-1][1])
@@ -464,7 +467,8 @@ def case(
         protocol,
         is_reversed={metric.better, second_metric.better} == {"higher", "lower"},
         unsampled=unsampled,
-        families=tuple(map(family_by_name.get, first.respondents, first.respondents)),
+        # Without families each respondent is a family of its own.
+        families=tuple(family_by_name.get(name, name) for name in first.respondents),
         **settings,
     )
 
@@ -477,6 +481,7 @@ def family_of(facet: str, first: ScoreMatrix, second: ScoreMatrix) -> str:
         if labelled_by(second.cell.judge) == "people":
             return "criterion"
         return "oracle"
+    # The number behind the label is that of the asking, which is what differs here.
     is_same_judge = parse_judge(first.cell.judge)[0] == parse_judge(second.cell.judge)[0]
     if is_same_judge:
         return "judge_consistency"
@@ -499,6 +504,16 @@ def leave_one_out_scores(units: Units, metric: Metric) -> Array:
         # total less the cluster's own: the sums of everything else
         sums[key] = by_cluster.sum(axis=1, keepdims=True) - by_cluster
     return metric(Sums(sums, len(units.scored), count))
+
+
+def values_and_ends(coefficients: Iterable[Coefficient]) -> list[list[float]]:
+    """The values of coefficients, their lower ends and their upper ends, for the columns of a
+    table.
+    """
+    rows = [(coefficient.value, coefficient.low, coefficient.high) for coefficient in coefficients]
+    # Of no coefficient there are three columns too.
+    columns: list[list[float]] = np.array(rows, dtype=np.float64).reshape(-1, 3).T.tolist()
+    return columns
 
 
 def numbers(values: Array) -> list[float | None]:

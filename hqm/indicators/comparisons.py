@@ -74,6 +74,7 @@ def _result(case: Case, indicator: Indicator, value: float | Coefficient | Resul
         value = Coefficient(value)
     result = value if isinstance(value, Result) else Result(value)
     coefficient = result.coefficient
+    # JSON has no NaN, and an estimate without a number must say why.
     if coefficient.status == "ok" and not math.isfinite(coefficient.value):
         reason = "too few answers were scored to determine it"
         return replace(result, coefficient=Coefficient.absent("degenerate", reason))
@@ -113,6 +114,7 @@ def _signed(case: Case, indicator: Indicator, result: Result) -> Estimate:
         value = replace(value, low=math.nan, high=math.nan)
     respondents, items = _sample_sizes(case, value)
     detail |= _left_out_shares(case, respondents, items)
+    # The order counts: the last interval is the one over other respondents, where there is one.
     spans = []
     if value.fixed is not None and math.isfinite(value.fixed.low):
         spans.append(_interval(value.fixed, "fixed_models"))
@@ -136,6 +138,7 @@ def _signed(case: Case, indicator: Indicator, result: Result) -> Estimate:
     if case.withheld:
         flags.append("WITHHELD")
         detail["withheld"] = case.withheld
+    # `raw` is what the formula gave before it was cut to its range, where anything was cut.
     detail |= {key: number for key in ("raw", "se") if math.isfinite(number := getattr(value, key))}
     first, *compared = (str(matrix.cell) for matrix in case.matrices)
     return Estimate(
@@ -159,9 +162,11 @@ def _signed(case: Case, indicator: Indicator, result: Result) -> Estimate:
 
 def _sample_sizes(case: Case, value: Coefficient) -> tuple[int, int]:
     """How many respondents and items an estimate was computed from."""
+    # n is what was used: alpha of 830 items was once printed as that of 1,008.
     respondents = len(case.respondents)
     items = case.n_items
     if value.status in ("ok", "not_informative"):
+        # An estimator that does not say how many went in has 0 here.
         if 0 < value.n < respondents:
             respondents = value.n
         if 0 < value.n_items < items:
@@ -202,6 +207,7 @@ def _population_detail(case: Case, indicator: Indicator, result: Result) -> dict
             "families": f"{len(set(case.families))}, {source}",
         }
     reason = too_few_families(case.families)
+    # A one-sided bound is expected here: where there is none, the page says why.
     if indicator.one_sided and not has_lower_end:
         reason = (
             str(result.detail.get("no_interval_for_others", ""))
@@ -214,6 +220,7 @@ def _population_detail(case: Case, indicator: Indicator, result: Result) -> dict
 
 
 def _signature(case: Case, indicator: Indicator, method: str, respondents: int, items: int) -> str:
+    # A mean over runs rests on all of them, and equal signatures must mean equal numbers.
     matrices = case.run_matrices if indicator.over_runs else case.matrices
 
     def size_text(count: int, total: int) -> str:
@@ -239,7 +246,6 @@ def _signature(case: Case, indicator: Indicator, method: str, respondents: int, 
                 f"{size_text(respondents, len(case.respondents))}#{digest(list(case.respondents))}"
             ),
             "items": len(case.first.items)
-            # one-sided bounds are expected: where there is none, its reason is stated
             if items == case.n_items
             else size_text(items, case.n_items),
             "answers": digest([matrix.answers for matrix in matrices]),
@@ -300,6 +306,7 @@ def compare(
         `families_from_names`, as in `Case`.
     """
     family = family_of(facet, first, second)
+    # Of forms the runs tell the noise of the seeds, of judges that of the answers (`judge_share`).
     if facet in ("form", "judge"):
         repeats = _all_runs(runs, metric, protocol, settings)
     else:
@@ -316,6 +323,7 @@ def compare(
     )
     if family in (CRITERION.name, ORACLE.name):
         return say_who_labelled(estimates(pair), second.cell.judge)
+    # Not of runs: `compare_runs` estimates their components from all of them at once.
     is_crossed = family in ("parallel_forms", "judge_consistency", "judge_agreement")
     return [*estimates(pair), *(_components(pair) if is_crossed else ())]
 
@@ -340,6 +348,7 @@ def compare_forms(
     if len(forms) < 2:
         return []
     joint_case = case("parallel_forms", "form", forms, metric, protocol, is_joint=True, **settings)
+    # Of two forms `compare` has the components already.
     return [*estimates(joint_case), *(_components(joint_case) if len(forms) > 2 else ())]
 
 
@@ -367,6 +376,7 @@ def compare_stage(
 
     `first` holds the judge's verdicts on the answers, `labels` people's labels of them.
     """
+    # A metric of no benchmark, made so that a stage goes the way of every other comparison.
     metric = Metric(stage.role, mean_of("faithful"), share=True)
     stage_case = case("stages", "judge", (first, labels), metric, protocol, stage=stage, **settings)
     return say_who_labelled(estimates(stage_case), HUMAN)

@@ -215,6 +215,7 @@ def _sample_size_flags(case: Case, family: FamilyDependence | None) -> Iterable[
     else:
         n_eff = float(n)
     if n < 20 or n_eff < 10:
+        # Nearer than that, one decimal would print the number of respondents again.
         if n_eff > n - 0.05:
             relatives = ""
         else:
@@ -288,6 +289,8 @@ def _estimate_flags(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warne
             continue
         family = estimate.indicator.partition(".")[0]
         for flag in estimate.flags:
+            # Few respondents are said once of the metric, and not of each number that rests on
+            # them.
             if flag in FLAGS and flag != "FEW_MODELS":
                 carriers.setdefault((flag, family), []).append(estimate)
     for (flag, family), carrier_estimates in carriers.items():
@@ -295,6 +298,7 @@ def _estimate_flags(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warne
         names = dict.fromkeys(estimate.indicator for estimate in carrier_estimates)
         del names[first.indicator]
         sentence = _sentence(flag, first)
+        # These two sentences count answers, which are the same whatever was estimated from them.
         if names and flag not in ("UNPARSED", "WITHHELD"):
             sentence += f" (also: {', '.join(names)})"
         is_note = _is_note(flag, first, case)
@@ -367,6 +371,7 @@ def flag_p_values(estimates: Iterable[Estimate]) -> Mapping[tuple[str, str, str]
     values: dict[tuple[str, str, str], float] = {}
     for estimate in estimates:
         family, _, statistic = estimate.indicator.partition(".")
+        # What no page shows warns of nothing, so that its test takes no part in Holm's correction.
         if statistic not in _TESTED or not is_on_page(estimate.indicator):
             continue
         flag, p_of = _TESTED[statistic]
@@ -457,6 +462,8 @@ def refused_parameters(refused: Mapping[str, Sequence[str]]) -> Iterable[Warned]
         else:
             effect = f"its own {parameter} was in force, and not the study's"
         sentence = f"{', '.join(respondents)}: the {server} {parameter}; {effect}"
+        # Without a seed reruns still show the server's own randomness; other parameters change what
+        # is studied.
         note = parameter == "seed"
         yield Warned("PARAMETERS_REFUSED", "", sentence, note=note)
 

@@ -301,6 +301,7 @@ def to_coefficient(value: float, study: Study | None = None, missing: str = "") 
     A value that is not finite is reported as degenerate where `missing` gives the reason for it.
     """
     if study is not None and study.status != "ok":
+        # A study's own reason is nearer to the cause than that of the indicator which reads it.
         return Coefficient.absent(study.status, study.reason or missing)
     if missing and not math.isfinite(value):
         return Coefficient.absent(
@@ -394,8 +395,11 @@ def all_indicators() -> tuple[Indicator, ...]:
     """What the modules of `hqm.indicators` list under `indicators`, by the modules' names: in this
     order audits have them.
     """
+    # The package's own `__init__` imports this module, so it cannot be imported by name at the top.
     package = sys.modules[__name__.rpartition(".")[0]]
     indicators: list[Indicator] = []
+    # Sorted, since the order of a folder differs between file systems, and that of an audit must
+    # not.
     for name in sorted(module.name for module in pkgutil.iter_modules(package.__path__)):
         module = importlib.import_module(f"{package.__name__}.{name}")
         indicators += getattr(module, "indicators", ())
@@ -441,10 +445,14 @@ def statistics() -> Mapping[str, Indicator]:
     )
     names: dict[str, Indicator] = {}
     for indicator in listed:
+        # Families share names, such as `icc_a1` of a pair and of three runs or more: the first
+        # family in reports names it.
         names.setdefault(indicator.name, indicator)
     return names
 
 
+# Last in the module, since the modules that list indicators import the names above. Of the package
+# only `comparisons` is half imported then, which lists none.
 INDICATORS: Mapping[str, str] = {
     name: indicator.meaning for name, indicator in statistics().items()
 }

@@ -95,6 +95,8 @@ def _alpha(case: Case) -> Result:
     """Pictures are the parts of the test where several items share one; `of_items` takes the items
     as parts all the same.
     """
+    # Missing answers are left out one by one: leaving out their items or respondents let ten empty
+    # cells of 10,080 take the coefficient away.
     study = cronbach_alpha(case.first_scores, case.clusters, **case.dependence, drop="answers")
     return result(
         study.coefficient,
@@ -262,6 +264,8 @@ def _single(case: Case, indicator: Indicator) -> Coefficient:
 
 def _mean_of_two(indicator: Indicator) -> Callable[[Case], Result]:
     def compute(case: Case) -> Result:
+        # Spearman and Brown, from the single score's own estimate, so that its intervals come
+        # along.
         return result(icc_of_mean(_single(case, indicator), 2), administrations=2)
 
     return compute
@@ -365,7 +369,7 @@ _NAMED_COEFFICIENTS = (
     _ONE_WAY_K,
     _AGREEMENT_K,
     _CONSISTENCY_K,
-    # of three runs or more, all of them are the raters
+    # Of three runs or more, all of them are the raters.
     replace(_ICC_ONE_WAY, family=(TEST_RETEST,), needs=_THREE),
     replace(_ONE_WAY_K, family=(TEST_RETEST,), needs=_THREE),
     replace(
@@ -440,6 +444,8 @@ def _own_strengths(case: Case) -> Result:
             f"with these respondents and items, strengths in single types below {logits} logits are"
             " missed"
         )
+        # A p-value above the level shows one dimension only where a second one would have been
+        # found.
         value = replace(value, status="not_informative", reason=reason)
     return result(
         value,

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from itertools import compress
-from operator import attrgetter
 
 import numpy as np
 
@@ -74,14 +73,16 @@ def coverage(form: Form, claimed: Iterable[str], labelled: bool = True) -> tuple
     A type that the card claims but no item has counts as claimed, never as covered. `labelled` says
     whether the release itself carries the labels.
     """
-    text = set(claimed)
+    claimed_types = set(claimed)
     rows = []
-    for kind in types_in(form.items, text):
+    for kind in types_in(form.items, claimed_types):
         items = [item for item in form.items if item.type == kind]
-        images = set(map(attrgetter("image"), items)) - {None, ""}
+        images = {item.image for item in items if item.image}
+        # Case and spare blanks make no other wording.
         wordings = {" ".join(item.prompt.lower().split()) for item in items}
+        is_claimed = kind in claimed_types
         rows.append(
-            TypeCoverage(kind, kind in text, len(items), len(images), len(wordings), labelled)
+            TypeCoverage(kind, is_claimed, len(items), len(images), len(wordings), labelled)
         )
     return tuple(rows)
 
@@ -92,10 +93,10 @@ def _coverage(case: Case) -> Coverage:
     # only a mean of shares has the binomial error of independent items as its forecast
     plain = case.metric.share and case.additive and not case.metric.group
     return type_coverage(
-        list(map(attrgetter("type"), items)),
+        [item.type for item in items],
         types_in(items, case.claimed),
         images=[item.cluster or item.id for item in items],
-        questions=list(map(attrgetter("prompt"), items)),
+        questions=[item.prompt for item in items],
         claimed=set(case.claimed),
         sem=LARGEST_ERROR,
         scores=case.first_scores if plain else None,
@@ -121,8 +122,8 @@ def _errors(case: Case) -> dict[str, StandardError]:
             continue
         with np.errstate(invalid="ignore"):
             deviations = replicates - replicates.mean(axis=1, keepdims=True)
-            # `cluster_standard_error` adds the summands again, clusters in the place of items
-            # the summands of the jackknife variance, (C - 1) / C times a squared deviation each
+            # The summands of the jackknife variance: `cluster_standard_error` adds them, clusters
+            # in the place of items.
             variances = (count - 1) / count * deviations**2
         finite_variances = variances[np.isfinite(variances).all(axis=1)]
         if len(finite_variances):
@@ -135,7 +136,7 @@ def _index(case: Case) -> Result:
     what it adds to the total.
     """
     study = case.cached(_coverage)
-    # errors are shares of the scale in the study, and points of the score in the report
+    # Errors are shares of the scale in the study, and in the unit of the scores in the report.
     width = case.scale[1]
     subscores: dict[str, dict[str, float | None]] = {}
     if MEAN_OF_ITEMS.check(case) is None and len(_kinds(case)) >= 2:
@@ -162,9 +163,12 @@ def _index(case: Case) -> Result:
                 "sem": finite(t.sem * width),
                 "sem_high": finite(t.sem_high * width),
                 "measured": t.measured,
+                # Where everybody guesses, more items measure nothing more exactly.
                 "missing_items": 0 if at_chance else t.missing_items,
                 "at_chance": at_chance,
                 "state": t.state,
+                # Every row has the same fields: the reader of audits takes `types` for a table, and
+                # refuses others.
                 **subscores.get(t.name, _NO_SUBSCORE),
             }
         )
@@ -193,7 +197,7 @@ def _at_chance(case: Case, kind: str) -> bool:
         return False
     in_type = case.types == kind
     items = list(compress(case.items, in_type))
-    if not items or not {"yes_no", "choice"}.issuperset(map(attrgetter("task"), items)):
+    if not items or not all(item.task in ("yes_no", "choice") for item in items):
         return False
     keys = Counter(compress(case.keys, in_type))
     # a guess among the options; of open or two-sided questions one half
@@ -273,11 +277,12 @@ def _added_value(case: Case) -> Result:
         }
         for s in scores
     ]
+    # Haberman (2008): a subscore is worth reporting where its PRMSE is above that of the total.
     estimated = _estimated(scores)
     if not estimated:
         return result(Coefficient.absent(scores[0].status, scores[0].reason), types=rows)
     # certain: the lower end of the gain is above 0
-    return result(float(sum(map(attrgetter("certain"), estimated))), types=rows)
+    return result(float(sum(subscore.certain for subscore in estimated)), types=rows)
 
 
 _FAMILY = (TYPES,)
@@ -299,6 +304,7 @@ def _key_functioning(case: Case) -> DifferentialFunctioning:
 
 
 def _functioning(case: Case, parts: list[str]) -> DifferentialFunctioning:
+    # Logits are of shares of the scale, of which more is better.
     return differential_functioning(case.shares(case.oriented), parts, case.families)
 
 

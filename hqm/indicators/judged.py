@@ -87,6 +87,8 @@ def say_who_labelled(estimates: Sequence[Estimate], judge: str) -> list[Estimate
     """Every estimate with `labelled_by` in its detail; without people its number stays and says
     nothing about validity.
     """
+    # A second parser of the same key once passed a gate as people's labels: every estimate says
+    # whose they are.
     labeller = labelled_by(judge)
     reason = NO_PEOPLE.format(judge=judge)
     labelled_estimates = []
@@ -166,8 +168,8 @@ def _disattenuated(case: Case) -> Result:
 
 def _ceiling(case: Case) -> Result:
     study = case.cached(_validity)
-    # the ceiling may exist where the corrected correlation does not
-    # the root of two reliabilities needs no correlation
+    # The ceiling may exist where the corrected correlation does not: the root of two reliabilities
+    # needs no correlation.
     source = None if np.isfinite(study.ceiling) else study.disattenuated
     return result(
         to_coefficient(study.ceiling, source, "undefined"),
@@ -194,11 +196,11 @@ def _errors(case: Case) -> JudgeErrors:
     if replicates is None or study.status != "ok":
         return study
     # the raters' errors as they would move the shares: tables of other labels
-    sensitivities, specificities = replicates.statistics("sensitivity", "specificity")
+    replicated = replicates.agreements()
     return replace(
         study,
-        sensitivity=with_raters(study.sensitivity, sensitivities),
-        specificity=with_raters(study.specificity, specificities),
+        sensitivity=with_raters(study.sensitivity, [table.sensitivity for table in replicated]),
+        specificity=with_raters(study.specificity, [table.specificity for table in replicated]),
     )
 
 
@@ -353,6 +355,8 @@ def _overall_mean(case: Case) -> Coefficient:
         rater_variances = [float(replicates.mean_labels().var(ddof=1))]
     # all answers as those of one respondent
     (score,) = ppi_scores(
+        # `reshape` puts one respondent behind another, so that the clusters repeat in the same
+        # order.
         automatic.reshape(1, -1),
         human.reshape(1, -1),
         np.tile(case.cached(label_clusters), len(automatic)),

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import compress, count
-from operator import attrgetter
 from typing import cast
 
 import numpy as np
@@ -43,7 +42,11 @@ from hqm.psychometrics import (
     weighted_agreement,
     with_raters,
 )
-from hqm.psychometrics.agreement.judge_error import StageAgreement, WeightedAgreement
+from hqm.psychometrics.agreement.judge_error import (
+    JudgeAgreement,
+    StageAgreement,
+    WeightedAgreement,
+)
 from hqm.psychometrics.validity.criterion import AnswerCorrelations
 from hqm.psychometrics.validity.label_sampling import LabelRandomness
 from hqm.scoring.matrix import unit_scores
@@ -130,10 +133,9 @@ class LabelReplicates:
         # the weighted mean of each replicate: (replicates, answers) @ (answers,)
         return np.asarray(self.labels[:, selected] @ weights / weights.sum())
 
-    def statistics(self, *names: str) -> list[list[float]]:
-        """Return statistics of agreement, each of every replicate."""
-        studies = [table_agreement(*table) for table in self.tables().tolist()]
-        return [list(map(attrgetter(name), studies)) for name in names]
+    def agreements(self) -> list[JudgeAgreement]:
+        """Return the statistics of agreement of every replicate."""
+        return [table_agreement(*table) for table in self.tables().tolist()]
 
     def tables(self) -> Array:
         """(replicates, 4): the weighted numbers of both 1, scored 1, labelled 1, neither; of
@@ -224,7 +226,8 @@ def randomness(case: Case) -> LabelRandomness:
 def sample_flags(case: Case) -> tuple[str, ...]:
     """What a reader must know about how the labels came about."""
     study = case.cached(randomness)
-    # below .05 the labels are treated as chosen, and what rests on a random sample is withheld
+    # Below .05 the labels are taken as chosen, and what rests on a random sample is withheld.
+    # Without a test p is NaN, which is below nothing.
     flags = (NOT_RANDOM,) if study.p < _ALPHA else ()
     if case.sample is not None and case.sample.stale:
         return (*flags, STALE)
@@ -271,9 +274,10 @@ def agreement_with_people(case: Case) -> WeightedAgreement:
     replicates = case.cached(label_replicates)
     if replicates is None:
         return study
-    agreements, kappas = replicates.statistics("agreement", "kappa")
+    replicated = replicates.agreements()
     return WeightedAgreement(
-        with_raters(study.agreement, agreements), with_raters(study.kappa, kappas)
+        with_raters(study.agreement, [table.agreement for table in replicated]),
+        with_raters(study.kappa, [table.kappa for table in replicated]),
     )
 
 
@@ -388,6 +392,7 @@ def _labelled_answers(case: Case) -> Result:
     human = case.cached(beside_people)[1]
     return result(
         float(np.isfinite(human).sum()),
+        # A rater is filed as `human:anna`; readers know her by the name behind the colon.
         raters={name.partition(RATER)[2]: len(by) for name, by in sample.raters.items()},
         pool=sample.pool,
         without_majority=_without_majority(sample),

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
 
-from hqm.indicators.cases import Case
+from hqm.indicators.cases import Case, values_and_ends
 from hqm.indicators.indicator import (
     AGREEMENT,
     BLINDNESS,
@@ -75,7 +74,8 @@ def _pearson(case: Case) -> Result:
     r = pearson(*case.scores, **case.dependence)
     flags, influence_detail = _influence(case)
     if case.facet == "run":
-        # of reruns all of 1 - r is noise, which rho_G finds nine times more sharply
+        # Of reruns all of 1 - r is noise, which rho_G finds from the items, nine times more sharply
+        # than the scores show it.
         r = replace(r, low=math.nan, high=math.nan)
         influence_detail |= {"no_interval_for_others": _NO_RERUN_INTERVAL}
     else:
@@ -96,7 +96,7 @@ def _with_raters(case: Case, r: Coefficient) -> Coefficient:
         return r
     # respondents without a label have no mean to correlate
     labelled = np.unique(replicates.rows)
-    means = np.stack(list(map(replicates.mean_labels, labelled)), axis=1)
+    means = np.stack([replicates.mean_labels(row) for row in labelled], axis=1)
     scores = case.scores[0][labelled]
     return with_raters(r, [pearson(scores, labels).value for labels in means])
 
@@ -120,6 +120,8 @@ def _with_item_interval(case: Case, statistic: str, value: Coefficient) -> Coeff
     replicates = case.agreement_jackknife.get(statistic)
     if replicates is None or value.status != "ok":
         return value
+    # Pearson's r scales each administration by its own deviation, coefficients of agreement both by
+    # one.
     scaled = statistic == "pearson"
     bounds = agreement_interval(value.value, replicates, *case.jackknife_pair, scaled=scaled)
     return cover_fixed_interval(replace(value, fixed=bounds))
@@ -142,12 +144,9 @@ def _mean_shift(case: Case) -> Result:
         return Result(shift)
     full_scores, changed_scores = case.scores
     shifts = respondent_shifts(full_scores, changed_scores, case.jackknife_pair)
+    differences, lows, highs = values_and_ends(shifts)
     by = case.table(
-        whole=full_scores,
-        scaled=changed_scores,
-        difference=map(attrgetter("value"), shifts),
-        low=map(attrgetter("low"), shifts),
-        high=map(attrgetter("high"), shifts),
+        whole=full_scores, scaled=changed_scores, difference=differences, low=lows, high=highs
     )
     return result(shift, by_respondent=by)
 
@@ -215,6 +214,7 @@ def _unread_bounds(case: Case) -> dict[str, object]:
     if not case.metric.share or not case.additive or case.metric.group:
         return {}
     values = case.first_scores
+    # An answer that could not be read counts as unread, also where the release scores it as wrong.
     unread = ~np.isfinite(values) | ~case.first.answered[:, case.mask]
     low = float(np.where(unread, 0.0, values).mean())
     return {"if_all_wrong": low, "if_all_right": low + float(unread.mean())}
@@ -234,6 +234,7 @@ def _icc_a1(case: Case) -> Result:
         sem=finite(study.sem_agreement),
         mdc95=finite(study.mdc95),
         shift=finite(mean_shift(*case.scores).value),
+        # Whether the flag stays a warning is decided by this p-value among all of the audit (Holm).
         shift_p=finite(shift_test.p),
     )
 
@@ -247,6 +248,7 @@ def _ccc(case: Case) -> Result:
 
 def _limits(case: Case) -> Result:
     study = case.cached(_bland_altman)
+    # An audit has one number for the shift: that of `mean_shift`, with its intervals.
     shift = replace(shift_of(case), flags=study.bias.flags)
     return result(
         shift,

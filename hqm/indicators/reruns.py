@@ -110,6 +110,7 @@ def _by_respondent(case: Case, values: Array) -> dict[str, float | None]:
 
 
 def _floor(case: Case) -> Coefficient:
+    # One coin an item, or group of items: `clusters` has an entry for each.
     return noise_floor(case.scores[0], len(case.clusters))
 
 
@@ -452,6 +453,7 @@ def _missing_probabilities(case: Case) -> str:
     probabilities = case.cached(_metric_probabilities)
     if not np.isfinite(probabilities).any():
         return ""
+    # The probability of a first word is none of an answer of several words.
     answered = np.isfinite(probabilities).mean(axis=1) >= _MIN_PROBABILITY_SHARE
     n_multiword = int((answered & ~case.cached(_has_probabilities)).sum())
     reason = (
@@ -499,6 +501,7 @@ def _temperature_rows(chances: Array, temperature: float) -> list[dict[str, obje
     """The reliability to expect at other temperatures than the one at which all respondents
     answered.
     """
+    # A probability of 0 or 1 has no log-odds.
     clipped = np.clip(chances, 1e-9, 1 - 1e-9)
     # temperature scaling: log-odds over t, times the temperature that they were drawn with
     log_odds = temperature * (np.log(clipped) - np.log1p(-clipped))
@@ -554,6 +557,7 @@ def _study(case: Case) -> Dependability:
     """Of respondents crossed with items, which lie in pictures, and with what differs: runs, forms
     or judgements.
     """
+    # The estimator takes (respondents, items, conditions).
     scores = np.moveaxis(case.item_scores, 0, 2)
     return g_and_phi(
         scores,
@@ -570,7 +574,8 @@ def _replicated(case: Case) -> bool:
     """
     if case.facet != "run":
         return False
-    # a p below .05 means that runs drift: they have effects of their own
+    # A p below .05 means that runs drift and have effects of their own. Negated, so that NaN (no
+    # test) is no drift.
     return not case.cached_across_cases(retest_of).drift.p < 0.05
 
 
@@ -600,7 +605,8 @@ def _detail(case: Case) -> dict[str, object]:
 
 def _max_variance(case: Case) -> float:
     """The largest variance of scores in this range: a quarter of its square."""
-    # a variance within a range w is at most w^2 / 4
+    # A variance within a range w is at most w^2 / 4 (Popoviciu 1935). The ends of a share belong to
+    # the range, whichever scores occur.
     return float(np.ptp([0.0, 1.0, *case.item_scores[np.isfinite(case.item_scores)]])) ** 2 / 4
 
 

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -77,6 +76,8 @@ def _differences(case: Case) -> PairwiseDifferences:
     # of complete answers, pairs are compared cluster by cluster through pseudo-values
     if case.units[0].scored.all():
         study = paired_differences(_pseudo_values(case), higher_is_better=_higher(case))
+        # Pseudo-values are of clusters, and a pair says how many items it shares: of complete
+        # answers all.
         m, n_items = case.units[0].scored.shape
         return replace(study, items=((n_items,) * m,) * m if study.items else ())
     return _shared_differences(case)
@@ -96,6 +97,7 @@ def _shared_differences(case: Case) -> PairwiseDifferences:
         names, labels = np.unique(units.clusters[shared], return_inverse=True)
         items[a, b] = items[b, a] = shared.sum()
         clusters[a, b] = clusters[b, a] = len(names)
+        # A single cluster has no error over clusters: the pair stays untested.
         if len(names) < 2:
             continue
         tallies = {key: values[[a, b]][:, shared] for key, values in units.tallies.items()}
@@ -142,7 +144,7 @@ def _separable_adjacent(case: Case) -> Result:
     study = case.cached(_differences)
     pairs = study.neighbour_pairs()
     # adjusted in order of rank: a pair below another cannot take level from it
-    p_values = list(map(attrgetter("p"), pairs))
+    p_values = [pair.p for pair in pairs]
     n_different = int((adjust_by_rank(p_values) <= 1 - study.level).sum())
     # the upper triangle: every pair once, without the diagonal
     items = np.array(study.items)[np.triu_indices(len(study.scores), 1)]
@@ -222,6 +224,7 @@ def _lead(case: Case) -> Result:
     sign = 1 if _higher(case) else -1
     # respondents without a score have no place in the order
     ranked = np.flatnonzero(np.isfinite(scores))
+    # Stable, so that of equal scores the first row leads on every machine.
     best, second = ranked[np.argsort(-sign * scores[ranked], kind="stable")][:2].tolist()
     units = case.units[0]
     names = sorted(case.units[0].tallies)
@@ -354,7 +357,7 @@ def _errors_by_score(case: Case) -> ConditionalErrors:
 def _measures_up_to(case: Case) -> Result:
     """The lower end of the range, on the metric's own scale."""
     study = case.cached(_errors_by_score)
-    # two respondents, or a sixth of them, change what the range may be used for
+    # Of fewer than 14 respondents 15 % would be a single one, which says nothing of a range.
     min_saturated = max(2, _MIN_SATURATED_SHARE * len(case.respondents))
     flags = []
     for flag, respondents in (("CEILING", study.in_top), ("FLOOR", study.in_bottom)):
@@ -382,7 +385,6 @@ def _measures_up_to(case: Case) -> Result:
     )
 
 
-# a share where more is better, back to the metric's own direction
 def _on_scale(case: Case, score: float) -> float:
     """A share of the scale of which more is better, on the metric's own scale."""
     low, width = case.scale
@@ -438,6 +440,8 @@ def contrast_detail(estimates: Iterable[Estimate]) -> Mapping[str, Any]:
 
 def _read_pair(index: int, row: Mapping[str, Any]) -> NeighbourPair:
     """Return the pair of a row: numbers that do not exist are NaN."""
+    # Contrasts stand from the first rank on, so that a row's index is the rank of its better
+    # respondent.
     return NeighbourPair(
         index,
         index + 1,

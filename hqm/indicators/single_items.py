@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -71,8 +70,8 @@ def _duplicates(case: Case) -> Result:
     return result(
         # the first of each group is no duplicate
         float(sum(map(len, study.by_key)) - len(study.by_key)),
-        groups=list(map(partial(_ids, case), study.by_key)),
-        contradictory=list(map(partial(_ids, case), study.contradictory)),
+        groups=[_ids(case, group) for group in study.by_key],
+        contradictory=[_ids(case, group) for group in study.contradictory],
     )
 
 
@@ -94,6 +93,8 @@ def _listed(case: Case, indices: Iterable[int]) -> Result:
 def _discrimination(case: Case) -> Result:
     """The median over items whose scores vary, with the number of items of either kind."""
     study = case.cached(_analysis)
+    # With the rest of the test and not its total, which each item is part of and so correlates
+    # with.
     item_rest = study.item_rest
     item_map = {
         "ids": _ids(case, range(len(case.items))),
@@ -191,14 +192,14 @@ def _dead(case: Case) -> Result:
 
 def _types(items: Sequence[Item]) -> list[str]:
     """(items,): the type of each; the first two words of its question where no item has one."""
-    # types where items have them; else the beginning of the question stands in for one
-    if any(map(attrgetter("type"), items)):
+    if any(item.type for item in items):
         return [item.type or "" for item in items]
     return [" ".join(item.prompt.lower().split()[:2]) for item in items]
 
 
 def _sides(items: Sequence[Item]) -> list[str]:
     """(items,): which of a few answers the key is."""
+    # An open answer has a key of its own, which makes no group.
     return [str(i.target) if i.task in ("yes_no", "choice") else "" for i in items]
 
 
@@ -234,6 +235,8 @@ def list_to_read(case: Case, scores: Array, items: Sequence[Item], max_listed: i
     values = digest_bytes(np.ascontiguousarray(scores).tobytes())
     kinds = [_hits(items).tolist(), _types(items), _sides(items)]
     arguments = [seed, n_eff, max_listed, list(scores.shape), values, kinds]
+    # The groups that the study allows for are made here, so that a change of this module makes it
+    # anew.
     sources = [Path(__file__)]
     return kept_study(
         ReadingList, "reading_list", arguments, make, n_items=len(items), sources=sources
@@ -292,8 +295,7 @@ def _label_errors(case: Case) -> Result:
 
     # all items, so that they keep their groups
     power = _power(case, "label_errors", search, max_items=len(case.items))
-    # what both name together is at least what either does, and a doubt names nothing
-    # both searches together, so at least as strong as either
+    # Both searches together find at least what either finds, and a doubt names nothing.
     if listed.status == "ok" and (
         listed.power_named > power.power or (listed.doubt and not listed.power_named)
     ):
@@ -370,6 +372,8 @@ def _misfit(case: Case) -> Result:
     listed = _listed(case, study.misfit)
     difficulty = list(map(finite, study.difficulty))
     detail = {"separation": finite(study.separation), "difficulty": difficulty, **listed.detail}
+    # Each planted set is fitted anew, which takes long: fewer items and faults are tried than for a
+    # correlation.
     power = _power(case, "misfit_items", search, max_items=400, faults=8)
     return _with_power(case, Result(listed.coefficient, detail, study.flags), power)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
 
-from hqm.indicators.cases import Case
+from hqm.indicators.cases import Case, values_and_ends
 from hqm.indicators.indicator import (
     CUES,
     ITEMS,
@@ -122,7 +121,7 @@ def _blind_accuracy(case: Case) -> Result:
         items=case.cached(_leaks).sampled,
         strata=_rows(study.strata),
         alpha=LEAK_ALPHA,
-        leaks=list(map(attrgetter("name"), study.leaks)),
+        leaks=[leak.name for leak in study.leaks],
     )
 
 
@@ -230,6 +229,7 @@ def _added(case: Case) -> list[str]:
 def _older(case: Case) -> npt.NDArray[np.bool_]:
     """(items,): those of the earlier dates, up to half of the items or the first date."""
     added = np.array(case.cached(_added))
+    # A year, and a date that begins with one, are in the order of time as texts.
     dates = np.sort(added)
     middle = dates[len(dates) // 2]
     return np.asarray(added < middle if (added < middle).any() else added <= middle)
@@ -244,11 +244,13 @@ def _age_advantage(case: Case) -> Result:
 def _advantage_result(case: Case, study: Advantages, **counted: object) -> Result:
     """The mean over respondents, with each respondent's own beside it."""
     remembered = case.names(study.remembered)
+    # Without a test nobody has an excess, and the columns of a table are equally long.
     absent = [math.nan] * len(case.respondents)
+    own, lows, highs = values_and_ends(study.by_respondent)
     by = case.table(
-        own=map(attrgetter("value"), study.by_respondent),
-        low=map(attrgetter("low"), study.by_respondent),
-        high=map(attrgetter("high"), study.by_respondent),
+        own=own,
+        low=lows,
+        high=highs,
         beyond_others=study.excess or absent,
         p=study.p or absent,
     )
@@ -344,9 +346,9 @@ indicators = (
 
 def yes_ratio(matrix: ScoreMatrix) -> Array:
     """(respondents,): the share of answers yes among those that say yes or no."""
-    text = sum(matrix.tallies[key].sum(axis=1) for key in ("tp", "fp", "tn", "fn"))
+    answers = sum(matrix.tallies[key].sum(axis=1) for key in ("tp", "fp", "tn", "fn"))
     yes = matrix.tallies["tp"].sum(axis=1) + matrix.tallies["fp"].sum(axis=1)
-    return ratio(yes, text)
+    return ratio(yes, answers)
 
 
 def mean_words(matrix: ScoreMatrix) -> Array:

@@ -8,8 +8,6 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import repeat
-from operator import attrgetter, ne
 from typing import cast
 
 import numpy as np
@@ -80,15 +78,18 @@ def _seed_noise(case: Case) -> tuple[Array | None, float]:
     if runs is None:
         return None, math.nan
     study = runs.cached_across_cases(retest_of)
+    # Of identical runs (not informative) the noise is known: it is 0.
     if study.rho.status not in ("ok", "not_informative"):
         return None, math.nan
     # the noise is taken from the runs of the reference form, by respondent
     by = dict(zip(runs.respondents, study.noise, strict=True))
-    noise = list(map(by.get, case.respondents, repeat(math.nan)))
-    return np.array(noise), study.mdc95_pooled
+    noise = np.array([by.get(name, math.nan) for name in case.respondents])
+    return noise, study.mdc95_pooled
 
 
 def _margin(case: Case) -> Coefficient:
+    # Never from the two forms compared: by a margin of their own, forms 32 points apart were
+    # equivalent.
     return equivalence_margin(case.protocol.margin, case.cached(_seed_noise)[1])
 
 
@@ -174,17 +175,17 @@ def _signals(matrix: ScoreMatrix) -> list[SignalDetection]:
 
 def _d_prime_shift(case: Case) -> Result:
     """The mean shift of each respondent's d'."""
-    return _shift_of(case, attrgetter("d_prime.value"))
+    return _shift_of(case, lambda signals: signals.d_prime.value)
 
 
 def _criterion_shift(case: Case) -> Result:
     """The mean shift of each respondent's c."""
-    return _shift_of(case, attrgetter("criterion.value"))
+    return _shift_of(case, lambda signals: signals.criterion.value)
 
 
 def _shift_of(case: Case, value: Callable[[SignalDetection], float]) -> Result:
     """The mean shift of a value of signal detection from the first form to the second."""
-    first, second = (np.array(list(map(value, row))) for row in case.cached(_detections))
+    first, second = (np.array([*map(value, signals)]) for signals in case.cached(_detections))
     return result(
         mean_shift(first, second, n_effective=case.n_effective),
         by_respondent=case.by_respondent(first, second),
@@ -193,8 +194,8 @@ def _shift_of(case: Case, value: Callable[[SignalDetection], float]) -> Result:
 
 def _flipped(case: Case) -> npt.NDArray[np.bool_]:
     """(items,): the items whose truth the other form inverts."""
-    is_other = list(map(ne, *map(item_targets, (case.first, case.second))))
-    return np.asarray(case.mask & np.array(is_other))
+    targets = zip(item_targets(case.first), item_targets(case.second), strict=True)
+    return np.asarray(case.mask & np.array([first != second for first, second in targets]))
 
 
 def _said_yes(case: Case) -> tuple[Array, Array, npt.NDArray[np.int64]]:
@@ -206,20 +207,20 @@ def _said_yes(case: Case) -> tuple[Array, Array, npt.NDArray[np.int64]]:
     for matrix in case.matrices:
         counts = {key: matrix.tallies.get(key, np.zeros(matrix.values.shape)) for key in _COUNTS}
         # an answer that is neither yes nor no counts in no cell
-        text = sum(counts.values())
-        rows.append(np.where(text > 0, counts["tp"] + counts["fp"], np.nan)[:, flipped])
+        answered = sum(counts.values())
+        rows.append(np.where(answered > 0, counts["tp"] + counts["fp"], np.nan)[:, flipped])
     return rows[0], rows[1], case.first.clusters[flipped]
 
 
 def _acquiescence(case: Case) -> Result:
     study = acquiescence(*case.cached(_said_yes))
-    by = case.by_respondent(map(attrgetter("value"), study.respondents))
+    by = case.by_respondent([leaning.value for leaning in study.respondents])
     return result(study.mean, by_respondent=by, deviation=finite(study.deviation))
 
 
 def _coherence(case: Case) -> Result:
     study = pair_coherence(*case.cached(_said_yes))
-    coherent = map(attrgetter("value"), study.coherent)
+    coherent = [share.value for share in study.coherent]
     by = case.table(coherent=coherent, chance=study.chance)
     return result(study.mean, by_respondent=by)
 
@@ -228,9 +229,8 @@ def _balanced_score(case: Case) -> Result:
     study = balanced_score(*case.scores, **case.dependence)
     from scipy.special import ndtri
 
-    # on different sides of chance by more than noise, for as many tests as there are respondents
-    # (Bonferroni): who is below it on both forms is weak, and the forms agree on that
-    # two-sided, over as many tests as there are respondents (Bonferroni)
+    # On different sides of chance by more than noise, in two-sided tests of as many respondents as
+    # there are (Bonferroni): who is below it on both forms is weak, and the forms agree on that.
     z = float(ndtri(1 - 0.05 / (2 * len(case.respondents))))
     below_chance = []
     for name, *detections in zip(case.respondents, *case.cached(_detections), strict=True):
@@ -266,7 +266,7 @@ def _position_bias(case: Case) -> Result:
     # (slots, respondents)
     counts = np.array([case.first.tallies[slot].sum(axis=1) for slot in slots])
     studies = [position_bias(slot_counts, expected) for slot_counts in counts.T]
-    values = np.array(list(map(attrgetter("cramer_v"), studies)))
+    values = np.array([study.cramer_v for study in studies])
     by = {}
     for name, study in zip(case.respondents, studies, strict=True):
         by[name] = {
@@ -285,7 +285,7 @@ def _over_forms(case: Case) -> Result:
     these.
     """
     study = case.cached(icc_of)
-    forms = list(map(attrgetter("cell.form"), case.matrices))
+    forms = [matrix.cell.form for matrix in case.matrices]
     means = dict(zip(forms, numbers(np.nanmean(case.scores, axis=1)), strict=True))
     return result(
         study.a1,
@@ -303,6 +303,7 @@ def _phi_of_forms(case: Case) -> Result:
     """
     forms = len(case.matrices)
     counted: dict[str, object] = {"forms": forms, "decides": forms >= MIN_WORDINGS, "goal": _GOAL}
+    # Two wordings leave their variance one degree of freedom: its upper end shows nothing.
     if forms < 3:
         return Result(Coefficient.absent("insufficient", _TWO), counted)
     rng = stream(case.seed, f"{case.family}.phi_of_forms")
