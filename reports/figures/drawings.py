@@ -77,6 +77,7 @@ def truncate(text: str, max_chars: int = _MAX_NAME_CHARS) -> str:
 
 def truncate_to_width(text: str, width: float, size: float = SIZE) -> str:
     """A text cut to the width of the room."""
+    # Two characters at least are left, so that the loop ends however narrow the room is.
     while len(text) > 2 and width_of(text, size) > width:
         text = f"{text[:-2].rstrip()}…"
     return text
@@ -130,7 +131,9 @@ def ticks(low: float, high: float, max_ticks: int = 6) -> tuple[list[float], int
         step = factor * power
         if span / step <= max_ticks:
             break
+    # 1e-9 keeps a tick that rounding has put a hair beyond the end of the axis.
     first = math.ceil(low / step - 1e-9)
+    # Adding 0.0 makes 0.0 of -0.0, which would be printed with a sign.
     positions = [k * step + 0.0 for k in range(first, math.floor(high / step + 1e-9) + 1)]
     decimals = 0
     while decimals < 8 and abs(step * 10**decimals - round(step * 10**decimals)) >= 1e-6:
@@ -255,6 +258,8 @@ class Drawing:
             "text",
             text=text,
             x=x,
+            # SVG places text by its baseline, which lies about 0.35 of the size below the middle of
+            # small letters.
             y=y + 0.35 * size,
             font_size=size,
             fill=colour,
@@ -276,6 +281,7 @@ class Drawing:
                 else:
                     attribute = _coordinate(value)
                 tag += f" {key.replace('_', '-')}={quoteattr(attribute)}"
+        # The first child `title` is what browsers show as a tooltip and screen readers read.
         content = f"<title>{escape(printable(title))}</title>" if title else ""
         content += escape(printable(text or ""))
         if content or text is not None:
@@ -359,6 +365,8 @@ class Plot:
         for low, high, y in bars:
             middle = self.y(y)
             occupied.append((self.x(low), self.x(high), middle - 1, middle + 1))
+        # From the top left on, whatever the order of the respondents, so that the same scores give
+        # the same drawing.
         for x, y, name in sorted(points, key=lambda point: (point[1], point[0])):
             label = truncate(name)
             width = width_of(label, size)
@@ -453,6 +461,7 @@ def facet_pairs(audit: BenchmarkAudit) -> list[tuple[str, str]]:
         names += respondent.judged
     pairs = []
     for name in names:
+        # With two facets changed at once no one could say which of them moved the scores.
         facets = reference.differing(Cell.parse(name))
         if len(facets) == 1:
             pairs.append((facets[0], name))
@@ -543,6 +552,7 @@ def dots(rows: Sequence[DotRow], unit: str, title: str, lines: Sequence[float] =
     """
     names = list(map(truncate, map(attrgetter("name"), rows), repeat(34)))
     left = max(map(width_of, names, repeat(11))) + 12
+    # Names that are cut at 34 letters have room for 20 before the sheet grows, 7 pixels a letter.
     width = 460 + max(0, max(map(len, names)) - 20) * 7
     y_limits = (len(rows) - 0.5, -0.5)  # the vertical scale is the number of the row
     ends = list(lines)
@@ -581,6 +591,8 @@ def error_curves(
     drawing.boxes([(left, axes.y.end, right - left, base - axes.y.end)], WARN, 0.15)
     for score in scores:
         drawing.line([(axes.x(score), base), (axes.x(score), base - 10)], ACCENT, 1.6)
+    # Both curves lie close together where all items count alike: their names stand above the one
+    # and below the other.
     for (name, curve), dash, lift in zip(curves.items(), ("", "4 3"), (-8, 12), strict=True):
         drawing.line([(axes.x(x), axes.y(y)) for x, y in curve], INK, 1.6, dash, name)
         x, y = curve[len(curve) // 2]
@@ -610,6 +622,7 @@ def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:
             flagged_items.append(item)
         else:
             grid[int(item.difficulty * 200), int(item.item_rest * 100)] += 1
+    # The axis takes in 0 always, since items below it work against the rest of the test.
     low = min(-0.1, min(map(attrgetter("item_rest"), items)) - 0.05)
     axes = plot(480, 350, (-0.03, 1.03), (low, 1.05))
     drawing = axes.drawing
@@ -619,6 +632,7 @@ def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:
             axes.x(column / 200),
             axes.y(row / 100),
             QUIET,
+            # The area of a point grows with the number of items, and so its radius with the root.
             min(12.0, 1.6 + 0.9 * count**0.5),
             opacity=0.55,
         )
@@ -633,6 +647,7 @@ def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:
         descriptions.append(f"{item.name} difficulty {p}, discrimination {r}")
     axes.draw_x_axis("share of respondents that get it right (high is easy)")
     axes.draw_y_axis("correlation with the rest of the test")
+    # More than 25 names would cover the points, and the table has all of them.
     axes.draw_names(
         list(map(attrgetter("difficulty", "item_rest", "name"), flagged_items[:25])), 10
     )
@@ -670,6 +685,7 @@ def administration_figures(audit: BenchmarkAudit) -> Iterable[Figure]:
     forms = [audit.reference]
     forms += [administration for facet, administration in pairs if facet == "form"]
     for metric in list(audit.metrics)[:_MAX_METRICS]:
+        # From three wordings on, each pair would be a drawing of its own; one drawing holds all.
         if has_many_forms := len(forms) > 2:
             yield from figure_list(
                 _forms_drawing(audit, metric, forms),
@@ -717,6 +733,8 @@ def _facet_title(audit: BenchmarkAudit, facet: str, administration: str) -> str:
 
 def _signature(audit: BenchmarkAudit, metric: str, administration: str) -> str:
     estimates = audit.select_estimates(metric=metric, administration=administration)
+    # The drawing shows the two columns that Pearson's correlation is computed from, and bears its
+    # signature.
     for estimate in estimates:
         if estimate.indicator.endswith(".pearson"):
             return estimate.signature

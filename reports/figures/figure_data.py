@@ -41,6 +41,8 @@ def board_rows(audit: BenchmarkAudit) -> tuple[BoardRow, ...]:
 
 def has_shift(row: BudgetRow) -> bool:
     """Whether the shift of all models stands beside the bar of a source."""
+    # New items and another metric have no direction of their own: a shift beside them would say
+    # nothing.
     return row.shift is not None and row.source not in ("items", "metric")
 
 
@@ -55,6 +57,7 @@ class TypeScores:
     @property
     def mean(self) -> float:
         """The mean over the respondents."""
+        # The sum does not depend on the order of the respondents.
         return math.fsum(self.scores.values()) / len(self.scores)
 
 
@@ -102,6 +105,7 @@ def _flagged_items(audit: BenchmarkAudit, metric: str) -> set[str]:
     for statistic in ("label_errors", "negative_items", "misfit_items"):
         estimate = find_estimate(audit, f"items.{statistic}", metric)
         if estimate is not None and estimate.value:
+            # Items with a suspected key are `candidates`, all others `items`.
             names |= {str(row.get("item")) for row in estimate.detail.get("candidates", ())}
             names.update(map(str, estimate.detail.get("items", ())))
     return names

@@ -47,6 +47,8 @@ _ORANGE = "#d55e00"
 _INK = "#14202b"
 _FAINT = "#8a949e"
 _BAND = "#b7c9da"
+# Fonts stay text (fonttype none, and 42 which is TrueType): journals refuse Type 3 fonts, and text
+# can be searched. The fixed hash salt gives elements the same ids in every run.
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "hqm",
@@ -66,6 +68,7 @@ _SETTINGS: dict[Any, Any] = {
     "figure.constrained_layout.w_pad": 0.06,
     "figure.constrained_layout.h_pad": 0.06,
 }
+# A date or a version of the library would change the bytes of a file whose picture is the same.
 _METADATA: Mapping[str, dict[str, None]] = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -140,6 +143,7 @@ def save(figure: Figure, kind: str) -> bytes:
 def _figure_type() -> type[Figure]:
     """The class of the figures: matplotlib's, which writes a file with the settings of a paper."""
     try:
+        # matplotlib is an extra, and takes long to import: only a figure loads it.
         import matplotlib as mpl
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
@@ -155,6 +159,7 @@ def _figure_type() -> type[Figure]:
             with mpl.rc_context(_SETTINGS):
                 super().savefig(fname, **{**defaults, **options})
 
+        # A notebook shows a figure by this method, without pyplot and its global state.
         def _repr_svg_(self) -> str:
             return save(self, "svg").decode()
 
@@ -165,6 +170,7 @@ def _painted(paint: Callable[[Figure], None]) -> Figure:
     figure_type = _figure_type()
     import matplotlib as mpl
 
+    # rc_context sets and restores, so that the settings of a user's session stay as they are.
     with mpl.rc_context(_SETTINGS):
         figure = figure_type(layout="constrained", dpi=_DPI)
         paint(figure)
@@ -238,6 +244,7 @@ def _leaderboard(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
             if row.score is not None:
                 axes.plot(row.score * factor, y, "o", color=_BLUE, markersize=3.5)
         axes.set_yticks(range(len(rows)), [_label(row.name) for row in rows])
+        # The limits are given from bottom to top: the larger one first puts the best on top.
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set(title=truncate(audit.title, 50), xlabel=f"points of {leading_metric(audit)}")
 
@@ -272,6 +279,7 @@ def _draw_row(axes: Axes, y: float, row: BudgetRow, factor: float) -> None:
     if row.half is not None:
         axes.barh(y, row.half * factor, height=0.55, color=_BAND)
     if has_shift(row):
+        # An open diamond is a shift that is not shown to differ from 0.
         fill = _ORANGE if row.excludes_zero else "white"
         x = abs(row.shift or 0.0) * factor
         axes.plot(x, y, "D", color=_ORANGE, mfc=fill, markersize=3.5)
@@ -301,6 +309,7 @@ def _rank_flips(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
     panels = _panels(figure, [0.6 + 0.16 * len(columns[0].names) for _, columns in drawable])
     for axes, (audit, columns) in zip(panels, drawable, strict=True):
         names = columns[0].names
+        # Three places are chance among few models; of many, a quarter of the board counts as far.
         far = max(3, math.ceil(len(names) / 4))
         for name in names:
             ranks = [column.names.index(name) + 1 for column in columns]
@@ -330,6 +339,7 @@ def _items(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
     drawable = _drawable(audits, _leading_items, reason)
     panels = _panels(figure, [2.5] * len(drawable))
     for axes, (audit, items) in zip(panels, drawable, strict=True):
+        # The flagged items are drawn last, on top of the others.
         for flagged, marker, colour in ((False, "o", _BLUE), (True, "D", _ORANGE)):
             group = [item for item in items if item.flagged == flagged]
             x = [item.difficulty for item in group]

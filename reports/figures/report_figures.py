@@ -208,6 +208,8 @@ def axis_end(budget: ErrorBudget, factor: float) -> float:
             extents += [abs((move or 0.0) - (row.shift or 0.0)) for move in row.moves.values()]
         if row.source != "blind":
             other_extents += _magnitudes(row.half, row.high, row.low)
+    # Rows are in the order of the sources, of which the first two are seeds and items: their moves
+    # are bands of their own, and no shifts.
     for row in budget.rows[:2]:
         own_bands += [move or 0.0 for move in row.moves.values()]
     # one very unsteady model does not make all bars short
@@ -313,6 +315,8 @@ def _draw_moves(drawing: Drawing, axis: Scale, row: BudgetRow, y: float, points:
         drawing.whisker(low, high, y, QUIET, title=hover)
     elif row.source != "blind":
         for model, move in row.moves.items():
+            # A dot shows how far a model moves from what all do together; its tooltip has the whole
+            # move.
             deviation = (move or 0.0) - (row.shift or 0.0)
             hover = f"{short_name(model)}: {points.format(move, sign=True)} points"
             drawing.dot(_position_of(axis, deviation, points), y, DOT, 2.6, title=hover)
@@ -331,6 +335,7 @@ def _write_source_numbers(drawing: Drawing, row: BudgetRow, y: float, points: Po
     elif row.shift is not None:
         drawing.text(934, y, points.format(row.shift, sign=True), size=13, bold=row.excludes_zero)
         interval = points.format_interval(row.low, row.high)
+        # The caption explains the degree sign as an interval for other models.
         mark = "°" if row.inference == "model_population" else ""
         drawing.text(980, y, f"{interval}{mark}", size=12, colour=QUIET)
 
@@ -423,6 +428,7 @@ def _write_wide_gap(drawing: Drawing, mark: GapMark, ranks: str, y: float, point
     second = short_name(gap.other)
     drawing.text(0, y, ranks, size=12, colour=QUIET)
     size = 13
+    # Both names are cut alike, so that neither pushes the other out.
     if width_of(f"{first} – {second}", 13) > 182:
         first = truncate_to_width(first, 86, 12)
         second = truncate_to_width(second, 86, 12)
@@ -533,6 +539,7 @@ def board_figure(
     height = top + row_height * len(ordered)
     slopes_top = top
     bottom = height
+    # A narrow page has no room beside the board: the slopes stand below it.
     if narrow and has_slopes:
         slopes_top = height + 44
         bottom = slopes_top + row_height * len(ordered) + 26
@@ -541,6 +548,7 @@ def board_figure(
     left, right = _board_columns(ordered, narrow=narrow, has_slopes=has_slopes)
     low = min(values) * points.factor
     high = max(values) * points.factor
+    # Equal scores would make an axis of no length.
     margin = 0.05 * (high - low) or 1.0
     axis = Scale(low - margin, high + margin, left, right)
     _draw_grid(drawing, axis, layout.board_ticks, (top - 8, height))
@@ -587,6 +595,7 @@ def _draw_slopes(
     room = drawing.width - right - 14
     for name in ordered:
         positions = [column.names.index(name) for column in columns]
+        # Among few models three places; among many a quarter of the board.
         moves_far = max(positions) - min(positions) >= max(3, math.ceil(len(ordered) / 4))
         colour, width, radius = _FAR_SLOPE if moves_far else _SLOPE
         points = []
@@ -669,6 +678,7 @@ def _panels(extents: Mapping[str, float], left: float) -> dict[str, Scale]:
     flexible = dict(extents)
     unit = 1.0
     while flexible:
+        # Pixels a point: one unit for all panels is what makes their bars comparable.
         unit = (available - _MIN_PANEL_WIDTH * (len(extents) - len(flexible))) / (
             sum(flexible.values()) or 1.0
         )
@@ -694,6 +704,8 @@ def measures_figure(measures: Sequence[Measure], picture: MeasuresPicture) -> st
         rows[source] = {}
         extents[source] = 0.0
         for m in measures:
+            # A row of no numbers stands for a measure without a budget, and is drawn as not
+            # measured.
             row = m.budget.row(source) if m.budget else BudgetRow(source="seed")
             # 8% beyond the longest bar, so that no bar ends at the edge of its panel
             extent = 1.08 * points[m.label].factor * max(row.half or 0.0, abs(row.shift or 0.0))
@@ -724,6 +736,8 @@ def _measure_rows(measures: Sequence[Measure]) -> Drawing:
         y = 42 + _ROW_HEIGHT * i
         name = measure.label
         subtitle = measure.title
+        # A label is the title with the metric behind it where a benchmark has several; the two then
+        # stand on two lines.
         if measure.label.startswith(measure.title):
             name = measure.title
             subtitle = measure.label.removeprefix(name).strip() or measure.metric
@@ -789,6 +803,7 @@ def _draw_coefficient(drawing: Drawing, axis: Scale, estimate: Estimate, y: floa
     kinds = ("fixed_models", "model_population", "items")
     interval = wanted_interval or next(filter(None, map(estimate.interval, kinds)), None)
     if interval is not None:
+        # A one-sided interval ends at infinity, which the axis shows at its end.
         low = axis(min(max(interval.low, 0.0), 1.0))
         high = axis(min(max(interval.high, 0.0), 1.0))
         drawing.line([(low, y), (high, y)], QUIET, 1.6)

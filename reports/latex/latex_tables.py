@@ -58,6 +58,7 @@ def _exact(value: float | None) -> float | None:
     """A number without the rounding error that arithmetic leaves next to a whole number."""
     if value is None or not math.isfinite(value):
         return None
+    # 0.1 * 3 - 0.3 and its like would stand in CSV and JSON with 17 digits.
     if abs(value - round(value)) < 1e-12:
         return float(round(value))
     return float(value)
@@ -72,6 +73,8 @@ def estimate_cell(estimate: Estimate | None, *, digits: int = 3) -> Text:
     _, inference = goal(estimate.indicator)
     kinds = (inference, "fixed_models", "model_population", "items")
     intervals = list(map(estimate.interval, kinds))
+    # The first interval is the one that the goal of the indicator asks for; another says something
+    # else, and is marked.
     interval = next(filter(None, intervals), None)
     ends = (None, None) if interval is None else (interval.low, interval.high)
     entry = number_cell(estimate.value, *ends, digits=digits, signature=estimate.signature)
@@ -85,6 +88,8 @@ def markdown(tables: Sequence[Table]) -> str:
     file.
     """
     blocks = list(map(_as_markdown, tables))
+    # Indented by four spaces they are code, so that Markdown leaves the bars and stars of a
+    # signature as they are.
     signed = [f"    {location}: {line}" for location, line in signatures(tables)]
     if signed:
         blocks += ["Signatures:\n", *signed, ""]
@@ -107,6 +112,7 @@ def _as_markdown(table: Table) -> str:
 
 def _cell(text: str) -> str:
     """Text escaped so that Markdown shows it as it is and it does not end a cell."""
+    # An entity for what would begin HTML, a backslash for what is Markdown's own.
     text = " ".join(text.split()).replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;")
     for character in "|*_`[]~#$":
         text = text.replace(character, "\\" + character)
@@ -115,6 +121,7 @@ def _cell(text: str) -> str:
 
 def _marked(entry: Text) -> str:
     content = _cell(entry.text)
+    # Markdown has no underlining of its own.
     content = {"best": f"**{content}**", "second": f"<u>{content}</u>"}.get(entry.mark, content)
     return f"{content} {_cell(entry.small)}".rstrip()
 
@@ -136,6 +143,7 @@ _CSV_COLUMNS = (
 
 def comma_separated(tables: Sequence[Table]) -> str:
     """Tables as one long CSV with a line per cell; the number and its interval are not rounded."""
+    # Long form reads into a data frame without parsing headings, whatever the tables are.
     lines: list[tuple[object, ...]] = [_CSV_COLUMNS]
     for table, i, column, entry in _entries(tables):
         numbers = (entry.value, entry.low, entry.high)
@@ -165,6 +173,7 @@ def _json_table(table: Table) -> Mapping[str, object]:
 def as_json(tables: Sequence[Table]) -> str:
     """Tables as JSON, without rounding."""
     entries = list(map(_json_table, tables))
+    # NaN and infinity are no JSON; `_exact` has made None of them.
     return json.dumps({"tables": entries}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -257,6 +266,7 @@ def lines_of(title: str, width: float) -> list[str]:
     """A heading in lines that are as wide as the column's numbers, or as the heading's longest
     word.
     """
+    # A heading never forces a column wider than its longest word.
     width = max([width, *map(width_of, title.split())])
     lines: list[str] = []
     for word in title.split():
@@ -322,6 +332,8 @@ def pages(table: Table, max_lines: int = MAX_PAGE_LINES) -> tuple[Table, ...]:
         width = MIN_COLUMN_WIDTH
     else:
         width = MIN_PAGE_WIDTH
+    # What the numbers leave is shared by the columns of text, as tabularx shares it by its X
+    # columns.
     text_width = max((width - fixed_width) / max(len(text_columns), 1) - GAP, _MAX_WORD_WIDTH)
     page_rows: list[list[tuple[Text, ...]]] = [[]]
     lines_left = max_lines - sum(map(len, map(lines_of, table.notes, repeat(width))))
@@ -329,6 +341,7 @@ def pages(table: Table, max_lines: int = MAX_PAGE_LINES) -> tuple[Table, ...]:
         # an interval stands beneath its number
         n_lines = 1 + any(map(attrgetter("small"), row))
         height = max([n_lines, *(len(lines_of(row[i].text, text_width)) for i in text_columns)])
+        # A row that is taller than a page alone still gets one.
         if page_rows[-1] and lines_left < height:
             page_rows.append([])
             lines_left = max_lines
@@ -363,9 +376,12 @@ _LATEX_CHARACTERS = {
     '"': r"\textquotedbl{}",
     "`": r"\textasciigrave{}",
     "'": r"\textquotesingle{}",
+    # A bracket at the start of a row is read as the optional argument of the row end before it, and
+    # so is a star.
     "[": "{[}",
     "]": "{]}",
     "*": "{*}",
+    # Two hyphens in a row would be set as a dash.
     "-": "-{}",
     "−": "$-$",
     "–": "--",
@@ -417,6 +433,7 @@ def escape(text: str) -> str:
     50\% of a\_b \& \textbackslash{}input\{x\} \texttt{U+4E2D}
     """
     pieces = []
+    # Composed letters have glyphs in T1; a base letter and a combining accent have none.
     for character in unicodedata.normalize("NFC", text):
         if character in _LATEX_CHARACTERS:
             pieces.append(_LATEX_CHARACTERS[character])
@@ -424,6 +441,7 @@ def escape(text: str) -> str:
             pieces.append(" ")
         elif " " <= character <= "~" or "À" <= character <= "ÿ" or character in _T1:
             pieces.append(character)
+        # Characters that steer the direction or the device would act in an editor, and are dropped.
         elif unicodedata.category(character) not in ("Cc", "Cf"):
             pieces.append(rf"\texttt{{U+{ord(character):04X}}}")
     return "".join(pieces)
@@ -468,6 +486,7 @@ def _float(table: Table) -> str:
         environment = "table"
     else:
         environment = "table*"
+    # A label may not hold what TeX reads as a command or a comma-separated list.
     label = re.sub("[^0-9A-Za-z]", "-", table.name or table.caption.lower())
     text = r">{\raggedright\arraybackslash}X"
     specs = "".join(text if column.is_text else "r" for column in table.columns)
@@ -510,6 +529,7 @@ def _heading(table: Table) -> list[str]:
         group_cells = []
         rules = []
         first_column = 1
+        # Columns of a group stand side by side, so that runs of equal headings are the groups.
         for group, members in groupby(columns, key=attrgetter("group")):
             group_columns = list(members)
             n_columns = len(group_columns)
@@ -540,6 +560,7 @@ def _stacked(title: str, width: float) -> str:
     lines = list(map(escape, lines_of(title, width)))
     if len(lines) == 1:
         return lines[0]
+    # chr(92) is a backslash, which an f-string could not hold before Python 3.12.
     return rf"\begin{{tabular}}[b]{{@{{}}c@{{}}}}{(chr(92) * 2).join(lines)}\end{{tabular}}"
 
 
@@ -560,6 +581,8 @@ def _breakable(text: str) -> str:
     """Text that may end a line after each hyphen, underscore, slash and colon, and within what is
     longer than a column.
     """
+    # A word of more than eleven letters may be broken after each letter from there on, but never
+    # with fewer than three left.
     fragments = re.split(r"(?<=[-_/:])|(?<=\S{11})(?=\S{3})", text)
     return r"\allowbreak{}".join(map(escape, fragments))
 

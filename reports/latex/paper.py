@@ -233,6 +233,7 @@ def _without_interval(cell: Text) -> Text:
 
 def _count_types(audit: BenchmarkAudit) -> int | None:
     """The number of hallucination types that items are labelled with."""
+    # A benchmark without labels of types has none to count: a dash, and not 0.
     return sum(bool(audit.coverage.get(t, {}).get("items")) for t in HALLUCINATION_TYPES) or None
 
 
@@ -340,6 +341,7 @@ def _points(measure: Measure) -> tuple[Text, Text]:
     if sem is not None and sem.value is not None:
         error = sem.value * factor.factor
         run_error = number_cell(error, digits=digits, signature=sem.signature)
+    # Of an interval of 95% on the normal scale the half width is 1.96 standard errors.
     errors = [(high - low) / (2 * _Z) for low, high in measure.intervals.values()]
     if not errors:
         return (run_error, number_cell(None))
@@ -352,6 +354,8 @@ def _shift(measure: Measure) -> Text:
     """
     if not measure.budget:
         return number_cell(None)
+    # Negated questions measure another thing than reworded ones, and stand in only where no
+    # rewording was asked.
     row = measure.budget.row("wording")
     if row.shift is None:
         row = measure.budget.row("negation")
@@ -363,6 +367,7 @@ def _shift(measure: Measure) -> Text:
     if signed := measure.estimate("parallel_forms.mean_shift"):
         signature = signed.signature
     cell = number_cell(*values, digits=points.digits, signature=signature)
+    # The note below the table says that an asterisk means other models.
     if row.inference == "model_population" and cell.small:
         return replace(cell, small=f"{cell.small}*")
     return cell
@@ -402,6 +407,8 @@ def _test_ranks(
     # a respondent without an interval could be anywhere, so no rank is certain
     if len(scored) < max(2, len(drop_none(scores.values()))) or better == "neither":
         return {}
+    # Without verdicts by item the differences cannot be paired, and are taken as those of
+    # independent samples.
     comparison = independent_differences(
         list(scored.values()),
         [errors[index] for index in scored],
@@ -423,6 +430,7 @@ def with_rank(entry: Text, rank: tuple[int, int] | None, n_models: int) -> Text:
 def _first_other_form(audit: BenchmarkAudit) -> str | None:
     reference = Cell.parse(audit.reference)
     for name in audit.cells:
+        # Forms of another run or another judge differ in two facets, and show neither alone.
         if reference.differing(Cell.parse(name)) == ("form",):
             return name
     return None
@@ -435,6 +443,8 @@ def _score_column(audit: BenchmarkAudit, metric: str) -> dict[str, Text]:
     entries = {}
     for r in audit.respondents:
         entry = number_cell(r.scores.get(metric), *r.intervals.get(metric, (None, None)))
+        # A release that rounds has its own digits in its papers: these are kept, the value behind
+        # the cell is exact.
         printed = replace(entry, text=r.printed.get(metric) or entry.text)
         entries[r.name] = with_rank(printed, rank_by_name.get(r.name), n_models)
     return entries
@@ -495,6 +505,7 @@ def _yes_ratios(audit: BenchmarkAudit) -> Table:
         audit, leading_metric(audit), "yes", lambda row: row.yes_ratio, suffix=" form"
     )
     truth = [Text("Ground truth")]
+    # The row above the models holds what a respondent that sees everything would show.
     for name in filter(None, (audit.reference, _first_other_form(audit))):
         truth += [number_cell(None), number_cell(audit.truth_yes.get(Cell.parse(name).form))]
     return Table(

@@ -73,6 +73,7 @@ def brief(audit: BenchmarkAudit, width: int = 110) -> str:
 def _whole_sentences(beginning: str, sentences: Sequence[str], width: int) -> str:
     """The first sentence, and the next ones as far as they fit into its line; none is cut."""
     text = beginning + "".join(sentences[:1])
+    # A sentence that is cut in the middle may say the opposite of the whole one.
     for sentence in sentences[1:]:
         if len(f"{text} {sentence}") > width:
             break
@@ -125,6 +126,7 @@ def _quotes(audit: BenchmarkAudit, version: str) -> Iterator[Quote]:
             " from one"
             " run (rho_G) is {value}",
         )
+    # Several metrics and runs compare the same wording; one sentence of each wording is enough.
     agreements: dict[str, Estimate] = {}
     for estimate in audit.all_estimates:
         if estimate.indicator == "parallel_forms.icc_a1" and estimate.metric == metric:
@@ -149,6 +151,7 @@ def _quotes(audit: BenchmarkAudit, version: str) -> Iterator[Quote]:
             )
     pairs = find_estimate(audit, "discriminability.separable_pairs", metric)
     if _usable(pairs):
+        # An audit without these counts still has the share of the pairs.
         n_separated, n_pairs = (finite_number(pairs.detail.get(key)) for key in ("apart", "pairs"))
         if n_separated is not None and n_pairs:
             count = f"{n_separated:,.0f} of the {n_pairs:,.0f}"
@@ -233,6 +236,8 @@ def _quote(
     return Quote(
         title=title,
         sentence=(
+            # The template is not formatted: names of benchmarks may hold braces, and a `{x}` in one
+            # ended in a KeyError.
             f"{template.replace('{value}', estimate_text(estimate).text)} ({generalises};"
             f" {source})."
         ),
@@ -251,8 +256,10 @@ def bibtex(audit: BenchmarkAudit, version: str) -> str:
 def _benchmark_entry(audit: BenchmarkAudit) -> str:
     citation = audit.release.get("citation", "")
     url = audit.release.get("url", "")
+    # A card may hold a whole BibTeX entry, which its authors know better than we.
     if citation.lstrip().startswith("@"):
         return f"{citation.strip()}\n"
+    # A title in two pairs of braces keeps its capitals, whatever the style.
     fields = {
         "title": f"{{{_tex(audit.title)}}}",
         "note": _tex(citation),
@@ -298,6 +305,7 @@ def quality_card(audit: Audit, policy: Policy) -> str:
 
 
 def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
+    # A policy is asked of one benchmark alone: on a card nothing is said of the others of an audit.
     gate = check_against(
         Audit((benchmark,), audit.command, audit.record, audit.hqm_version), policy
     )
@@ -352,6 +360,7 @@ def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
 
 def _cell(text: str) -> str:
     """Text in one cell of Markdown."""
+    # A line end would end the row of a Markdown table.
     plain = " ".join(text.split())
     if len(plain) > _MAX_ANSWER_CHARS:
         plain = f"{plain[:_MAX_ANSWER_CHARS].rsplit(' ', 1)[0]} …"
@@ -391,6 +400,7 @@ def badge(audit: Audit, policy: Policy) -> str:
     n_failed = sum(test.outcome == "FAIL" for test in gate.tests)
     missing = [test for test in gate.tests if test.outcome == "NOT MEASURED"]
     right = "not passed"
+    # Contrast with white letters is above 4.5 for each, as WCAG 2 asks of small text.
     colour = "#59636d"
     if gate.passed:
         right = "passed"
@@ -434,6 +444,8 @@ def _badge_svg(left: str, right: str, colour: str, description: str) -> str:
 
 
 def _width(text: str) -> int:
+    # 6.6 pixels a letter are Verdana's mean width at 11 pixels; textLength fits the letters to it
+    # where another font stands in.
     return round(12 + 6.6 * len(text))
 
 

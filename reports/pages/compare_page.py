@@ -69,6 +69,8 @@ def _coefficient_cell(coefficient: Coefficient | None) -> Text:
 def _protocol(comparison: Comparison) -> tuple[str, ...]:
     n_respondents = len(comparison.respondents)
     families = len(set(comparison.families.values()))
+    # Where every respondent is its own family, the count of families would only repeat their
+    # number.
     related = f" of {families} families" if families < n_respondents else ""
     test_note = f"Tested over the same {pluralise(n_respondents, 'respondent')}{related}."
     if not comparison.respondents:
@@ -149,6 +151,7 @@ def beyond_chance(comparison: Comparison) -> tuple[str, ...]:
         )
     for c in comparison.closer:
         if c.adjusted < 0.05:
+            # The sign of the difference says which of both is nearer, whichever was named first.
             nearer, farther = (c.first, c.second) if c.test.difference > 0 else (c.second, c.first)
             sentences.append(
                 f"{c.criterion} correlates more with {nearer} than with {farther}, for other"

@@ -142,6 +142,7 @@ def most_reliable(comparison: Comparison, *, use_random: bool = False) -> str:
 def largest_difference(comparison: Comparison) -> Difference | None:
     """The largest significant difference over all sources of error."""
     differences = [d for d in comparison.differences if d.length is None and any(_winners(d))]
+    # The order of the differences is fixed, so that of equal ones the same is named each time.
     return max(differences, key=lambda d: abs(d.others.difference), default=None)
 
 
@@ -324,6 +325,8 @@ def _by_length(comparison: Comparison, best: str) -> list[str]:
     """Where the advantage is that of a longer test, which other items could have too."""
     n_items = {measure.label: measure.items for measure in comparison.measures}
     shorter = []
+    # Brought to a common length, an advantage that remains is one of the items, and not of their
+    # number.
     for d in _family_differences(comparison, "test_retest", own_length=False):
         labels = {d.first, d.second}
         if best in labels and _winners(d)[0] != best:
@@ -384,6 +387,8 @@ def reversed_pairs(comparison: Comparison) -> str:
     s = separations[0]
     higher, lower = s.opposed[0]
     opposed = chain.from_iterable(map(attrgetter("opposed"), separations))
+    # A pair may be reversed between several measures; it is counted once, whichever of both is
+    # named first.
     pairs = set(map(frozenset, opposed))
     verb = verb_form(len(pairs), "stands", "stand")
     them = verb_form(len(pairs), "it", "them")
@@ -408,6 +413,7 @@ def mark_separated(comparison: Comparison, indicator: str, numbers: Sequence[Tex
     marked = list(numbers)
     if ranked and is_separated(ranked[0], ranked[1:]):
         marked[ranked[0]] = replace(marked[ranked[0]], mark="best")
+        # Where the best is not separated from the rest, no second place means anything.
         if is_separated(ranked[1], ranked[2:]):
             marked[ranked[1]] = replace(marked[ranked[1]], mark="second")
     return marked

@@ -123,6 +123,7 @@ def _answer_point(row: Mapping[str, str], answers: Mapping[str, str]) -> tuple[P
     if "answer" not in row:
         return "AUTHOR", ""
     answer = answers[row["answer"]]
+    # An answer is a sentence of the report, of which those about what is missing begin alike.
     is_missing = not answer or answer.startswith(_MISSING)
     return ("NOT MEASURED" if is_missing else "ANSWERED"), answer
 
@@ -140,6 +141,7 @@ def _answers(audit: BenchmarkAudit) -> dict[str, str]:
         f"{capital(name)}: {row.get('about', '')}" for name, row in audit.metrics.items()
     )
     sizes = sorted({row.get("items", 0) for row in audit.coverage.values()})
+    # One size, or the smallest and the largest of several.
     ends = " to ".join(f"{size:,}" for size in dict.fromkeys((*sizes[:1], *sizes[-1:])))
     answers["types"] = f"{len(audit.coverage)} types have {ends} items each." if sizes else ""
     answers["limits"] = " ".join(_limits(audit)) or "The data show none."
@@ -163,6 +165,7 @@ def _ranges(audit: BenchmarkAudit) -> Iterator[str]:
 
 def _limits(audit: BenchmarkAudit) -> list[str]:
     """Return the sentences of the findings about items and pictures that are no notes."""
+    # Codes with C are about the card, which says nothing of the data.
     rows = [row for row in findings_in_order(audit) if not str(row["code"]).startswith("C")]
     grave = [row for row in rows if severity_of(row) != "note"]
     return [f"{capital(str(finding['sentence']))}." for finding in grave[:_MAX_LIMITS]]
@@ -212,9 +215,11 @@ def card_header(audit: BenchmarkAudit) -> str:
     """Return the YAML that begins a README on the Hub."""
     size = next((name for limit, name in _SIZES if audit.n_items < limit), "1M<n<10M")
     licence = audit.release.get("licence", "").lower()
+    # The Hub takes identifiers such as cc-by-4.0 only; a licence in words is `other` there.
     is_identifier = licence.replace("-", "").replace(".", "").isalnum()
     lines = [
         "---",
+        # A JSON string is a YAML string, whatever quotes and colons a title holds.
         f"pretty_name: {json.dumps(audit.title)}",
         f"license: {licence}" if is_identifier else "license: other",
         "task_categories:",
@@ -239,4 +244,5 @@ def write_section(audit: BenchmarkAudit, text: str = "") -> str:
     head, start, tail = text.partition(SECTION_START)
     if not start:
         return f"{text.rstrip()}\n\n{section}"
+    # The text behind the section stays as the author wrote it.
     return f"{head}{section}{tail.partition(SECTION_END)[2].lstrip(chr(10))}"

@@ -103,6 +103,7 @@ class GapMark:
             return "above every measured error"
         if not self.smaller_errors:
             return "within every measured error"
+        # The shorter list is named; one of both says all, since each measured error is on one side.
         if len(self.larger_errors) <= len(self.smaller_errors):
             return f"not above {', '.join(short_source_names(self.larger_errors))}"
         return f"above only {', '.join(short_source_names(self.smaller_errors))}"
@@ -122,6 +123,8 @@ class ErrorPicture:
     def of_budget(cls, budget: ErrorBudget, points: Points, measure: str = "") -> ErrorPicture:
         """Return the picture of a budget whose scores are printed in these points."""
         rows = tuple(row for row in budget.rows if row.half is not None or row.moves)
+        # Other items always count: their band is an interval, and can be small without being
+        # nothing.
         visible = {row.source for row in rows if row.source == "items" or _is_seen(row, points)}
         marks = []
         for gap in budget.gaps:
@@ -148,6 +151,8 @@ class ErrorPicture:
                 self.measure,
             )
             for row in self.rows
+            # Without the picture the scores should drop: that is no error, and its bar would dwarf
+            # all others.
             if row.half is not None and row.source != "blind"
         )
 

@@ -82,6 +82,8 @@ def lead(audit: BenchmarkAudit, top: Neighbours) -> float:
     scores = audit.scores_by_name(metric)
     first = scores.get(top.first)
     second = scores.get(top.second)
+    # A model that answered other items may lead by its score and trail on what both answered: only
+    # the latter is a fair comparison.
     if first is None or second is None or top.contrast.difference < 0:
         return top.contrast.difference
     return abs(first - second)
@@ -102,6 +104,8 @@ def order_sentence(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
         subject = "The two models"
     else:
         subject = "The top two models"
+    # Audits of earlier versions, and those without verdicts by item, have no contrasts of
+    # neighbours.
     if not contrasts:
         n_separated, n_pairs = count_separated_pairs(audit)
         if n_pairs:

@@ -438,9 +438,12 @@ class Terms:
         >>> "<dfn" in terms.explain("its noise floor"), "<dfn" in terms.explain("its noise floor")
         (True, False)
         """
+        # Terminal and LaTeX use this module too, and need no HTML.
         from markupsafe import escape
 
         marked = ""
+        # Each term is explained where it first stands on the page; what follows it is searched
+        # anew, for the remaining terms.
         remaining = text
         while hit := self._first_term(remaining):
             match, term = hit
@@ -491,6 +494,8 @@ def unit_of(audit: BenchmarkAudit, estimate: Estimate) -> str:
             return difference
         return f"units of {estimate.metric}"
     if unit.kind == "share":
+        # A share that is a difference is in percentage points; "3 %" of a shift would read as a
+        # relative change.
         is_shift = estimate.indicator.endswith("_shift")
         if is_shift:
             return f"{number(100 * estimate.value, 1)} percentage points"
@@ -512,6 +517,7 @@ def reason_withheld(estimate: Estimate) -> str:
 
 def is_unbounded_end(estimate: Estimate, end: float) -> bool:
     """Whether an end of an interval is so far from the estimate that it bounds nothing."""
+    # Near 0 a ratio says nothing: .05 is the least size that an end is compared with.
     return estimate.value is not None and abs(end) > _MAX_END_RATIO * max(abs(estimate.value), 0.05)
 
 
@@ -550,6 +556,7 @@ def is_share(audit: BenchmarkAudit, metric: str) -> bool:
 
 def _are_shares(scale: Sequence[float | None], scores: Sequence[float]) -> bool:
     """Whether scores are shares: by their scale, or without one whether all lie between 0 and 1."""
+    # A scale is known from the metric or its name; without one the scores decide.
     if tuple(scale) != (None, None):
         return tuple(scale) == UNIT
     return bool(scores) and all(0 <= score <= 1 for score in scores)
@@ -604,6 +611,7 @@ class Points:
         >>> Points(100.0, 1).format_limit(0.03), Points(100.0, 1).format_limit(0.025)
         ('3', '2.5')
         """
+        # Six significant digits remove what multiplying by 100 adds, as in 2.8000000000000003.
         return f"{value * self.factor:.6g}"
 
     def format_interval(self, low: float | None, high: float | None) -> str:
@@ -619,6 +627,7 @@ def coefficient(estimate: Estimate, inference: str = "", *, named: bool = True) 
 
     An interval for other respondents has no upper end, so it is said as the least.
     """
+    # The interval that the question asks for stands first, then the narrower populations.
     kinds = (inference, "fixed_models", "items", "model_population")
     span = next((s for kind in kinds if kind and (s := estimate.interval(kind))), None)
     cell = estimate_text(estimate)
@@ -632,4 +641,6 @@ def coefficient(estimate: Estimate, inference: str = "", *, named: bool = True) 
 
 def without_zero(text: str) -> str:
     """Numbers below 1 without the zero before the point."""
+    # APA style leaves the zero out of what cannot exceed 1; a digit or a point before it would make
+    # it another number.
     return re.sub(r"(?<![\d.])0\.", ".", text)

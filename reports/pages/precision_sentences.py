@@ -28,6 +28,8 @@ def imprecision_sentence(audit: BenchmarkAudit, policy: Policy) -> str:
     precision = total_precision(audit)
     points = Points.for_metric(audit)
     if "error" in exceeded_limits(precision, policy):
+        # Limits of a policy are shares of the scale; an audit of unknown scale is read as if it ran
+        # from 0 to 1.
         limit = policy.precision.error * (precision.scale or 1.0)
         return (
             f"standard errors are up to {points.format(precision.error_high)} points,"
@@ -76,6 +78,7 @@ def run_error_sentences(audit: BenchmarkAudit, code: str, policy: Policy) -> Ite
         yield compose("Not known: this audit has no error of a run.")
         return
     error = f"the standard error of one run is {points.format(precision.run_error)} points"
+    # A limit of the whole scale asks for nothing, and is not spoken of.
     if precision.scale is None or limit >= 1:
         yield as_sentence(f"{capital(error)}.")
         return
@@ -92,6 +95,7 @@ def without_far_respondents(estimate: Estimate) -> Iterator[Sentence]:
     """What a coefficient is without the one or two respondents that it rests on."""
     if "DOMINANT_MODEL" not in estimate.flags:
         return
+    # The detail names one respondent, or two joined by `and`.
     names = " and ".join(map(short_name, str(estimate.detail.get("strongest")).split(" and ")))
     value = finite_number(estimate.detail.get("without_strongest"))
     number_text = "undefined" if value is None else without_zero(number(value))

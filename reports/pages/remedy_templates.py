@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+# The fields in braces are made by `_remedy_line` in sentences.py, which gives every template all of
+# them; none takes a name of an item or model as a template.
 REMEDY_TEMPLATES: Mapping[str, tuple[str, str, str, str, str]] = {
     "keys": (
         "{keys} to check",

@@ -148,6 +148,7 @@ def render(
         marks=STATUS_SYMBOLS,
         spoken=SPOKEN_LABELS,
         joint=joint_sentence(audit.audits, heads),
+        # The mark over several benchmarks is that of the worst.
         joint_code=min(map(attrgetter("code"), heads), key=severity_order.index),
         record=tables.record_table(audit),
         command=audit.command,
@@ -162,6 +163,8 @@ def render(
 def in_a_notebook(audit: Audit) -> str:
     """The report in a frame of one screen, which shares no style with the notebook."""
     page = escape(render(audit).report, quote=True)
+    # `sandbox` without exceptions runs no script: a notebook may be opened by someone who trusts no
+    # audit.
     return f'<iframe srcdoc="{page}" sandbox style="width:100%;height:800px;border:0"></iframe>'
 
 
@@ -180,6 +183,7 @@ def _page(
     remedies = remedy_lines(audit, find_remedies(audit))
     items_to_read = reading_list(audit)
     cards = []
+    # Cards of suspicious items beside the verdict "no fault found" would contradict it.
     if head.code != "fine":
         for item in items_to_read[:_MAX_CARDS]:
             reason = _reason_to_read(audit, item)
@@ -285,6 +289,7 @@ def _reason_to_read(audit: BenchmarkAudit, item: Mapping[str, Any]) -> str:
     ordered = names_in_order(audit, audit.reference)
     if len(item["fails"]) == len(ordered) and not item["reversed"]:
         return "No model gives the key" if item["key"] else "No model solves it"
+    # Counted from the top of the leaderboard: that the best fail is the reason to suspect the key.
     best = sum(1 for _ in takewhile(item["fails"].__contains__, ordered))
     among = {0: "", 1: ", the best one among them"}.get(best, f", the best {best} among them")
     if item["reversed"]:
@@ -323,6 +328,7 @@ def _grid(audit: BenchmarkAudit, share: bool, limit: float) -> dict[str, object]
     counted = [kind for kind, row in measured.items() if row.items]
     kinds_of_respondents = chain.from_iterable(map(attrgetter("by_type"), audit.respondents))
     unlisted = [kind for kind in kinds_of_respondents if kind not in measured]
+    # Types that the card does not list come last: an audit may have been made with another card.
     names = list(dict.fromkeys(chain(counted, unlisted)))
     if len(names) < 2:
         return None
@@ -334,6 +340,7 @@ def _grid(audit: BenchmarkAudit, share: bool, limit: float) -> dict[str, object]
     low = min(values, default=0.0)
     high = max(values, default=1.0)
     guesses = _guesses_by_type(audit)
+    # Guessing is a row of the grid, and so its colours are on the same scale.
     low = min((low, *guesses.values()))
     high = max((high, *guesses.values()))
     lines: dict[str, Mapping[str, float | None]] = {}
@@ -377,6 +384,7 @@ def _cell(value: float | None, low: float, high: float, share: bool) -> Text:
     """A score with its step of colour from 0 (lowest) to 6 (highest)."""
     if value is None:
         return Text(tables.DASH, heat=0)
+    # Where all scores are equal, each has the middle colour: neither good nor bad.
     heat = round(6 * (value - low) / (high - low)) if high > low else 3
     return Text(number(100 * value, 0) if share else number(value, 2), heat=heat)
 
@@ -494,6 +502,7 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
 def _unused_folder(name: str, rows: Sequence[Mapping[str, object]]) -> str:
     """A folder of this name, with a number where a row has it already."""
     used_names = set(map(itemgetter("folder"), rows))
+    # The name is a folder on disk and a part of an address.
     plain = re.sub(r"[^\w-]+", "-", name).strip("-") or "benchmark"
     numbered = map(f"{plain}-{{}}".format, count(2))
     return next(name for name in chain([plain], numbered) if name not in used_names)
@@ -588,6 +597,7 @@ def _lead(audit: BenchmarkAudit, policy: Policy | None) -> dict[str, object]:
     if not contrasts:
         return _count(None, "one model" if len(audit.respondents) < 2 else "not tested")
     points = Points.for_metric(audit)
+    # As printed, so that the index sorts by the number that it shows.
     size = float(points.format(abs(lead(audit, contrasts[0]))))
     return {"number": size, "about": lead_in_words(audit, policy)}
 

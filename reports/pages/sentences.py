@@ -168,6 +168,7 @@ def headline(audit: BenchmarkAudit, policy: Policy | None = None) -> Headline:
     policy = policy or default_policy()
     answers = seven_answers(audit, policy)
     state, code = STATE_LABELS[answers.state]
+    # Where no answer could be read, nothing else that the audit says is of any weight.
     if any(map(is_unread, answers.mend)):
         return Headline(state, code, f"{_fault_list(answers.mend)}.")
     sentences = []
@@ -216,6 +217,7 @@ def _fault_list(remedies: Sequence[Remedy]) -> str:
 def _fault_words(remedy: Remedy) -> str:
     count = remedy.count
     name = "".join(remedy.names[:1])
+    # `all items` beside parts would count the benchmark as one of its parts.
     leaking = [name for name in remedy.names if name != "all items"] or ["all items"]
     if len(leaking) == 1:
         leaks = leaking[0]
@@ -282,6 +284,7 @@ def _wording_sentence(audit: BenchmarkAudit) -> str:
     n_changed = count_reordered_pairs(audit, row.other[0])
     if row.excludes_zero:
         verb = "lowers" if (row.shift or 0) < 0 else "raises"
+        # One pair that changes places may be two equals; from two on the order is said to change.
         order = " and reorders models" if n_changed > 1 else ""
         return f"{change} {verb} scores by {points.format(abs(row.shift or 0))} points{order}."
     if not row.half and row.status == "ok":
@@ -314,6 +317,8 @@ def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
     for row in budget.rows:
         end = row.half
         shift = row.shift or 0.0
+        # Seeds and items have bands of their own; of four models or fewer, one without the others
+        # is no trend.
         if not end or row.source in ("seed", "items", "metric", "blind") or len(row.moves) <= 4:
             continue
         for outlying, move in row.moves.items():
@@ -379,7 +384,9 @@ def _remedy_line(audit: BenchmarkAudit, remedy: Remedy) -> RemedyLine:
     count = remedy.count
     cost = ""
     width = scale_width(audit)
+    # Below .0005 the loss would be printed as 0.0 points.
     if remedy.cost is not None and remedy.cost >= 0.0005 and width is not None:
+        # A cost is a share of the scale, as all limits are, and is printed in points.
         lost = points.format(remedy.cost * width)
         cost = f" A model that is always right can lose {lost} points."
     keys = {0: "Keys", 1: "One key"}.get(count, f"About {count:,} keys")
@@ -513,6 +520,7 @@ def how_to_measure(audit: BenchmarkAudit, source: str) -> str:
     """The option that measures a source of error, or what must be recorded where all answers are
     recorded.
     """
+    # The option of a command helps nobody whose answers are files.
     if source in _RECORDING_HINTS and all(name.startswith("recorded/") for name in audit.names):
         return _RECORDING_HINTS[source]
     return ERROR_OPTIONS[source]
@@ -558,6 +566,7 @@ def _repeat_answer(
 
 def _scores_of_rerun(audit: BenchmarkAudit, rho: Estimate) -> list[float]:
     """The scores of the models that were asked again, whose reliability it is."""
+    # Without errors by respondent the audit is older, and all its models count as rerun.
     errors = rho.detail.get("by_respondent") or {}
     metric = leading_metric(audit)
     scores = []
@@ -574,6 +583,7 @@ def _limit_sentence(audit: BenchmarkAudit, row: BudgetRow, policy: Policy) -> It
     if scale is None or row.low is None or row.high is None:
         return
     limit = shift_margin(policy) * scale
+    # As for a test of equivalence, "within" needs the whole interval inside the limit.
     side = "not shown to be within"
     if -limit <= row.low and row.high <= limit:
         side = "within"
@@ -594,6 +604,7 @@ def _wording_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ..
     )
     shift_text += target_clause(shift_target(audit, row))
     shift_value: Text | str = shift_text
+    # A shift over several wordings is none of the estimates, and links to none of them.
     if shift is not None and len(row.other) == 1:
         shift_value = replace(estimate_text(shift), text=shift_text, muted=False)
     change = "Negated" if row.source == "negation" else "Reworded"
@@ -754,6 +765,7 @@ def statement(audit: BenchmarkAudit) -> Statement:
         moved = f"{points.format(row.shift, sign=True)} points {ends}".rstrip()
         moved += target_clause(shift_target(audit, row)) if ends else ""
         wording = f"{SOURCE_SHORT_NAMES[row.source]} {moved}"
+        # The line bears the signature of the first number that it quotes.
         signed = signed or find_estimate(
             audit, "parallel_forms.mean_shift", administration=row.other[0]
         )
@@ -783,6 +795,7 @@ def joint_sentence(audits: Sequence[BenchmarkAudit], heads: Sequence[Headline]) 
     n_words = number_word(sound) if sound else "none"
     sentence = f"Of {number_word(len(audits))} benchmarks, {n_words} passed the search for faults."
     if sources:
+        # Of equally frequent sources the first in the order of the audits is named, in every run.
         commonest = max(dict.fromkeys(sources), key=sources.count)
         sentence += (
             f" The largest error is most often {SOURCES[commonest][0].lower()}"

@@ -137,6 +137,8 @@ def reliability(audit: BenchmarkAudit) -> Table:
                 if cells is not None:
                     comparison = _comparison_text(pair[1], family)
                     rows.append((Text(name, small=comparison), Text(metric), *cells))
+        # An oracle has no remedy: a benchmark either comes with one or does not, and a user can do
+        # nothing about it.
         if len(rows) == n_measured and remedy:
             reasons = map(attrgetter("reason"), estimates_of_families(audit, [family]))
             reason = next(filter(None, reasons), remedy)
@@ -183,6 +185,7 @@ def _compared_administrations(
 ) -> list[tuple[str, str]]:
     """The administrations that a family compares with the reference, each with the family that its
     estimates name; test-retest has one row for all its runs."""
+    # A dict is a set that keeps the order of the audit.
     pairs: dict[tuple[str, str], None] = {}
     for e in estimates_of_families(audit, [family]):
         if e.metric == metric:
@@ -427,6 +430,7 @@ def oracle_table(audit: BenchmarkAudit) -> Table | None:
     """
 
     def is_about_reading(estimate: Estimate) -> bool:
+        # What needs people's labels says so in its meaning.
         return "people" not in meaning_of(estimate.indicator.partition(".")[2])
 
     estimates = tuple(filter(is_about_reading, filter(is_by_oracle, audit.all_estimates)))
@@ -448,6 +452,7 @@ def criterion_table(audit: BenchmarkAudit) -> Table | None:
     """How far the scores follow people's labels; None where nobody labelled answers."""
     if not estimates_of_families(audit, ["criterion"]):
         return None
+    # The same labels are described by every metric; a set leaves one sentence of each.
     notes = set()
     for count in audit.select_estimates("criterion.labelled_answers"):
         if "pool" in count.detail:
@@ -651,6 +656,7 @@ def _estimates_table(
     for e in estimates:
         statistic = e.indicator.partition(".")[2]
         meaning = ""
+        # A meaning is said once a table, at the first estimate of a statistic.
         if statistic not in explained:
             meaning = meaning_of(statistic)
         explained.add(statistic)
@@ -701,6 +707,7 @@ def _interval_ends(estimate: Estimate, interval: Interval) -> str:
     )
     if low is None and high is None:
         return "no ends"
+    # The comma belongs to the sentence in which the population follows.
     if high is None:
         return f"from {low}, no upper end,"
     if low is not None:

@@ -57,6 +57,7 @@ def example_for_page(audit: BenchmarkAudit, example: Mapping[str, Any]) -> Mappi
                 else "",
             }
         )
+    # In the order of the answers; the order of a set of texts differs from run to run.
     names = list(dict.fromkeys(str(answer["respondent"]) for answer in example["answers"]))
     return {
         **example,
@@ -108,6 +109,8 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
             count_cell = estimate_text(estimate)
             item_names = _names(estimate.detail, int(estimate.value))
             power = expected_power(estimate)
+            # A short list means little where the design would have missed most faults, so the power
+            # stands beside it.
             if power is not None:
                 item_names = (
                     f"{item_names}\nThis design would find {percent(power)} of such items.".strip()
@@ -123,6 +126,7 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
 
 
 def _names(detail: Mapping[str, Any], count: int, max_names: int = 12) -> str:
+    # Label errors are stored as `candidates`, duplicates as `groups`, and all others as `items`.
     names: list[str] = [str(row.get("item")) for row in detail.get("candidates", ())]
     names = names or [str(name) for name in detail.get("items", ())]
     names = names or [" = ".join(map(str, group)) for group in detail.get("groups", ())]
@@ -214,6 +218,8 @@ def _finding_lists(audit: BenchmarkAudit, anchor: str) -> Iterator[FindingList]:
 
 def _table(caption: str, rows: Iterable[Mapping[str, object]], signature: str = "") -> Table:
     displayed = list(rows)[:_MAX_ROWS]
+    # Rows of one finding need not have the same keys: a column is shown where any row has a value
+    # for it.
     columns = tuple(dict.fromkeys(name for row in displayed for name in row if _cell(row[name])))
     n_hidden = len(list(rows)) - len(displayed)
 

@@ -61,6 +61,8 @@ def score_signature(audit: BenchmarkAudit) -> str:
         of_reference = estimate.first == audit.reference and not estimate.other
         if estimate.metric == metric and of_reference and estimate.signature:
             fields = estimate.signature.split("|")
+            # Which statistic and which interval differ between estimates; all else is what the
+            # scores depend on, and a table of scores is signed with that.
             own_prefixes = ("statistic:", "interval:")
             return "|".join(filterfalse(methodcaller("startswith", own_prefixes), fields))
     return f"benchmark:{audit.benchmark}@{audit.version}|metric:{metric}|{audit.reference}"
@@ -123,6 +125,7 @@ def names_in_order(audit: BenchmarkAudit, cell: str) -> list[str]:
     sign = -better_sign(audit)
 
     def worth(score: float | None) -> float:
+        # A respondent without a score stands last, whatever the direction of the metric.
         return math.inf if score is None else sign * score
 
     # sorting leaves equals as they stand, so that those of the second sort keep the first's order
@@ -141,6 +144,7 @@ def count_reordered_pairs(audit: BenchmarkAudit, cell: str) -> int:
         second = respondent.cells.get(cell, {}).get(metric)
         if first is not None and second is not None:
             scores.append((first, second))
+    # Kendall's discordant pairs; ties in either order contribute 0 and count as no reordering.
     return sum((a[0] - b[0]) * (a[1] - b[1]) < 0 for a, b in combinations(scores, 2))
 
 
@@ -188,6 +192,7 @@ def orders(audit: BenchmarkAudit) -> tuple[Order, ...]:
         if administrations := budget_row(audit, source).other:
             columns.append(Order(title, tuple(names_in_order(audit, administrations[0]))))
     moves = budget_row(audit, "people").moves
+    # People may have labelled answers of some respondents only, which gives no order of all.
     if len(moves) == len(audit.respondents):
         scores = {}
         for name, score in audit.scores_by_name(leading_metric(audit)).items():
@@ -250,6 +255,7 @@ def _set_names(sets: Sequence[Sequence[str]]) -> Mapping[str, list[str]]:
     names: dict[str, list[str]] = {}
     n_sets = 0
     for group in sets:
+        # A set of one is no statement about pairs: such a respondent differs from all.
         if len(group) > 1:
             for respondent in group:
                 names.setdefault(respondent, []).append(set_name(n_sets))
@@ -318,6 +324,7 @@ def yes_ratios(audit: BenchmarkAudit) -> Table | None:
     """The share of answers yes beside the share of questions whose right answer is yes, form by
     form.
     """
+    # Only questions of yes and no have a share of yes to compare with.
     if not audit.truth_yes:
         return None
     cells_with_ratio = set().union(*map(attrgetter("yes_ratio"), audit.respondents))
@@ -573,6 +580,8 @@ def warnings(audit: BenchmarkAudit) -> Table | None:
     for flag in audit.flags:
         grouped.setdefault((bool(flag.get("note")), str(flag["flag"])), []).append(flag)
     lines = []
+    # Sorting by False and True puts warnings before notes and keeps the order of the audit within
+    # each.
     for (note, name), flags in sorted(grouped.items(), key=lambda pair: pair[0][0]):
         kind = "note" if note else "warning"
         sentences = Text("\n".join(map(_flag_sentence, flags)))
@@ -591,6 +600,8 @@ def warnings(audit: BenchmarkAudit) -> Table | None:
 
 def _flag_sentence(flag: Mapping[str, object]) -> str:
     """A flag in words: metric, comparison and the numbers."""
+    # A hyphen before a digit is a minus sign, unless a word or another hyphen stands before it, as
+    # in GPT-4.
     sentence = re.sub(r"(?<![\w-])-(?=[\d.])", "−", spelled_out(str(flag["sentence"])))
     family = str(flag.get("about") or "")
     title = FAMILIES.get(family, family)

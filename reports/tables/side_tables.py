@@ -154,6 +154,8 @@ def _resolution_table(audit: BenchmarkAudit, metric: str) -> Table | None:
     rows = []
     for row in respondents_in_order(audit):
         changes = [_respondent_change(shift, row.name) for shift in shifts]
+        # The score on whole pictures is the same in every comparison; the first one that has this
+        # respondent is taken.
         full_score = next(
             (finite_number(change.get("whole")) for change in changes if change), None
         )
@@ -365,6 +367,7 @@ def remarks(audit: BenchmarkAudit) -> list[str]:
     detail = estimate.detail
     validation = estimate.detail["held_out"]
     paired = find_estimate(audit, "short_form.parallel_reliability", metric)
+    # Only a short form that was made as a pair has the reliability of its forms A and B.
     form = f", form {str(detail['short_form']).upper()}" if paired else ""
     tau = find_estimate(audit, "short_form.tau", metric)
     order = "the order of their scores was not determined"
@@ -406,6 +409,8 @@ def budget_tables(audit: BenchmarkAudit) -> list[Table]:
     for metric, budget in audit.budget.items():
         points = Points.for_metric(audit, metric)
         lines = []
+        # A benchmark without pictures has no row of smaller pictures: what cannot apply is not
+        # listed as missing.
         for row in (row for row in budget.rows if row.status != "not_applicable"):
             moves = [
                 f"{short_name(name)} {points.format(move)}" for name, move in row.moves.items()
@@ -413,6 +418,8 @@ def budget_tables(audit: BenchmarkAudit) -> list[Table]:
             note = row.reason or (
                 f"not measured: {how_to_measure(audit, row.source)}" if not row.moves else ""
             )
+            # Reruns that gave the same answers have no error to put an interval on; a row of zeros
+            # would look like a measurement of high precision.
             if row.is_identical:
                 row_cells = (SOURCE_NAMES[row.source][0], "", "", "", "", "", IDENTICAL)
             else:
@@ -451,6 +458,8 @@ def _gap_table(audit: BenchmarkAudit, budget: ErrorBudget) -> Table:
     rows = []
     for mark in picture.gaps:
         gap = mark.gap
+        # Contrasts are planned of neighbours on the leaderboard, so that some gaps of a picture may
+        # have none.
         contrast = by_pair.get((gap.first, gap.other))
         tested = ("", "", "")
         if contrast is not None:

@@ -40,6 +40,8 @@ def goal(indicator: str, policy: Policy | None = None) -> tuple[float, str]:
     """The minimum that a policy, or else the default one, requires of the lower end of an
     indicator's interval, and which interval.
     """
+    # A policy that requires nothing of an indicator does not lower its goal: the default one then
+    # says what is enough.
     for candidate in (policy or default_policy(), default_policy()):
         for requirement in candidate.require:
             if (
@@ -57,6 +59,8 @@ def finite_number(value: object) -> float | None:
     >>> finite_number(0.5), finite_number(True), finite_number("0.5"), finite_number(float("nan"))
     (0.5, None, None, None)
     """
+    # True is an int in Python, and an audit that was edited by hand may hold it where a number
+    # stood.
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return None
     return float(value)
@@ -64,6 +68,7 @@ def finite_number(value: object) -> float | None:
 
 def is_by_oracle(estimate: Estimate) -> bool:
     """Whether a comparison is with an oracle, a rule of the benchmark with the right answers."""
+    # Audits of version 0.1.0 call the comparison with an oracle `criterion` too.
     return estimate.indicator.partition(".")[0] in ("criterion", "oracle") and not by_people(
         estimate
     )
@@ -179,6 +184,8 @@ def is_headline(family: str, statistic: str) -> bool:
     >>> is_headline("agreement", "pearson")
     True
     """
+    # An audit of another version may have a family that this one does not know; it is shown rather
+    # than dropped without a word.
     if family not in INDICATOR_FAMILIES:
         return True
     indicator = indicator_named(f"{family}.{statistic}")
@@ -199,6 +206,8 @@ def spelled_out(sentence: str) -> str:
             return f"{FAMILIES[family]}, {statistic_name(statistic)}"
         return match.group(0)
 
+    # The sentences of flags are stored with the names of indicators, which are stable, and so an
+    # audit of any version is read in the words of this one.
     return re.sub(r"\b([a-z_]+)\.([a-z_0-9]+)\b", words, sentence)
 
 
@@ -356,8 +365,11 @@ def number(value: float | None, digits: int = 3) -> str:
             return "below −0.999999"
     text = f"{value:.{digits}f}"
     zero = float(text) == 0
+    # A number that is rounded to zero has no sign: -0.0004 would read as -0.000.
     if zero:
         return text.lstrip("-")
+    # U+2212 is as wide as a digit, so that columns of numbers align, and no line is broken after
+    # it.
     return text.replace("-", "−")
 
 
@@ -391,6 +403,7 @@ def threshold(value: float) -> str:
     >>> threshold(0.9), threshold(0.995)
     ('0.90', '0.995')
     """
+    # `:g` drops trailing zeros, so that 0.9 and 0.995 both show what a policy's file says.
     return number(value, max(2, len(f"{value:g}".partition(".")[2])))
 
 
@@ -415,6 +428,8 @@ def lower_end(low: float, digits: int = 3) -> str:
     >>> lower_end(0.9), lower_end(-1.0)
     ('at least 0.900', 'no lower end')
     """
+    # The end is compared as it would be printed: "at least -1.000" excludes no value of a
+    # correlation.
     if round(low, digits) <= -1:
         return "no lower end"
     return f"at least {number(low, digits)}"
@@ -439,6 +454,7 @@ def bracket_text(low: float | None, high: float | None, digits: int = 3) -> str:
     """
     if low is None:
         return ""
+    # JSON has no infinity: an open end is None in a file and infinite in memory.
     if high is None or high == math.inf:
         return lower_end(low, digits)
     ends = number(low, digits), number(high, digits)
@@ -457,6 +473,7 @@ def short_name(name: str) -> str:
     >>> short_name("openai/Qwen/Qwen2-VL@http://127.0.0.1:8000/v1")
     'Qwen2-VL'
     """
+    # kind/folder/model:revision?setting=value@address, of which the model is left.
     plain = name.partition("?")[0].partition("@http")[0]
     return plain.rpartition("/")[2].rpartition(":")[2] or name
 
@@ -491,6 +508,7 @@ def _ordinal(count: int) -> str:
     >>> _ordinal(2), _ordinal(11), _ordinal(21)
     ('2nd', '11th', '21st')
     """
+    # 11, 12 and 13 are the exceptions to 1st, 2nd and 3rd, in every hundred.
     if count % 100 in (11, 12, 13):
         return f"{count}th"
     return f"{count}{({1: 'st', 2: 'nd', 3: 'rd'}).get(count % 10, 'th')}"
@@ -507,6 +525,8 @@ def decimals_of(estimate: Estimate) -> int:
     for interval in estimate.intervals:
         width = interval.high - interval.low
         if math.isfinite(width) and width > 0:
+            # The last decimal is at most half the width, so that both ends differ in it. More than
+            # 6 would be below the error of any estimate here.
             decimals = max(decimals, min(6, math.ceil(-math.log10(width / 2))))
     return decimals
 
@@ -517,6 +537,8 @@ def estimate_text(estimate: Estimate) -> Text:
     """
     tooltip = "\n".join(filter(None, (estimate.reason, estimate.signature)))
     statistic = estimate.indicator.rpartition(".")[2]
+    # That a statistic is a p-value is said by its meaning alone, so that no list of them is kept
+    # here, which a new one would be missing from.
     if meaning_of(statistic).startswith("P-value"):
         value = p_value(estimate.value)
     else:
@@ -683,6 +705,7 @@ def indicators_brief(audit: BenchmarkAudit) -> Table:
         if not is_headline(family, statistic) or estimate.status == "not_applicable":
             continue
         name = f"{family_title(estimate)}, {statistic_name(statistic)}"
+        # A G study is estimated once for each facet that was varied, under one name.
         if family == "generalizability" and estimate.detail.get("varied"):
             name += f", over {estimate.detail['varied']}s"
         if estimate.facet == "resolution":
@@ -697,6 +720,7 @@ def indicators_brief(audit: BenchmarkAudit) -> Table:
         notes = "; ".join(filter(None, (estimate.reason, lost_note(estimate))))
         if notes:
             reasons.append(f"{estimate.indicator} ({estimate.metric}): {notes}")
+    # Families that the registry of this version does not know stand last.
     order = dict(zip(FAMILIES, range(len(FAMILIES)), strict=True))
     rows.sort(key=lambda row: order.get(row[0].tooltip, len(order)))
     return Table.for_page(

@@ -122,6 +122,7 @@ def _heat(values: Sequence[float], lower: bool) -> Callable[[float | None], int 
         share = (value - low) / (high - low)
         if lower:
             share = 1 - share
+        # The best score itself would fall into an eighth step.
         return min(int(share * STEPS), STEPS - 1)
 
     return step
@@ -148,6 +149,7 @@ def coverage(audit: BenchmarkAudit) -> Table:
             if measurement.at_chance:
                 state += ", at chance"
             else:
+                # At chance more items would not help: they would measure guessing more exactly.
                 lacking = f"{measurement.missing:,}"
             if measurement.measured:
                 error = number(measurement.error, 4)
@@ -322,6 +324,7 @@ def _draw_numbers(*lines: float) -> Callable[[_DetailTable, BenchmarkAudit, Esti
 
     def draw(spec: _DetailTable, _audit: BenchmarkAudit, estimate: Estimate) -> str:
         keys = set(spec.columns.values())
+        # A table has one of the two; that it is exactly one is checked by the unpacking.
         (key,) = keys & {"own", "logits"}
         rows = []
         for row in _detail_rows(spec, estimate):
@@ -349,6 +352,7 @@ def _draw_error_curves(spec: _DetailTable, audit: BenchmarkAudit, estimate: Esti
         "these items": list(map(itemgetter("score", "these_items"), rows)),
     }
     scores = [row.cells.get(audit.reference, {}).get(metric) for row in audit.respondents]
+    # Scores of rates of errors are best at 0; the shaded range ends at the best score that can be.
     end = 0.0 if audit.metrics[metric].get("better") == "lower" else 1.0
     tied_range = (finite_number(estimate.value) or end, end)
     return error_curves(curves, tied_range, drop_none(scores), spec.title)
@@ -387,6 +391,8 @@ _DETAIL_TABLES = (
         "Types that favour a family",
         _FAMILY_COLUMNS,
         _family_note,
+        # 0.64 logits are 1.5 on the delta scale of the Educational Testing Service (1.5 / 2.35),
+        # whose class C starts there.
         _draw_numbers(-0.64, 0.64),
     ),
     _DetailTable(
@@ -451,6 +457,7 @@ _CAPTIONS = {
 
 def _detail_rows(spec: _DetailTable, estimate: Estimate) -> Sequence[Mapping[str, Any]]:
     by_name = estimate.detail.get(spec.key)
+    # The rows of respondents are a mapping by name, those of types and parts are a list.
     if isinstance(by_name, Mapping):
         return [{"name": name, **row} for name, row in by_name.items() if isinstance(row, Mapping)]
     return list(by_name or ())
@@ -463,6 +470,8 @@ def _detail_table(spec: _DetailTable, estimate: Estimate) -> Table:
     for row in _detail_rows(spec, estimate):
         values = list(map(row.get, keys))
         if not table:
+            # Names stand in the first columns of every such table, so that the number of texts in a
+            # row says where the numbers start.
             texts = sum(isinstance(value, str) for value in values)
         table.append(tuple(map(_text, values)))
     return Table.for_page(
@@ -534,6 +543,7 @@ def _drawing(analysis: Mapping[str, Any]) -> str:
         return ""
     index = list(analysis["columns"]).index(analysis["drawn"])
     rows = [row for row in analysis["rows"] if row[index] is not None][:_MAX_DRAWN_ROWS]
+    # A single dot shows nothing beside the number in the table.
     if len(rows) < 2:
         return ""
     dot_rows = [DotRow(_name(analysis["columns"], row), (float(row[index]),)) for row in rows]
