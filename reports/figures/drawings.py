@@ -9,8 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Literal, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
@@ -486,10 +485,13 @@ def scatter(
     if not points:
         return ""
     judged = administration in audit.respondents[0].judged
-    x_values = list(map(itemgetter(0), points))
+    x_values = []
+    y_values = []
+    for x, y, _ in points:
+        x_values.append(x)
+        y_values.append(y)
     for low, high, _ in bars:
         x_values += [low, high]
-    y_values = list(map(itemgetter(1), points))
     if not judged:  # both have one scale
         x_values += y_values
         y_values = x_values
@@ -550,8 +552,8 @@ def dots(rows: Sequence[DotRow], unit: str, title: str, lines: Sequence[float] =
     """Rows under each other, the first on top, their numbers as points on an axis that takes in 0
     unless a row has several; `lines` are numbers to hold them against.
     """
-    names = list(map(truncate, map(attrgetter("name"), rows), repeat(34)))
-    left = max(map(width_of, names, repeat(11))) + 12
+    names = [truncate(row.name, 34) for row in rows]
+    left = max(width_of(name, 11) for name in names) + 12
     # Names that are cut at 34 letters have room for 20 before the sheet grows, 7 pixels a letter.
     width = 460 + max(0, max(map(len, names)) - 20) * 7
     y_limits = (len(rows) - 0.5, -0.5)  # the vertical scale is the number of the row
@@ -583,8 +585,8 @@ def error_curves(
     """Standard errors over the range of scores, the first curve solid. The range at the top in
     which no score differs from a full one is shaded, and each score is a stroke on the axis.
     """
-    errors = map(itemgetter(1), chain.from_iterable(curves.values()))
-    axes = plot(460, 260, (0.0, 1.0), (0.0, 1.1 * max(errors)))
+    max_error = max(error for curve in curves.values() for _, error in curve)
+    axes = plot(460, 260, (0.0, 1.0), (0.0, 1.1 * max_error))
     drawing = axes.drawing
     base = axes.y.start
     left, right = map(axes.x, sorted(tied_range))
@@ -738,4 +740,6 @@ def _signature(audit: BenchmarkAudit, metric: str, administration: str) -> str:
     for estimate in estimates:
         if estimate.indicator.endswith(".pearson"):
             return estimate.signature
-    return "".join(map(attrgetter("signature"), estimates[:1]))
+    if estimates:
+        return estimates[0].signature
+    return ""

@@ -188,6 +188,13 @@ def _panels(figure: Figure, heights: Sequence[float]) -> list[Axes]:
     return list(grid.ravel())
 
 
+def _row_panels(
+    figure: Figure, drawable: Sequence[tuple[BenchmarkAudit, Sequence[object]]], row_height: float
+) -> list[Axes]:
+    """A panel for each audit, as high as its rows and its title take."""
+    return _panels(figure, [0.6 + row_height * len(rows) for _, rows in drawable])
+
+
 def _label(name: str) -> str:
     return truncate(short_name(name), _MAX_NAME)
 
@@ -232,7 +239,7 @@ def _leaderboard(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
     differ.
     """
     drawable = _drawable(audits, _scored_board, "no audit has a respondent with a score")
-    panels = _panels(figure, [0.6 + 0.15 * len(rows) for _, rows in drawable])
+    panels = _row_panels(figure, drawable, 0.15)
     for axes, (audit, rows) in zip(panels, drawable, strict=True):
         factor = Points.for_metric(audit).factor
         for y, neighbours in enumerate(contrasts_of(audit)[: len(rows) - 1]):
@@ -255,7 +262,7 @@ _BUDGET_MARKS = (("s", _BAND, "one model, 95%"), ("D", _ORANGE, "all models toge
 def _error_budget(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
     """Every measured source of error as a bar in points, with the shift of the mean."""
     drawable = _drawable(audits, _drawn_sources, "no audit has an error budget")
-    panels = _panels(figure, [0.6 + 0.22 * len(rows) for _, rows in drawable])
+    panels = _row_panels(figure, drawable, 0.22)
     for axes, (audit, rows) in zip(panels, drawable, strict=True):
         factor = Points.for_metric(audit).factor
         for y, row in enumerate(rows):
@@ -288,7 +295,7 @@ def _draw_row(axes: Axes, y: float, row: BudgetRow, factor: float) -> None:
 def _types(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
     """The scores of every type: a point a respondent, and their mean as a stroke."""
     drawable = _drawable(audits, type_scores, "no audit has scores by type")
-    panels = _panels(figure, [0.6 + 0.2 * len(rows) for _, rows in drawable])
+    panels = _row_panels(figure, drawable, 0.2)
     for axes, (audit, rows) in zip(panels, drawable, strict=True):
         factor = Points.for_metric(audit).factor
         for y, row in enumerate(rows):
@@ -341,9 +348,12 @@ def _items(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
     for axes, (audit, items) in zip(panels, drawable, strict=True):
         # The flagged items are drawn last, on top of the others.
         for flagged, marker, colour in ((False, "o", _BLUE), (True, "D", _ORANGE)):
-            group = [item for item in items if item.flagged == flagged]
-            x = [item.difficulty for item in group]
-            y = [item.item_rest for item in group]
+            x = []
+            y = []
+            for item in items:
+                if item.flagged == flagged:
+                    x.append(item.difficulty)
+                    y.append(item.item_rest)
             opacity = 0.9 if flagged else 0.3
             axes.plot(x, y, marker, color=colour, ms=3, alpha=opacity, mew=0)
         axes.axhline(0, color=_FAINT, lw=0.6)

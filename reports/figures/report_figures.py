@@ -156,6 +156,11 @@ def _position_of(axis: Scale, value: float, points: Points) -> float:
     return max(axis.start, min(axis(value * points.factor), axis.end))
 
 
+def _ends(axis: Scale, low: float, high: float, points: Points) -> tuple[float, float]:
+    """The positions of the ends of a bar or an interval."""
+    return _position_of(axis, low, points), _position_of(axis, high, points)
+
+
 def _draw_bar(
     drawing: Drawing,
     axis: Scale,
@@ -166,7 +171,7 @@ def _draw_bar(
     title: str = "",
 ) -> None:
     """A bar to both sides of 0, with a stroke at each end."""
-    left, right = (_position_of(axis, end, points) for end in (-half, half))
+    left, right = _ends(axis, -half, half, points)
     drawing.boxes([(left, top, right - left, height)], BAR, title=title)
     for end in (left, right):
         drawing.line([(end, top), (end, top + height)], INK, 2)
@@ -295,7 +300,7 @@ def _draw_source(drawing: Drawing, axis: Scale, row: BudgetRow, top: float, poin
         return
     if row.half is not None:
         if row.any_wording is not None and len(row.other) == 1 and row.any_wording > row.half:
-            left, right = (_position_of(axis, sign * row.any_wording, points) for sign in (-1, 1))
+            left, right = _ends(axis, -row.any_wording, row.any_wording, points)
             drawing.boxes([(left, bar + 3, right - left, 6)], EMPTY)
         hover = f"{name}: 95% of the shifts of one model are below {points.format(row.half)} points"
         _draw_bar(drawing, axis, row.half, points, bar, 12, hover)
@@ -309,8 +314,7 @@ def _draw_moves(drawing: Drawing, axis: Scale, row: BudgetRow, y: float, points:
     """What single models do: a dot each, or the range of their own bands."""
     moves = [move for move in row.moves.values() if move is not None]
     if row.source in ("seed", "items") and moves:
-        low = _position_of(axis, min(moves), points)
-        high = _position_of(axis, max(moves), points)
+        low, high = _ends(axis, min(moves), max(moves), points)
         hover = f"{SOURCES[row.source][0]}: range across models"
         drawing.whisker(low, high, y, QUIET, title=hover)
     elif row.source != "blind":
@@ -344,7 +348,7 @@ def _draw_shift(drawing: Drawing, axis: Scale, row: BudgetRow, bar: float, point
     """The shift of the mean in its own lane: to the left where scores fall."""
     y = bar + 20
     if row.low is not None and row.high is not None:
-        low, high = (_position_of(axis, end, points) for end in (row.low, row.high))
+        low, high = _ends(axis, row.low, row.high, points)
         drawing.whisker(low, high, y, QUIET if row.source == "items" else INK)
     if row.shift is None or row.source == "items":
         return
@@ -445,7 +449,7 @@ def _draw_gap_line(drawing: Drawing, axis: Scale, mark: GapMark, y: float, point
     _, colour = _gap_symbol(mark)
     x = _position_of(axis, gap.gap or 0.0, points)
     if gap.low is not None and gap.high is not None:
-        low, high = (_position_of(axis, end, points) for end in (gap.low, gap.high))
+        low, high = _ends(axis, gap.low, gap.high, points)
         drawing.line([(low, y), (high, y)], QUIET, 1.2)
     drawing.line([(axis(0), y), (x, y)], colour, 4)
     names = f"{short_name(gap.first)} – {short_name(gap.other)}"

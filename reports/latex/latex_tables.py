@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, compress, groupby, repeat
+from itertools import compress, groupby, repeat
 from operator import attrgetter
 
 from hqm.reports.figures.drawings import printable
@@ -294,16 +294,16 @@ def width_of_column(table: Table, index: int) -> float:
 
 def _numbers_width(table: Table, index: int) -> float:
     """How wide the numbers of a column are, or the intervals beneath them, in points."""
-    entries = table.entries(index)
-    numbers = map(width_of, map(attrgetter("text"), entries))
-    intervals = map(width_of, map(attrgetter("small"), entries), repeat(INTERVAL_SIZE))
-    return max(chain(numbers, intervals), default=0.0)
+    widest = 0.0
+    for entry in table.entries(index):
+        widest = max(widest, width_of(entry.text), width_of(entry.small, INTERVAL_SIZE))
+    return widest
 
 
 def width_needed(table: Table) -> float:
     """The minimum width that a table can be set in."""
     n_columns = len(table.columns)
-    return sum(map(width_of_column, repeat(table), range(n_columns))) + GAP * (n_columns - 1)
+    return sum(width_of_column(table, i) for i in range(n_columns)) + GAP * (n_columns - 1)
 
 
 def fit_to_page(table: Table) -> Table:
@@ -336,7 +336,7 @@ def pages(table: Table, max_lines: int = MAX_PAGE_LINES) -> tuple[Table, ...]:
     # columns.
     text_width = max((width - fixed_width) / max(len(text_columns), 1) - GAP, _MAX_WORD_WIDTH)
     page_rows: list[list[tuple[Text, ...]]] = [[]]
-    lines_left = max_lines - sum(map(len, map(lines_of, table.notes, repeat(width))))
+    lines_left = max_lines - sum(len(lines_of(note, width)) for note in table.notes)
     for row in table.rows:
         # an interval stands beneath its number
         n_lines = 1 + any(map(attrgetter("small"), row))
@@ -455,7 +455,9 @@ def latex(tables: Sequence[Table]) -> str:
     is taller than its page becomes several. Numbers of a column have the same decimals and stand to
     the right, so that their points are aligned.
     """
-    blocks = map(_float, chain.from_iterable(map(_floats, tables)))
+    blocks: list[str] = []
+    for table in tables:
+        blocks += map(_float, _floats(table))
     # a line end would end the comment
     comments = [
         f"% {printable(location)}: {printable(line)}\n" for location, line in signatures(tables)
@@ -508,7 +510,7 @@ def _float(table: Table) -> str:
         r"\toprule",
         *_heading(table),
         r"\midrule",
-        *map(_row, map(_cells, repeat(table), table.rows)),
+        *(_row(_cells(table, row)) for row in table.rows),
         r"\bottomrule",
         r"\end{tabularx}",
         rf"{notes}\end{{{environment}}}",

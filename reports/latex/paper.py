@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, compress, repeat
+from itertools import chain, compress
 from operator import attrgetter, itemgetter
 
 from hqm.reports.figures.drawings import truncate
@@ -26,6 +26,7 @@ from hqm.reports.tables.table import (
     drop_none,
     find_estimate,
     leading_metric,
+    raised_flags,
     short_name,
 )
 
@@ -122,7 +123,7 @@ def _notes_below(audits: Iterable[BenchmarkAudit], *leading_notes: str) -> tuple
 
 def _withheld_note(audit: BenchmarkAudit) -> str:
     """How many refused or empty answers are scored, where the audit scores them."""
-    if "WITHHELD" not in map(itemgetter("flag"), audit.flags):
+    if "WITHHELD" not in raised_flags(audit):
         return ""
     n_withheld = sum(withheld(row.states.get(audit.reference, {})) for row in audit.respondents)
     return (
@@ -566,8 +567,8 @@ def _types(audits: Sequence[BenchmarkAudit]) -> Table:
 
 
 def _type_counts(audit: BenchmarkAudit) -> tuple[Text, ...]:
-    coverage = map(audit.coverage.get, HALLUCINATION_TYPES, repeat({}))
-    return (Text(audit.title), *map(_items, coverage))
+    counts = [_items(audit.coverage.get(kind, {})) for kind in HALLUCINATION_TYPES]
+    return (Text(audit.title), *counts)
 
 
 def _items(kind: Mapping[str, object]) -> Text:
@@ -643,8 +644,8 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> Table:
     rows = []
     for audit in audits:
         for metric in audit.metrics:
-            estimates = map(find_estimate, repeat(audit), columns, repeat(metric))
-            rows.append((Text(audit.title), Text(metric), *map(estimate_cell, estimates)))
+            cells = [estimate_cell(find_estimate(audit, name, metric)) for name in columns]
+            rows.append((Text(audit.title), Text(metric), *cells))
     return _drop_empty_columns(
         Table(
             "reliability",
@@ -690,12 +691,10 @@ def _judge(audits: Sequence[BenchmarkAudit]) -> Table | None:
     rows = []
     judged_audits = []
     for audit in audits:
-        indicators = map(attrgetter("indicator"), audit.all_estimates)
-        if any(indicator.startswith("judge_consistency.") for indicator in indicators):
+        if any(e.indicator.startswith("judge_consistency.") for e in audit.all_estimates):
             judged_audits.append(audit)
         for metric in audit.metrics:
-            names = map(itemgetter(1), statistics)
-            estimates = list(map(find_estimate, repeat(audit), names, repeat(metric)))
+            estimates = [find_estimate(audit, name, metric) for _, name in statistics]
             if any(estimates):
                 judge = Cell.parse(audit.reference).judge
                 rows.append(

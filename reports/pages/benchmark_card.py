@@ -220,11 +220,11 @@ def _usable(estimate: Estimate | None) -> TypeGuard[Estimate]:
 def _quote(
     audit: BenchmarkAudit, version: str, title: str, estimate: Estimate, template: str
 ) -> Quote:
-    intervals = [
-        f"{interval_in_words(interval, decimals_of(estimate))} {generalisation}"
-        for kind, generalisation in _GENERALISATIONS.items()
-        if (interval := estimate.interval(kind)) is not None
-    ]
+    intervals = []
+    for kind, generalisation in _GENERALISATIONS.items():
+        if interval := estimate.interval(kind):
+            words = interval_in_words(interval, decimals_of(estimate))
+            intervals.append(f"{words} {generalisation}")
     generalises = (
         "; ".join(intervals)
         or "no interval: it describes these respondents and items, and nothing else"

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import chain, product, starmap
+from itertools import product
 from operator import attrgetter, itemgetter
 from typing import Literal
 
@@ -133,8 +132,10 @@ def most_reliable(comparison: Comparison, *, use_random: bool = False) -> str:
     """
     for label in comparison.labels:
         rivals = set(comparison.labels) - {label}
-        beats = partial(_is_higher, comparison, "test_retest", label, use_random=use_random)
-        if all(map(beats, rivals)):
+        if all(
+            _is_higher(comparison, "test_retest", label, rival, use_random=use_random)
+            for rival in rivals
+        ):
             return label
     return ""
 
@@ -282,11 +283,11 @@ def measure_to_report(comparison: Comparison) -> Answer:
     families = ("criterion", "parallel_forms", "judge_consistency")
     rivals = []
     for family, label in product(families, comparison.labels):
-        beats = partial(_is_higher, comparison, family, label, best)
-        if beats(use_random=False) or beats(use_random=True):
+        if _is_higher(comparison, family, label, best) or _is_higher(
+            comparison, family, label, best, use_random=True
+        ):
             rivals.append((family, label))
-    indicators = map(attrgetter("indicator"), comparison.differences)
-    judged = any("criterion" in indicator for indicator in indicators)
+    judged = any("criterion" in d.indicator for d in comparison.differences)
     caveat = f"{_CAVEAT}{'' if judged else ', and no people judged these answers'}."
     if best and not rivals:
         other_labels = [label for label in comparison.labels if label != best]
@@ -386,10 +387,9 @@ def reversed_pairs(comparison: Comparison) -> str:
         return "No two measures separate a pair of respondents in opposite orders."
     s = separations[0]
     higher, lower = s.opposed[0]
-    opposed = chain.from_iterable(map(attrgetter("opposed"), separations))
     # A pair may be reversed between several measures; it is counted once, whichever of both is
     # named first.
-    pairs = set(map(frozenset, opposed))
+    pairs = {frozenset(pair) for separation in separations for pair in separation.opposed}
     verb = verb_form(len(pairs), "stands", "stand")
     them = verb_form(len(pairs), "it", "them")
     return (
@@ -407,8 +407,9 @@ def mark_separated(comparison: Comparison, indicator: str, numbers: Sequence[Tex
     ranked = sorted(valued, key=lambda i: -(numbers[i].value or 0.0))
 
     def is_separated(i: int, rivals: Sequence[int]) -> bool:
-        p_value = partial(comparison.adjusted_for_others, indicator, labels[i])
-        return bool(rivals) and all(p_value(labels[k]) < 0.05 for k in rivals)
+        return bool(rivals) and all(
+            comparison.adjusted_for_others(indicator, labels[i], labels[k]) < 0.05 for k in rivals
+        )
 
     marked = list(numbers)
     if ranked and is_separated(ranked[0], ranked[1:]):
@@ -457,7 +458,7 @@ def test_sentences(comparison: Comparison) -> tuple[str, ...]:
                 " 5%)."
             )
         if len(count.not_made) > 1:
-            reasons = "; ".join(starmap("{} ({} of them)".format, count.not_made.items()))
+            reasons = "; ".join(f"{reason} ({n} of them)" for reason, n in count.not_made.items())
         else:
             reasons = "".join(count.not_made)
         if missing := sum(count.not_made.values()):

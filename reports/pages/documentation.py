@@ -14,7 +14,7 @@ from typing import Literal
 from hqm.reports.pages.phrases import Points, plain_text
 from hqm.reports.pages.sentences import answer_questions
 from hqm.reports.tables.score_tables import guessing_sentence, respondents_in_order
-from hqm.reports.tables.table import capital
+from hqm.reports.tables.table import capital, drop_none
 
 from hqm import BenchmarkAudit
 from hqm.auditing.definitions import findings_in_order, severity_of
@@ -156,8 +156,7 @@ def _ranges(audit: BenchmarkAudit) -> Iterator[str]:
         points = Points.for_metric(audit, metric)
         if low is not None and high is not None:
             yield f"{capital(metric)} runs from {points.format(low)} to {points.format(high)}."
-        scores = [row.scores[metric] for row in audit.respondents if metric in row.scores]
-        measured = [score for score in scores if score is not None]
+        measured = drop_none(row.scores.get(metric) for row in audit.respondents)
         if measured:
             ends = f"{points.format(min(measured))} to {points.format(max(measured))}"
             yield f"The {len(measured)} models reach {ends}."
@@ -166,9 +165,12 @@ def _ranges(audit: BenchmarkAudit) -> Iterator[str]:
 def _limits(audit: BenchmarkAudit) -> list[str]:
     """Return the sentences of the findings about items and pictures that are no notes."""
     # Codes with C are about the card, which says nothing of the data.
-    rows = [row for row in findings_in_order(audit) if not str(row["code"]).startswith("C")]
-    grave = [row for row in rows if severity_of(row) != "note"]
-    return [f"{capital(str(finding['sentence']))}." for finding in grave[:_MAX_LIMITS]]
+    limits = [
+        f"{capital(str(row['sentence']))}."
+        for row in findings_in_order(audit)
+        if not str(row["code"]).startswith("C") and severity_of(row) != "note"
+    ]
+    return limits[:_MAX_LIMITS]
 
 
 def responsible_texts(audit: BenchmarkAudit) -> dict[str, str]:

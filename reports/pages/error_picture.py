@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from hqm.reports.pages.phrases import (
@@ -206,17 +205,23 @@ class MeasuresPicture:
         return cls(tuple(pictures))
 
     @property
+    def bars(self) -> list[ErrorBar]:
+        """The bars of all measures."""
+        bars: list[ErrorBar] = []
+        for picture in self.pictures:
+            bars += picture.bars
+        return bars
+
+    @property
     def sources(self) -> tuple[str, ...]:
         """The sources of error that at least one measure has a bar for, in their usual order."""
-        bars = chain.from_iterable(picture.bars for picture in self.pictures)
-        measured = {bar.source for bar in bars}
+        measured = {bar.source for bar in self.bars}
         return tuple(source for source in SOURCES if source in measured)
 
     @property
     def largest(self) -> ErrorBar | None:
         """The longest bar of all measures."""
-        bars = chain.from_iterable(picture.bars for picture in self.pictures)
-        return max(bars, key=lambda bar: bar.half, default=None)
+        return max(self.bars, key=lambda bar: bar.half, default=None)
 
     @property
     def title(self) -> str:

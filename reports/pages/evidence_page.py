@@ -9,8 +9,8 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from itertools import chain, repeat, zip_longest
+from functools import cache
+from itertools import chain, zip_longest
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,12 +144,12 @@ def sections_of(
     only `audit.json` has; with the second opinion on each, where there is one.
     """
     gate = check_against(audit, policy)
-    make_section = partial(_section, gate=gate, version=audit.hqm_version)
     sections = []
     for i, (benchmark, opinion) in enumerate(zip_longest(audit.audits, opinions), 1):
         estimates = tuple(filter(_is_on_page, benchmark.all_estimates))
         benchmark = replace(benchmark, all_estimates=estimates)
-        sections.append(make_section(benchmark, i, opinion=opinion))
+        section = _section(benchmark, i, gate=gate, version=audit.hqm_version, opinion=opinion)
+        sections.append(section)
     return sections
 
 
@@ -220,14 +220,14 @@ def _section(
     failing = chain.from_iterable(map(itemgetter("fails"), items))
     if items:
         anchors["Read these items"] = f"b{i}-read"
-    metrics = {name: details.get("about") for name, details in audit.metrics.items()}
+    metrics = [(name, row["about"]) for name, row in audit.metrics.items() if row.get("about")]
     return {
         "audit": audit,
         "anchor": f"b{i}",
         "anchors": anchors,
-        "metrics": list(filter(itemgetter(1), metrics.items())),
+        "metrics": metrics,
         "groups": groups,
-        "examples": list(map(example_for_page, repeat(audit), audit.examples)),
+        "examples": [example_for_page(audit, example) for example in audit.examples],
         "facets": list(zip(facets, map(FACETS.get, facets, facets), strict=True)),
         "types": _distinct(str(example["type"]) for example in audit.examples),
         "respondents": _with_short_names(respondents),
@@ -416,9 +416,8 @@ def _variance(audit: BenchmarkAudit) -> Subsection:
     for design in evidence_tables.crossed(audit):
         studies.append(evidence_tables.components_table(design))
         studies.append(evidence_tables.d_study_table(design))
-    generalizability = evidence_tables.estimates_of_families(audit, ["generalizability"])
-    reasons = filter(None, map(attrgetter("reason"), generalizability))
-    reason = next(reasons, "they need a second seed, form or judge")
+    reason = evidence_tables.first_reason(audit, "generalizability")
+    reason = reason or "they need a second seed, form or judge"
     return Subsection(
         "Where the variance comes from, and what you would need",
         [*studies, evidence_tables.family_table(audit, ["consistency"], "Internal consistency")],

@@ -129,7 +129,7 @@ def board_title(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
     if len(names) == 1:
         return f"{short_name(names[0])} alone answered"
     contrasts = contrasts_of(audit, policy)
-    first, second = (short_name(name) for name in names[:2])
+    first, second = map(short_name, names[:2])
     claim = f"Whether {first} leads {second} on new items was not tested"
     if answered_in_part(audit):
         claim += "; they answered different items"

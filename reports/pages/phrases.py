@@ -16,6 +16,7 @@ from hqm.reports.tables.table import (
     DASH,
     Text,
     decimals_of,
+    drop_none,
     estimate_text,
     interval_text,
     leading_metric,
@@ -461,12 +462,11 @@ class Terms:
         return tuple(self._explained.values())
 
     def _first_term(self, text: str) -> tuple[re.Match[str], str] | None:
-        hits = [
-            (match, term)
-            for term, (pattern, _) in TERMS.items()
-            if term not in self._explained
-            and (match := re.search(rf"(?<![\w,-])(?:{pattern})\w*", text))
-        ]
+        hits = []
+        for term, (pattern, _) in TERMS.items():
+            match = re.search(rf"(?<![\w,-])(?:{pattern})\w*", text)
+            if match and term not in self._explained:
+                hits.append((match, term))
         return min(hits, key=lambda hit: hit[0].start(), default=None)
 
 
@@ -545,13 +545,10 @@ def difference_with_unit(audit: BenchmarkAudit, metric: str, value: float | None
 
 def is_share(audit: BenchmarkAudit, metric: str) -> bool:
     """Whether the scores of a metric are shares."""
-    scores = [
-        score
-        for row in audit.respondents
-        for by_metric in (row.scores, *row.cells.values())
-        if (score := by_metric.get(metric)) is not None
-    ]
-    return _are_shares(audit.scale(metric), scores)
+    scores = []
+    for row in audit.respondents:
+        scores += [by_metric.get(metric) for by_metric in (row.scores, *row.cells.values())]
+    return _are_shares(audit.scale(metric), drop_none(scores))
 
 
 def _are_shares(scale: Sequence[float | None], scores: Sequence[float]) -> bool:

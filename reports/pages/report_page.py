@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
-from itertools import chain, count, repeat, takewhile
+from itertools import chain, count, repeat
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -290,7 +290,9 @@ def _reason_to_read(audit: BenchmarkAudit, item: Mapping[str, Any]) -> str:
     if len(item["fails"]) == len(ordered) and not item["reversed"]:
         return "No model gives the key" if item["key"] else "No model solves it"
     # Counted from the top of the leaderboard: that the best fail is the reason to suspect the key.
-    best = sum(1 for _ in takewhile(item["fails"].__contains__, ordered))
+    best = 0
+    while best < len(ordered) and ordered[best] in item["fails"]:
+        best += 1
     among = {0: "", 1: ", the best one among them"}.get(best, f", the best {best} among them")
     if item["reversed"]:
         verb = verb_form(len(item["fails"]), "scores", "score")
@@ -325,11 +327,10 @@ def _guesses_by_type(audit: BenchmarkAudit) -> Mapping[str, float]:
 def _grid(audit: BenchmarkAudit, share: bool, limit: float) -> dict[str, object] | None:
     """The scores by type: a row a model, a column a type, with how dark each cell is."""
     measured = {row.type: row for row in types_measured(audit, limit)}
-    counted = [kind for kind, row in measured.items() if row.items]
-    kinds_of_respondents = chain.from_iterable(map(attrgetter("by_type"), audit.respondents))
-    unlisted = [kind for kind in kinds_of_respondents if kind not in measured]
+    names = [kind for kind, row in measured.items() if row.items]
     # Types that the card does not list come last: an audit may have been made with another card.
-    names = list(dict.fromkeys(chain(counted, unlisted)))
+    for respondent in audit.respondents:
+        names += [kind for kind in respondent.by_type if kind not in (*measured, *names)]
     if len(names) < 2:
         return None
     displayed = _fitting_types(names)
@@ -473,7 +474,7 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
                 f"{folder}/audit.json": benchmark.to_json(),
             }
             rows.append(_row(audit, folder, entry.date, source.command, end, policy))
-    heads = list(map(headline, audits, repeat(policy)))
+    heads = [headline(audit, policy) for audit in audits]
     first = "No answers stand behind these audits."
     measured = ""
     if audits:
@@ -504,7 +505,7 @@ def _unused_folder(name: str, rows: Sequence[Mapping[str, object]]) -> str:
     used_names = set(map(itemgetter("folder"), rows))
     # The name is a folder on disk and a part of an address.
     plain = re.sub(r"[^\w-]+", "-", name).strip("-") or "benchmark"
-    numbered = map(f"{plain}-{{}}".format, count(2))
+    numbered = (f"{plain}-{number}" for number in count(2))
     return next(name for name in chain([plain], numbered) if name not in used_names)
 
 
@@ -584,9 +585,11 @@ def _keys(audit: BenchmarkAudit) -> dict[str, object]:
     if not faults and (searched is None or searched.value is None):
         return _count(None, searched.reason if searched is not None else "there are no keys")
     names: list[str] = []
+    n_faults = 0
     for fault in faults:
         names += fault.names[:3]
-    return _count(sum(map(attrgetter("count"), faults)), join_names(names))
+        n_faults += fault.count
+    return _count(n_faults, join_names(names))
 
 
 def _lead(audit: BenchmarkAudit, policy: Policy | None) -> dict[str, object]:
@@ -630,7 +633,8 @@ def _seldom_measured(audits: Sequence[BenchmarkAudit]) -> str:
         n_judged += audit.scoring == "people" or budget.row("people").status in _MEASURED_STATES
         is_reworded = False
         points = Points.for_metric(audit)
-        for row in map(budget.row, ("wording", "negation")):
+        for source in ("wording", "negation"):
+            row = budget.row(source)
             if row.status in _MEASURED_STATES:
                 is_reworded = True
                 shifts.append(((row.half or 0.0) * points.factor, audit.title))

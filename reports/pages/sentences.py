@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter, methodcaller
+from operator import attrgetter
 from statistics import stdev
 from textwrap import shorten
 
@@ -57,7 +57,6 @@ from hqm.reports.tables.table import (
     clause,
     default_policy,
     detail_of,
-    drop_none,
     estimate_text,
     find_estimate,
     finite_number,
@@ -442,7 +441,7 @@ def _leak_sentence(audit: BenchmarkAudit, remedy: Remedy) -> str:
 def _type_note(audit: BenchmarkAudit) -> str:
     """That the first items to read are of one type, where as many of it are no chance."""
     first = [row for row in audit.to_read if row.get("why") != "contradiction"][:10]
-    kinds = set(map(methodcaller("get", "type"), first))
+    kinds = {row.get("type") for row in first}
     name = str(kinds.pop() or "") if len(kinds) == 1 else ""
     # as many items drawn at random would all be of this type with a chance below 1 in 100
     share = (audit.coverage.get(name) or {}).get("items", 0) / max(audit.n_items, 1)
@@ -472,7 +471,7 @@ def reading_notes(audit: BenchmarkAudit) -> tuple[str, ...]:
 
 def _has_keys(audit: BenchmarkAudit) -> bool:
     """Whether the items to read have right answers; a table of scores has none."""
-    return any(map(methodcaller("get", "key"), audit.to_read))
+    return any(row.get("key") for row in audit.to_read)
 
 
 # --- the seven questions ---
@@ -790,8 +789,11 @@ def joint_sentence(audits: Sequence[BenchmarkAudit], heads: Sequence[Headline]) 
     """
     sound = sum(head.code == "fine" for head in heads)
     n_first = sum(map(is_first_shown, audits))
-    largest = drop_none(map(largest_row, map(budget_rows, audits)))
-    sources = list(map(attrgetter("source"), largest))
+    sources = []
+    for audit in audits:
+        row = largest_row(budget_rows(audit))
+        if row is not None:
+            sources.append(row.source)
     n_words = number_word(sound) if sound else "none"
     sentence = f"Of {number_word(len(audits))} benchmarks, {n_words} passed the search for faults."
     if sources:

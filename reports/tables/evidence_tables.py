@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from itertools import chain, filterfalse, repeat
+from itertools import repeat
 from operator import attrgetter
 
 from hqm.reports.pages.phrases import (
@@ -140,8 +139,7 @@ def reliability(audit: BenchmarkAudit) -> Table:
         # An oracle has no remedy: a benchmark either comes with one or does not, and a user can do
         # nothing about it.
         if len(rows) == n_measured and remedy:
-            reasons = map(attrgetter("reason"), estimates_of_families(audit, [family]))
-            reason = next(filter(None, reasons), remedy)
+            reason = first_reason(audit, family) or remedy
             source = Text(name, small=f"not measured: {reason}")
             absent.append((source, Text("not measured", muted=True), *repeat(Text(""), 6)))
     return Table.for_page(
@@ -178,6 +176,14 @@ def _family_of(estimate: Estimate) -> str:
 def estimates_of_families(audit: BenchmarkAudit, families: Container[str]) -> list[Estimate]:
     """The estimates of some families, in the order of the audit."""
     return [e for e in audit.all_estimates if _family_of(e) in families]
+
+
+def first_reason(audit: BenchmarkAudit, family: str) -> str:
+    """Why an estimate of a family has no number, by the first that says so; else empty."""
+    for estimate in estimates_of_families(audit, [family]):
+        if estimate.reason:
+            return estimate.reason
+    return ""
 
 
 def _compared_administrations(
@@ -229,11 +235,12 @@ def _reliability_cells(
     unadjusted_name: str,
     adjusted_names: Sequence[str],
 ) -> tuple[Text, ...] | None:
-    pick = partial(_pick_estimate, audit, family, administration, metric)
+    def pick(statistic: str) -> Estimate | None:
+        return _pick_estimate(audit, family, administration, metric, statistic)
+
     unadjusted = pick(unadjusted_name)
-    candidates = list(filter(None, map(pick, adjusted_names)))
-    valued = filterfalse(_has_no_value, candidates)
-    adjusted = next(chain(valued, candidates), None)
+    # the first that has a number, or else the first, which says why it has none
+    adjusted = min(filter(None, map(pick, adjusted_names)), key=_has_no_value, default=None)
     if not _has_no_value(adjusted):
         bounded = adjusted
     elif not _has_no_value(unadjusted):
@@ -374,7 +381,7 @@ def d_study_table(estimate: Estimate) -> Table | None:
     table = []
     for row in rows:
         target = Text(number(finite_number(row.get("target")), 2))
-        counts = map(Text, map(count_text, map(row.get, sizes_given)))
+        counts = [Text(count_text(row.get(size))) for size in sizes_given]
         table.append((target, *counts, *([Text(str(row.get("reason") or ""))] * remarks)))
     heads = {"runs": "seeds", "answers": "answers per respondent"}
     return Table.for_page(
@@ -652,6 +659,7 @@ def _estimates_table(
     # stages are estimated under names of their own
     metrics = len({*audit.metrics, *map(attrgetter("metric"), estimates)}) > 1
     explained: set[str] = set()
+    raised: set[str] = set()
     rows = []
     for e in estimates:
         statistic = e.indicator.partition(".")[2]
@@ -660,6 +668,7 @@ def _estimates_table(
         if statistic not in explained:
             meaning = meaning_of(statistic)
         explained.add(statistic)
+        raised.update(e.flags)
         administration = "by itself"
         if e.other:
             administration = " and ".join(map(administration_name, e.other.split(" & ")))
@@ -674,8 +683,8 @@ def _estimates_table(
                 _notes(e),
             )
         )
-    raised = FLAGS.keys() & chain.from_iterable(map(attrgetter("flags"), estimates))
-    words = [f"{capital(flag_words(flag))}: {FLAGS[flag]}." for flag in sorted(raised)]
+    known_flags = sorted(raised & FLAGS.keys())
+    words = [f"{capital(flag_words(flag))}: {FLAGS[flag]}." for flag in known_flags]
     heads = ("Statistic", *(["Metric"] * metrics), "Compared with", "Value", "95% interval")
     return Table.for_page(
         caption,

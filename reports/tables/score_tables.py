@@ -9,8 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, filterfalse, repeat, starmap
-from operator import attrgetter, itemgetter, methodcaller
+from itertools import combinations, starmap
+from operator import attrgetter
 from typing import Any, Literal
 
 from hqm.reports.pages.phrases import Points, join_names, reason_withheld
@@ -35,6 +35,7 @@ from hqm.reports.tables.table import (
     number_texts,
     official_score,
     percent,
+    raised_flags,
     short_name,
     spelled_out,
 )
@@ -64,7 +65,7 @@ def score_signature(audit: BenchmarkAudit) -> str:
             # Which statistic and which interval differ between estimates; all else is what the
             # scores depend on, and a table of scores is signed with that.
             own_prefixes = ("statistic:", "interval:")
-            return "|".join(filterfalse(methodcaller("startswith", own_prefixes), fields))
+            return "|".join(f for f in fields if not f.startswith(own_prefixes))
     return f"benchmark:{audit.benchmark}@{audit.version}|metric:{metric}|{audit.reference}"
 
 
@@ -215,8 +216,7 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
     unaudited: list[str] = []
     for respondent in audit.respondents[:1]:
         # metrics that are scored, but not audited; a dot stands in the names of parts of metrics
-        whole = filterfalse(methodcaller("count", "."), respondent.scores)
-        unaudited += [metric for metric in whole if metric not in audit.metrics]
+        unaudited += [m for m in respondent.scores if "." not in m and m not in audit.metrics]
 
     columns = ["Respondent"]
     for metric in audit.metrics:
@@ -237,7 +237,7 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
             cells.append(Text(position_text(positions.get(row.name))))
         if sets:
             cells.append(Text(", ".join(set_names.get(row.name, [])) or "differs from all"))
-        cells += map(Text, map(official_score, repeat(audit), repeat(row), unaudited))
+        cells += [Text(official_score(audit, row, metric)) for metric in unaudited]
         rows.append(tuple(cells))
 
     return Table.for_page(
@@ -458,9 +458,11 @@ def states(audit: BenchmarkAudit) -> Table:
     rows: list[tuple[Text, ...]] = []
     for row in respondents_in_order(audit):
         for name in audit.cells:
-            counts_of_states = map(row.states[name].get, columns, repeat(0))
-            numbers = (Text(f"{count:,}", muted=not count) for count in counts_of_states)
-            rows.append((name_cell(row), Text(administration_name(name), name), *numbers))
+            cells = [name_cell(row), Text(administration_name(name), name)]
+            for state in columns:
+                count = row.states[name].get(state, 0)
+                cells.append(Text(f"{count:,}", muted=not count))
+            rows.append(tuple(cells))
     return Table.for_page(
         "How the answers came out",
         columns=("Respondent", "Administration", *columns),
@@ -482,8 +484,8 @@ def states(audit: BenchmarkAudit) -> Table:
 
 def _form_row(name: str, row: Mapping[str, Any]) -> tuple[Text, ...]:
     reasons = "; ".join(f"{n:,}: {reason}" for reason, n in row.get("reasons", {}).items())
-    rules = ", ".join(starmap("{} {:,}".format, row["rules"].items()))
-    changes = "; ".join(starmap("{1:,} changed from {0}".format, row.get("modes", {}).items()))
+    rules = ", ".join(f"{rule} {n:,}" for rule, n in row["rules"].items())
+    changes = "; ".join(f"{n:,} changed from {mode}" for mode, n in row.get("modes", {}).items())
     return (
         Text(name),
         Text(f"{row['items']:,}"),
@@ -613,7 +615,7 @@ def _flag_sentence(flag: Mapping[str, object]) -> str:
 
 def reason_against_total(audit: BenchmarkAudit) -> str:
     """Why the parts should not be summed up in one total; empty where no flag says so."""
-    raised = set(map(itemgetter("flag"), audit.flags))
+    raised = raised_flags(audit)
     if "NOT_ONE_THING" in raised:
         return "The types do not make one score: report them separately."
     if "FAVOURS_FAMILY" in raised:

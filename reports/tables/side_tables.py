@@ -23,6 +23,7 @@ from hqm.reports.tables.table import (
     anchor,
     bracket_text,
     default_policy,
+    drop_none,
     estimate_text,
     find_estimate,
     finite_number,
@@ -49,38 +50,41 @@ def harness_tables(tools: Sequence[Tool]) -> tuple[Table, ...]:
     """
     if not tools:
         return ()
-    totals = tuple(
-        (
-            Text(short_name(tool["respondent"])),
-            Text(_administration_text(tool)),
-            Text(tool["tool"]),
-            Text(tool["scoring"]),
-            number_cell(tool["compared"], digits=0),
-            number_cell(tool["tool_mean"]),
-            number_cell(tool["hqm_mean"]),
-            number_cell(tool["hqm_scored"], digits=0),
-            number_cell(len(tool["differences"]), digits=0),
-            Text(_reasons(tool)),
+    totals: list[tuple[Text, ...]] = []
+    rows: list[tuple[Text, ...]] = []
+    for tool in tools:
+        respondent = Text(short_name(tool["respondent"]))
+        administration = Text(_administration_text(tool))
+        scoring = Text(tool["scoring"])
+        totals.append(
+            (
+                respondent,
+                administration,
+                Text(tool["tool"]),
+                scoring,
+                number_cell(tool["compared"], digits=0),
+                number_cell(tool["tool_mean"]),
+                number_cell(tool["hqm_mean"]),
+                number_cell(tool["hqm_scored"], digits=0),
+                number_cell(len(tool["differences"]), digits=0),
+                Text(_reasons(tool)),
+            )
         )
-        for tool in tools
-    )
-    rows = tuple(
-        (
-            Text(row["item"]),
-            Text(short_name(tool["respondent"])),
-            Text(_administration_text(tool)),
-            Text(tool["scoring"]),
-            Text(row["answer"] or "(empty)"),
-            number_cell(row["tool_score"], digits=2),
-            Text(row["tool_read"]),
-            number_cell(row["hqm_score"], digits=2),
-            Text(row["hqm_read"]),
-            Text(row["state"]),
-            Text(row["reason"]),
-        )
-        for tool in tools
-        for row in tool["differences"]
-    )
+        for row in tool["differences"]:
+            difference = (
+                Text(row["item"]),
+                respondent,
+                administration,
+                scoring,
+                Text(row["answer"] or "(empty)"),
+                number_cell(row["tool_score"], digits=2),
+                Text(row["tool_read"]),
+                number_cell(row["hqm_score"], digits=2),
+                Text(row["hqm_read"]),
+                Text(row["state"]),
+                Text(row["reason"]),
+            )
+            rows.append(difference)
     columns = (
         Column("Item", "text"),
         Column("Respondent", "text"),
@@ -109,7 +113,7 @@ def harness_tables(tools: Sequence[Tool]) -> tuple[Table, ...]:
             Column("differ"),
             Column("Why", "text"),
         ),
-        rows=totals,
+        rows=tuple(totals),
         notes=(
             "The tool's means are over the answers with a tool's score, HQM's over those of them"
             " that HQM scores.",
@@ -118,7 +122,7 @@ def harness_tables(tools: Sequence[Tool]) -> tuple[Table, ...]:
     fold = f"Every answer that a tool and HQM score differently: {len(rows):,}"
     return (
         total,
-        Table("harness_rows", f"{TOOLS_TITLE}, answer by answer.", columns, rows, (), fold),
+        Table("harness_rows", f"{TOOLS_TITLE}, answer by answer.", columns, tuple(rows), (), fold),
     )
 
 
@@ -141,9 +145,7 @@ def resolution_tables(audit: BenchmarkAudit) -> list[Table]:
     """A table for each metric that was compared; none where pictures were shown in one resolution
     alone.
     """
-    return [
-        table for metric in audit.metrics if (table := _resolution_table(audit, metric)) is not None
-    ]
+    return drop_none(_resolution_table(audit, metric) for metric in audit.metrics)
 
 
 def _resolution_table(audit: BenchmarkAudit, metric: str) -> Table | None:
@@ -387,10 +389,12 @@ def remarks(audit: BenchmarkAudit) -> list[str]:
 
 def _scaled(audit: BenchmarkAudit) -> dict[str, Estimate]:
     """The estimate on the full benchmark's scale of each metric that has one."""
-    by_metric = {
-        metric: find_estimate(audit, "short_form.full_scale", metric) for metric in audit.metrics
-    }
-    return {name: e for name, e in by_metric.items() if e is not None and e.value is not None}
+    by_metric = {}
+    for metric in audit.metrics:
+        estimate = find_estimate(audit, "short_form.full_scale", metric)
+        if estimate is not None and estimate.value is not None:
+            by_metric[metric] = estimate
+    return by_metric
 
 
 def _linked(audit: BenchmarkAudit, statistic: str, metric: str) -> Text:

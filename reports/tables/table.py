@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain, compress, repeat
-from operator import attrgetter, itemgetter, not_
+from itertools import chain
+from operator import attrgetter, itemgetter
 from typing import Any, Literal, TypeVar
 
 from hqm import Audit, BenchmarkAudit, Cell, Estimate, Interval, Policy, indicator_named
@@ -324,14 +324,12 @@ class Table:
     @property
     def text_columns(self) -> tuple[int, ...]:
         """The places of the columns that hold text."""
-        is_text = map(attrgetter("is_text"), self.columns)
-        return tuple(compress(range(len(self.columns)), is_text))
+        return tuple(i for i, column in enumerate(self.columns) if column.is_text)
 
     @property
     def right(self) -> tuple[int, ...]:
         """The places of the columns that hold numbers."""
-        is_text = map(attrgetter("is_text"), self.columns)
-        return tuple(compress(range(len(self.columns)), map(not_, is_text)))
+        return tuple(i for i, column in enumerate(self.columns) if not column.is_text)
 
     @property
     def headings(self) -> tuple[str, ...]:
@@ -375,7 +373,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 def number_texts(values: Iterable[float | None], digits: int = 3) -> list[Text]:
     """Cells with numbers."""
-    return list(map(Text, map(number, values, repeat(digits))))
+    return [Text(number(value, digits)) for value in values]
 
 
 TARGETS: Mapping[str, str] = {
@@ -556,12 +554,17 @@ def withheld_note(estimate: Estimate) -> str:
     return ""
 
 
+def raised_flags(audit: BenchmarkAudit) -> set[str]:
+    """The names of the flags that an audit raised."""
+    return {str(flag["flag"]) for flag in audit.flags}
+
+
 def withheld_score_note(audit: BenchmarkAudit, row: RespondentScores) -> str:
     """The flag WITHHELD and its count beside a respondent's score, where an audit scores withheld
     answers; else nothing.
     """
     count = withheld(row.states.get(audit.reference, {}))
-    if count and "WITHHELD" in map(itemgetter("flag"), audit.flags):
+    if count and "WITHHELD" in raised_flags(audit):
         return f" WITHHELD {count:,}"
     return ""
 
@@ -754,8 +757,8 @@ def identity_table(audit: Audit) -> Table:
         keys.pop(key, None)
     rows = []
     for name, identity in identity_by_name.items():
-        values = map(str, map(identity.get, keys, repeat(DASH)))
-        rows.append((Text(name), *map(Text, values)))
+        values = [Text(str(identity.get(key, DASH))) for key in keys]
+        rows.append((Text(name), *values))
     titles = ("Respondent", *(key.replace("_", " ") for key in keys))
     return Table.for_page("How each respondent was asked", titles, rows)
 

@@ -202,7 +202,8 @@ def added_value(audit: BenchmarkAudit) -> Table | None:
         if measurement := measured.get(str(row.get("type"))):
             standing = measurement.standing
             error = number(measurement.error_high)
-        low, high = map(finite_number, map(row.get, ("gain_low", "gain_high")))
+        low = finite_number(row.get("gain_low"))
+        high = finite_number(row.get("gain_high"))
         lines.append(
             (
                 Text(str(row.get("type"))),
@@ -332,8 +333,9 @@ def _draw_numbers(*lines: float) -> Callable[[_DetailTable, BenchmarkAudit, Esti
             if value is not None:
                 names = [row[key] for key in ("type", "part", "group", "name") if key in row]
                 label = ", ".join(map(short_name, map(str, names)))
-                ends = map(finite_number, map(row.get, ("low", "high")))
-                rows.append(DotRow(label, (value,), *ends))
+                low = finite_number(row.get("low"))
+                high = finite_number(row.get("high"))
+                rows.append(DotRow(label, (value,), low, high))
         detectable = finite_number(estimate.detail.get("visible"))
         reference_lines = drop_none((*lines, detectable))
         unit = "difference of scores" if "name" in keys else "logits"
