@@ -31,6 +31,7 @@ from hqm.psychometrics.result import Coefficient
 from hqm.psychometrics.variance.error_budget import metric_band
 from hqm.psychometrics.variance.study_forecast import PRECISIONS, StudySize
 from hqm.psychometrics.variance.study_variance import StudyComponents
+from tests import procedure_borders
 from tests.procedure_studies import numbers_in, rounded_number, summary
 
 FILE = Path(__file__).parent / "corpora" / "functions.jsonl"
@@ -194,8 +195,10 @@ _COMPOSED: Mapping[str, Callable[..., Any]] = {
     "columns_of_a_table": _columns_of_a_table,
     "rank_sum_p": rank_sum_p,
     "metric_band": metric_band,
+    **procedure_borders.COMPOSED,
 }
 _MODULES = {
+    **procedure_borders.MODULES,
     "differences_over_clusters": "compare_reliability",
     "forecasts": "study_forecast",
     "two_studies": "study_forecast",
@@ -209,11 +212,13 @@ _MODULES = {
 
 
 def cases() -> Iterator[Case]:
-    """Every case, drawn by one seed."""
+    """Every case, drawn by one seed, and those at the borders, which come last."""
     rng = np.random.default_rng(SEED)
     for part in (_agreement, _reliability, _validity, _items, _variance, _inference):
         for function, arguments in part(rng):
             yield {"function": function, "arguments": arguments}
+    for function, arguments in procedure_borders.calls():
+        yield {"function": function, "arguments": arguments}
 
 
 Calls = Iterator[tuple[str, dict[str, Any]]]
