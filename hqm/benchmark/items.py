@@ -13,8 +13,9 @@ from hqm.benchmark.card import Card, FieldsSection
 from hqm.errors import DataError, FieldError, UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.records import required_field
-from hqm.imports.intake import check_letters, take_rows
+from hqm.imports.intake import take_rows
 from hqm.imports.layouts import ROW
+from hqm.imports.option_checks import check_letters
 from hqm.text import check_address, check_length, look_of, plain_name
 from hqm.types import HALLUCINATION_TYPES, LETTERS, ORIGINAL, Form, Item
 

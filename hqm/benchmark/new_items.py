@@ -17,8 +17,8 @@ from hqm.errors import DataError
 from hqm.files.cache import is_url
 from hqm.files.records import parse_value
 from hqm.imports.answer_table import columns_by_field
-from hqm.imports.intake import check_letters, check_right_option
 from hqm.imports.layouts import cell_texts
+from hqm.imports.option_checks import check_letters, check_right_option
 from hqm.imports.rival_columns import check_rivals, check_same_column
 from hqm.imports.row import IDS, IMAGE_FILES, KEYS, QUESTIONS
 from hqm.text import look_of, plain_name

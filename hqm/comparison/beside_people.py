@@ -21,14 +21,13 @@ from hqm.errors import DataError
 from hqm.files.records import required_field
 from hqm.imports.human_labels import HUMAN, respondent_named, short_names
 from hqm.imports.intake import (
-    check_scales,
     refuse_twice,
     take_rows,
-    with_plain_numbers,
 )
 from hqm.imports.log_answers import LogSettings
 from hqm.imports.recordings import Recording
 from hqm.imports.row import name_in
+from hqm.imports.scales import check_scales, with_plain_numbers
 from hqm.psychometrics import metrics_beside_people
 from hqm.psychometrics.validity.criterion import MetricsBesidePeople
 from hqm.types import ORIGINAL

@@ -20,14 +20,11 @@ from hqm.imports import row as fields
 from hqm.imports.intake import (
     FIELDS,
     Intake,
-    check_scales,
     describe_reading,
     find_repeated,
-    is_number,
     plain_heading,
     refuse_twice,
     take_rows,
-    with_plain_numbers,
 )
 from hqm.imports.layouts import (
     Record,
@@ -40,6 +37,7 @@ from hqm.imports.layouts import (
     scores_in,
 )
 from hqm.imports.row import RUN_LABEL, SCORES, Log, Row, answers_in, number
+from hqm.imports.scales import check_scales, is_number, with_plain_numbers
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     field: names for field, names in FIELDS.items() if field != "rater"

@@ -28,12 +28,10 @@ from hqm.imports.detect import log_of_tool
 from hqm.imports.human_labels import HUMAN, respondent_named, short_names
 from hqm.imports.intake import (
     check_benchmark,
-    check_scales,
     find_alike,
     refuse_alike,
     rename_headings,
     take_rows,
-    with_plain_numbers,
 )
 from hqm.imports.layouts import Record, cell_texts
 from hqm.imports.log_file import LogFile
@@ -59,6 +57,7 @@ from hqm.imports.row import (
     require_choice,
     whole_reply,
 )
+from hqm.imports.scales import check_scales, with_plain_numbers
 from hqm.judges.file_judge import JudgementSet, scale_maximum, share_right
 from hqm.signature import digest_file
 from hqm.text import check_name
