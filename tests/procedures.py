@@ -134,12 +134,15 @@ def _agree(before: Any, now: Any) -> bool:
 
 
 def _differing(before: str, now: str) -> str:
-    """Both outcomes; of two records the first values that differ, with where they stand."""
+    """Both outcomes; of two records or lists the first values that differ, with where they stand."""
     if NOT_ASKED not in (before, now):
         first, second = json.loads(before), json.loads(now)
-        if isinstance(first, dict):
+        if isinstance(first, (dict, list)):
             differences = islice(_differences(first, second), 2)
-            return "; ".join(f"{path}: {old} before, {new} now" for path, old, new in differences)
+            return "; ".join(
+                f"{path or 'all'}: {_shortened(str(old))} before, {_shortened(str(new))} now"
+                for path, old, new in differences
+            )
     return f"{_shortened(before) or 'not listed'} before, {_shortened(now) or 'not listed'} now"
 
 
@@ -277,10 +280,10 @@ def _row(procedure: Procedure) -> dict[str, Any]:
 
 
 def _changelog_line(before: Procedure, version: int, changes: Sequence[Change]) -> str:
-    examples = "; ".join(str(change) for change in changes[:3])
+    examples = "".join(f"\n  - {change}" for change in changes[:3])
     return (
         f"- `{before.name}` is version {version} (was {before.version}): {len(changes):,} of"
-        f" {before.cases:,} frozen cases come out otherwise, such as {examples}"
+        f" {before.cases:,} frozen cases come out otherwise, such as{examples}"
     )
 
 
@@ -290,7 +293,7 @@ def _write_changelog(sentences: Sequence[str]) -> None:
         return
     lines = list(sentences[:3])
     if len(sentences) > 3:
-        rest = (re.sub(r"- (.+? \(was \d+\)).*", r"\1", line) for line in sentences[3:])
+        rest = (re.sub(r"(?s)- (.+? \(was \d+\)).*", r"\1", line) for line in sentences[3:])
         lines.append(f"- By the same change: {'; '.join(rest)}")
     text = CHANGELOG.read_text(encoding="utf-8")
     heading = "### Changed\n\n"
