@@ -535,10 +535,25 @@ def test_a_frame_that_lacks_a_column_is_refused_with_what_it_takes(
         return
     columns = dict(zip(lacking.split(", "), renamed.values(), strict=True))
     assert hqm.audit(frame, columns=columns).scores["score"].notna().all()
-    with pytest.raises(
-        hqm.AnswerError, match=pattern_of("frame.lacks", fields="model, item, score")
-    ):
+    with pytest.raises(hqm.AnswerError, match=pattern_of("frame.empty")):
         hqm.audit(pandas.DataFrame())
+
+
+def test_tables_of_other_libraries_and_rows_are_audited_as_frames_are() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    frame = frame_of_scores()
+    means = hqm.audit(frame).scores["score"].tolist()
+    tables = [pyarrow.Table.from_pandas(frame), frame.to_dict("records"), frame.to_dict("list")]
+    for table in tables:
+        assert hqm.audit(table).scores["score"].tolist() == means
+    with pytest.raises(hqm.UsageError, match=pattern_of("frame.no-table", kind="ndarray")):
+        hqm.audit(frame.to_numpy())
+    wordy = frame.rename(columns={"f1": "score"}).astype({"score": object})
+    wordy.loc[5, "score"] = "much"
+    with pytest.raises(
+        hqm.AnswerError, match=pattern_of("door.no-number", cell="much", column="score")
+    ):
+        hqm.audit(wordy)
 
 
 def test_an_audit_offers_what_a_person_asks_and_keeps_the_rest_behind_evidence(

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from hqm.administration.administering import Outcome, administer, sum_outcomes
 from hqm.auditing.audit import Audit, BenchmarkAudit
@@ -42,12 +42,24 @@ if TYPE_CHECKING:
 
     from hqm.types import FileRole
 
+    # a table in memory: a frame, rows, or columns
+    Table: TypeAlias = (
+        "pd.DataFrame | ToPandas | Sequence[Mapping[str, object]] | Mapping[str, Sequence[object]]"
+    )
+
 # A script that is no module of its own cannot start worker processes.
 SCRIPT_DEFAULTS: dict[str, object] = {"workers": 1}
 
 
+class ToPandas(Protocol):
+    """A frame of another library, such as polars or pyarrow."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the frame as one of pandas."""
+
+
 def audit(
-    benchmark: Evidence | Benchmark | str | Path | pd.DataFrame,
+    benchmark: Evidence | Benchmark | str | Path | Table,
     *,
     store: Store | str | Path | None = None,
     columns: Mapping[str, str] | None = None,
@@ -59,8 +71,8 @@ def audit(
     ----------
     benchmark
         A name, a folder with a card.toml, a Python file, what `hqm.load` gave; a log of another
-        tool or a table of scores, as a file or frame; or an `Evidence`, of which nothing more can
-        be said.
+        tool or a table of scores, as a file, a frame of pandas, polars or pyarrow, or a list of
+        rows; or an `Evidence`, of which nothing more can be said.
     recorded, store
         As in `hqm.evidence_of`.
     columns
@@ -96,7 +108,7 @@ def audit(
 
 
 def evidence_of(
-    benchmark: Benchmark | str | Path | pd.DataFrame,
+    benchmark: Benchmark | str | Path | Table,
     *,
     store: Store | str | Path | None = None,
     options: RunOptions,
@@ -132,7 +144,7 @@ def evidence_of(
 
 
 def _gather_evidence(
-    benchmark: Benchmark | str | Path | pd.DataFrame,
+    benchmark: Benchmark | str | Path | Table,
     store: Store | str | Path | None,
     options: RunOptions,
     columns: Mapping[str, str] | None = None,
@@ -375,7 +387,7 @@ def _benchmark_or_name(benchmark: Benchmark | str | Path) -> Benchmark | str:
 
 @with_renamed_keywords(what="logs")
 def from_logs(
-    logs: pd.DataFrame | str | Path | Sequence[str | Path],
+    logs: Table | str | Path | Sequence[str | Path],
     columns: Mapping[str, str] | None = None,
     *,
     partial: bool = False,
@@ -388,7 +400,8 @@ def from_logs(
     Parameters
     ----------
     logs
-        Files or folders; or a frame with a row an answer (model, item, score) or a row a model.
+        Files or folders; or a table with a row an answer (model, item, score) or a row a model: a
+        frame of pandas, polars or pyarrow, or a list of rows.
     columns
         Field -> column of a table, where the names do not say it.
     partial
@@ -414,22 +427,20 @@ def from_logs(
     (['f1'], 2, 2)
     """
     settings = LogSettings(partial=partial, judged=judged, files=files, title=title)
-    if isinstance(logs, (str, Path, Sequence)):
-        paths = [logs] if isinstance(logs, (str, Path)) else logs
+    # a sequence of rows is a table
+    paths = [logs] if isinstance(logs, (str, Path)) else logs
+    if isinstance(paths, Sequence) and all(isinstance(path, (str, Path)) for path in paths):
         return benchmarks_of_logs(
             read_logs(
                 [log_path(str(path)) for path in paths], columns=columns, with_questions=True
             ),
             settings,
         )
-    # a named index holds models or items, as after a pivot
-    frame = logs.reset_index() if any(logs.index.names) else logs
-    # frames that were put together have whole numbers as floats where others have none
-    cells = frame.convert_dtypes().astype(object)
-    cells = cells.where(frame.notna(), None)
-    records = [dict(zip(map(str, cells.columns), row, strict=True)) for row in cells.to_numpy()]
+    records = _rows_of_frame(logs)
+    if not records:
+        raise AnswerError("the frame has no row", remedy="Give one with a row an answer.")
     if lacking := fields_lacking(records, columns):
-        column_names = ", ".join(map(repr, records[0])) if records else "none"
+        column_names = ", ".join(map(repr, records[0]))
         raise AnswerError(
             f"the frame has no column of {', '.join(lacking)} (its columns: {column_names:.300})",
             remedy="A row is an answer, with the columns model, item and score, and where they vary"
@@ -438,8 +449,30 @@ def from_logs(
     return benchmarks_of_logs([read_table("table", records, columns)], settings)
 
 
+def _rows_of_frame(logs: Table | Sequence[str | Path]) -> list[dict[str, object]]:
+    """The rows of a pandas frame, of one that becomes a pandas frame, or of records."""
+    import pandas as pd
+
+    if hasattr(logs, "to_pandas"):
+        # polars, pyarrow, datasets
+        logs = logs.to_pandas()
+    elif isinstance(logs, (Mapping, Sequence)):
+        logs = pd.DataFrame(logs)
+    if not isinstance(logs, pd.DataFrame):
+        raise UsageError(
+            f"{type(logs).__name__} is neither a frame nor the path of a file",
+            remedy="Give a pandas frame with the columns model, item and score.",
+        )
+    # a named index holds models or items, as after a pivot
+    frame = logs.reset_index() if any(logs.index.names) else logs
+    # frames that were put together have whole numbers as floats where others have none
+    cells = frame.convert_dtypes().astype(object)
+    cells = cells.where(frame.notna(), None)
+    return [dict(zip(map(str, cells.columns), row, strict=True)) for row in cells.to_numpy()]
+
+
 def _load_full(
-    benchmark: Benchmark | str | Path | pd.DataFrame,
+    benchmark: Benchmark | str | Path | Table,
     options: RunOptions,
     columns: Mapping[str, str] | None = None,
 ) -> tuple[Benchmark, str | None]:

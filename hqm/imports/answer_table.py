@@ -502,7 +502,9 @@ def fields_lacking(
         lacking.append("model")
     if first.keys().isdisjoint((*fields.IDS, *fields.QUESTIONS, *fields.IMAGES)):
         lacking.append("item")
-    if not answers_in(first) and not _numeric_columns(records, chosen_columns):
+    # a column `score` with a cell that is no number is not lacking: the reader names the cell
+    has_scores = "score" in first or bool(_numeric_columns(records, chosen_columns))
+    if not answers_in(first) and not has_scores:
         lacking.append("score")
     return [field for field in lacking if field not in chosen_columns]
 
