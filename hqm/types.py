@@ -16,6 +16,7 @@ from typing import (
     Any,
     Literal,
     NamedTuple,
+    Protocol,
     Self,
     TypeAlias,
     TypeVar,
@@ -180,8 +181,8 @@ class Item:
         data: dict[str, Any] = {}
         for name in _field_names(self):
             value = getattr(self, name)
-            # most fields are texts, whose truth is cheaper than a comparison; a target of 0 is none
-            # of the empty values and stays
+            # Most fields are texts, whose truth is cheaper than a comparison; a target of 0 is none
+            # of the empty values and stays.
             if not value and (type(value) is str or value in (None, "", (), {})):
                 continue
             if isinstance(value, tuple):
@@ -286,6 +287,18 @@ class Form(RenamedAttributes):
 
     def __len__(self) -> int:
         return len(self.items)
+
+
+class Named(Protocol):
+    """A benchmark, respondent, metric or whatever else has a name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+def names_of(values: Iterable[Named]) -> list[str]:
+    """The names of several things, in their order."""
+    return [value.name for value in values]
 
 
 def is_scale(text: str) -> bool:

@@ -29,6 +29,7 @@ from hqm.auditing.opinion_study import (
 from hqm.types import Estimate
 
 _LEVEL = 0.05
+# The pairs of 25 respondents: statsmodels fits a model to each.
 _MAX_PAIRS = 300
 
 
@@ -47,8 +48,12 @@ def compare_kappas(study: Study) -> Iterator[Check]:
         pair = answers.pair(estimate.first, estimate.other)
         if ours is None or pair is None:
             continue
-        counts = [_count_pairs(*rows) for rows in zip(pair.first, pair.second, strict=True)]
-        kappas = [cohens_kappa(c, return_results=False) for c in counts if c.sum()]
+        kappas = []
+        for rows in zip(pair.first, pair.second, strict=True):
+            counts = _count_pairs(*rows)
+            # Without an answer that both administrations score there is no table of a respondent.
+            if counts.any():
+                kappas.append(cohens_kappa(counts, return_results=False))
         yield study.check(
             estimate,
             "mean of the respondents' kappas",
@@ -85,6 +90,8 @@ def compare_shifts(study: Study) -> Iterator[Check]:
         if reason:
             continue
         for interval in estimate.intervals:
+            # The clusters of GEE are pictures: its interval is of these respondents over other
+            # items.
             if interval.inference != "fixed_models" or not math.isfinite(interval.low):
                 continue
             for name, ours, theirs in (
@@ -118,6 +125,7 @@ def _clustered_shift(pair: AnswerPair) -> tuple[float, float, float] | None:
     scored = np.isfinite(scores)
     counts = np.zeros((n_pictures, len(scores)))
     sums = np.zeros_like(counts)
+    # Not `+=`, which adds once where several items share a picture.
     np.add.at(counts, pair.pictures, scored.T)
     np.add.at(sums, pair.pictures, np.where(scored, scores, 0.0).T)
     pictures, rows = np.nonzero(counts)
@@ -131,6 +139,7 @@ def _clustered_shift(pair: AnswerPair) -> tuple[float, float, float] | None:
     )
     fit = model.fit(cov_type="robust")
     n_respondents = len(pair.first)
+    # A column of the design is a respondent in one administration, the first administration before.
     contrast = np.repeat([-1.0, 1.0], n_respondents) / n_respondents
     tested = fit.t_test(contrast)
     low, high = np.ravel(tested.conf_int(0.05))
@@ -256,11 +265,13 @@ def _clustered_difference(answers: AnswerScores, first: Array, second: Array) ->
     is_paired = np.isfinite(first) & np.isfinite(second)
     gaps = (first - second)[is_paired]
     pictures = np.unique(answers.pictures[is_paired], return_inverse=True)[1]
+    # One cluster has no variance over clusters.
     if len(gaps) < 3 or pictures.max() < 1:
         return _Difference(math.nan, math.nan, math.nan)
     fit = OLS(gaps, np.ones((len(gaps), 1))).fit(
         cov_type="cluster", cov_kwds={"groups": pictures}, use_t=True
     )
+    # Gaps that are all alike have a standard error of 0, by which nothing is divided.
     p = float(fit.pvalues[0]) if np.ptp(gaps) else 1.0
     return _Difference(float(fit.params[0]), float(fit.bse[0]), p)
 
@@ -283,6 +294,8 @@ def compare_components(study: Study) -> Iterator[Check]:
         if pair is None:
             continue
         try:
+            # Half the sum and half the difference of two administrations are uncorrelated where
+            # their errors are alike, so that each is looked at by itself.
             average = fit_pictures((pair.first + pair.second) / 2, pair.pictures)
         except ModelError as error:
             yield study.check(estimate, "variance components", _MIXED, math.nan, reason=str(error))
@@ -319,8 +332,8 @@ def _component_checks(
         return sum(components.get(n, 0) + components.get(f"{n} x facet", 0) / 2 for n in names)
 
     is_sparse = np.isfinite(changes).mean() < 1 - MAX_UNSCORED
-    # half a difference has half of each component of the varied facet, as the mean has; where ours
-    # has no component of respondents by the facet, it is part of single answers
+    # Half a difference has half of each component of the varied facet, as the mean has. Where ours
+    # has no component of respondents by the facet, it is part of single answers.
     has_means = "respondent x facet" in components
     centres = np.nanmean(changes, axis=1, keepdims=True) if has_means else 0.0
     dof = np.isfinite(changes).sum() - (len(changes) if has_means else 0)

@@ -97,6 +97,7 @@ class AnswerScores:
     def by_picture(self, values: Array) -> Array:
         """(rows, items) -> (rows, pictures): sums over the reference's items of each picture."""
         sums = np.zeros((len(values), self.n_pictures))
+        # Not `+=`, which adds once where several items share a picture.
         np.add.at(sums.T, self.pictures, values.T)
         return sums
 
@@ -104,6 +105,7 @@ class AnswerScores:
         """Return two administrations over the items that both have; None where one is missing."""
         if not {first, second} <= self.cells.keys():
             return None
+        # It sorts what is shared, so that both administrations have their columns in one order.
         shared, left, right = np.intersect1d(
             self.columns[first], self.columns[second], return_indices=True
         )
@@ -133,13 +135,14 @@ def read_answers(audit: BenchmarkAudit, metric: str) -> AnswerScores | None:
     if audit.reference not in cells:
         return None
     items, pictures, types = np.concatenate(list(records.values()), axis=1)
+    # Numbers run over the items of all administrations: a form may lack some of another's.
     item_pictures = np.zeros(items.max(initial=-1) + 1, dtype=np.int64)
     item_types = np.zeros_like(item_pictures)
     item_pictures[items] = pictures
     item_types[items] = types
     columns = {cell: record[0] for cell, record in records.items()}
     names = audit.names
-    # people and oracles call an answer faithful, whichever way the metric points
+    # People and oracles call an answer faithful, whichever way the metric points.
     is_lower_better = audit.metrics[metric].get("better") == "lower"
     for is_reversed in (False, True):
         oriented = {}
@@ -162,6 +165,7 @@ def _are_means(audit: BenchmarkAudit, metric: str, scores: AnswerScores) -> bool
             score = respondent.cells.get(cell, {}).get(metric)
             if score is None and not np.isfinite(mean):
                 continue
+            # Negated, so that a mean that is NaN is no agreement.
             if score is None or not abs(score - mean) <= _MAX_ROUNDING:
                 return False
     return True

@@ -14,10 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from importlib import import_module
-from itertools import chain
-from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -93,6 +90,7 @@ if TYPE_CHECKING:
 def check_no_duplicates(audits: Sequence[BenchmarkAudit]) -> None:
     """Refuse one audit that is given twice, under whatever file's name."""
     for index, audit in enumerate(audits):
+        # By content: a copy under another file's name is the same audit.
         if audit in audits[:index]:
             raise DataError(
                 "one audit is given twice", location=audit.title, remedy="Give each audit once."
@@ -114,7 +112,8 @@ def _check_respondent(audit: BenchmarkAudit, row: int) -> None:
         if form is not None and sum(states.values()) > form["items"]:
             reason = f"{sum(states.values()):,} answers to {form['items']:,} items"
             raise wrong(reason, *path, "states", cell)
-        # an answer that is missing has a state of its own
+        # An answer that is missing has a state of its own, so that states add up to the items; in
+        # an audit of an earlier version, which has no scales, they need not.
         if form is not None and audit.scales and not audit.stopped:
             check_equal(sum(states.values()), form["items"], *path, "states", cell)
     for kind, score in respondent.by_type.items():
@@ -162,8 +161,8 @@ def _check_budget(audit: BenchmarkAudit, metric: str) -> None:
             )
         _check_reach(audit, metric, row.shift, *row_path, "shift")
         for name, move in row.moves.items():
-            # of items, it is half of the respondent's own interval; another metric is scaled to
-            # the spread of this one, whose range does not bound it
+            # Of items, a move is half of the respondent's own interval; another metric is scaled to
+            # the spread of this one, whose range does not bound it.
             max_ranges = MAX_INTERVAL_RANGES if row.source in ("items", "metric") else 1
             _check_reach(audit, metric, move, *row_path, "moves", name, max_ranges=max_ranges)
     for index, gap in enumerate(budget.gaps):
@@ -172,7 +171,8 @@ def _check_budget(audit: BenchmarkAudit, metric: str) -> None:
         if first is None or second is None:
             raise wrong("these respondents have no scores", *path, "gaps", index)
         check_equal(gap.gap, abs(first - second), *path, "gaps", index, "gap")
-        # the interval is of what both answered, and the gap that of their scores
+        # The interval is of what both answered, and the gap that of their scores: it may lie beside
+        # it.
         check_ends(None, gap.low, gap.high, *path, "gaps", index)
         for name in ("low", "high"):
             end = getattr(gap, name)
@@ -186,7 +186,7 @@ def _check_range(audit: BenchmarkAudit, estimate: Estimate, *path: str | int) ->
     indicator = indicator_named(estimate.indicator)
     metric = estimate.metric
     unit = Unit("") if indicator is None else indicator.unit
-    # an earlier version, which wrote no scales, let agreement and its ends fall below -1
+    # An earlier version, which wrote no scales, let agreement and its ends fall below -1.
     minimum = unit.minimum if audit.scales or unit.minimum >= 0 else -math.inf
     numbers: list[tuple[float, tuple[str, ...]]] = []
     for i in estimate.intervals:
@@ -204,8 +204,8 @@ def _check_range(audit: BenchmarkAudit, estimate: Estimate, *path: str | int) ->
     for number, value_path in numbers:
         check_scale(finite(number), minimum, unit.maximum, *path, *value_path)
     if unit.kind == "score":
-        # a difference that is shown after a test of every pair may be many errors: with one degree
-        # of freedom, t at a level divided by k is less than k times t at the level
+        # A difference that is shown after a test of every pair may be many errors: with one degree
+        # of freedom, t at a level divided by k is less than k times t at the level.
         pairs = max(1, math.comb(len(audit.respondents), 2))
         max_ranges = MAX_INTERVAL_RANGES * pairs if unit is SCORE_WIDTH else 1
         _check_reach(audit, metric, estimate.value, *path, "value", max_ranges=max_ranges)
@@ -237,7 +237,7 @@ def _check_recomputed(audit: BenchmarkAudit, estimate: Estimate, *path: str | in
         rows.append(
             [respondent.cells[cell].get(estimate.metric) for respondent in audit.respondents]
         )
-    # a score that does not exist is NaN, and so is then the value
+    # A score that does not exist is NaN, and so is then the value.
     first, second = np.array(rows, dtype=np.float64)
     if len(first) != estimate.n_respondents:
         return
@@ -251,7 +251,7 @@ def _check_recomputed(audit: BenchmarkAudit, estimate: Estimate, *path: str | in
 
 def _check_left_out(audit: BenchmarkAudit) -> None:
     """Refuse scores without a picture that are none, or no scores of this audit."""
-    cells = dict(zip(audit.names, map(attrgetter("cells"), audit.respondents), strict=True))
+    cells = {respondent.name: respondent.cells for respondent in audit.respondents}
     for index, record in enumerate(audit.left_out.get("records", ())):
         metric = record["metric"]
         if record["clusters"] not in audit.left_out.get("clusters", {}):
@@ -290,7 +290,7 @@ def _check_counts(audit: BenchmarkAudit) -> None:
         bounded_counts.append((form["items"] + form["left_out"], n, ("forms", name, "items")))
         for rule, count in form["rules"].items():
             bounded_counts.append((count, form["items"], ("forms", name, "rules", rule)))
-    in_types = sum(map(itemgetter("items"), audit.coverage.values()))
+    in_types = sum(covered["items"] for covered in audit.coverage.values())
     bounded_counts.append((in_types, n, ("coverage",)))
     for kind, covered in audit.coverage.items():
         bounded_counts.append((covered["items"], n, ("coverage", kind, "items")))
@@ -322,6 +322,7 @@ def check_benchmark(audit: BenchmarkAudit) -> BenchmarkAudit:
     """Hold what stands in one place of an audit against what stands in another."""
     if audit.reference not in audit.cells:
         raise wrong("it is none of the administrations in cells", "reference")
+    # Respondents first, since the checks that follow read their scores in every administration.
     for row in range(len(audit.respondents)):
         _check_respondent(audit, row)
     unknown_names = audit.families.keys() - set(audit.names)
@@ -491,6 +492,8 @@ class BenchmarkAudit(frames.AsFrames):
             There is no such estimate; or an average over error sources is asked for, which does not
             exist.
         """
+        # Errors of reruns, wordings, items and people have other causes and other remedies: no
+        # average of their coefficients exists, and no grade.
         if indicator.rpartition(".")[2] in ("average", "reliability_average", "overall", "grade"):
             raise DesignError(
                 f"{indicator!r} would average different things",
@@ -546,6 +549,7 @@ class BenchmarkAudit(frames.AsFrames):
     @property
     def statement(self) -> Statement:
         """The line that a table's caption says of the reliability of these scores."""
+        # Reports stand above audits, which reach them by name and import none of them.
         statement: Statement = import_module("hqm.reports.pages.sentences").statement(self)
         return statement
 
@@ -598,11 +602,13 @@ class BenchmarkAudit(frames.AsFrames):
             )
         rows: Iterable[Mapping[str, object]]
         if table == "estimates" or table in frames.ESTIMATE_GROUPS:
-            # every indicator begins with the empty text
+            # Every indicator begins with the empty text.
             prefixes = frames.ESTIMATE_GROUPS.get(table, "")
-            group_estimates = [e for e in self.all_estimates if e.indicator.startswith(prefixes)]
-            estimate_rows = partial(frames.estimate_rows, self.benchmark)
-            rows = chain.from_iterable(map(estimate_rows, group_estimates))
+            estimate_rows: list[Mapping[str, object]] = []
+            for estimate in self.all_estimates:
+                if estimate.indicator.startswith(prefixes):
+                    estimate_rows += frames.estimate_rows(self.benchmark, estimate)
+            rows = estimate_rows
         elif table == "items":
             rows = frames.item_map_rows(self.benchmark, self.all_estimates, self.to_read)
         elif table == "pairs":
@@ -646,7 +652,7 @@ class Audit(frames.AsFrames):
     @property
     def verdict(self) -> str:
         """What each benchmark comes to, a line each."""
-        return "\n".join(map(attrgetter("verdict"), self.audits))
+        return "\n".join(audit.verdict for audit in self.audits)
 
     @property
     def statement(self) -> str:
@@ -678,11 +684,14 @@ class Audit(frames.AsFrames):
         data = _AUDIT.dump_python(self, by_alias=True, warnings=False)
         for audit in data["audits"]:
             for name in ("verdicts", "procedure"):
+                # An empty record is one that an earlier version did not write.
                 if not audit[name]:
                     del audit[name]
             if not audit["budget"]:
                 # an earlier version made it: it is written as it was read
                 del audit["budget"], audit["mend"], audit["answers"], audit["scales"]
+        # What made the file stands before what is in it, so that the first lines of a large one say
+        # it.
         ordered = {name: data[name] for name in ("hqm_version", "command", "record", "audits")}
         return json.dumps(ordered, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -691,6 +700,8 @@ class Audit(frames.AsFrames):
         """Return the JSON schema of `audit.json`."""
         schema = _AUDIT.json_schema()
         stored = STORED_ESTIMATE.json_schema()
+        # The file writes an estimate's intervals, methods and details in another shape than the
+        # class has them.
         schema["$defs"] |= stored["$defs"]
         estimate = schema["$defs"]["Estimate"]
         estimate["properties"] |= stored["properties"]
@@ -763,7 +774,7 @@ def _path(keys: Sequence[str | int]) -> str:
     >>> _path(("audits", 0, "estimates", 12, "value"))
     'audits[0].estimates[12].value'
     """
-    # pydantic names the members of a union and the keys of a mapping by types that no file has
+    # Pydantic names the members of a union and the keys of a mapping by types that no file has.
     path_keys = [p for p in keys if isinstance(p, int) or not re.search(r"\[|^_|^NoneType$", p)]
     return "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path_keys).removeprefix(".")
 
@@ -800,4 +811,5 @@ def _check_file(data: object, location: str) -> None:
 
 def _numbers(version: str) -> tuple[int, ...]:
     """The numbers of a version, to compare it with another."""
+    # A file may hold any text here, and Python converts no numbers of more than 4,300 digits.
     return tuple(map(int, re.findall(r"\d{1,9}", version)[:3]))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal, NotRequired, Required
@@ -40,6 +41,7 @@ from hqm.types import (
     Share,
     State,
     Width,
+    field_values,
 )
 
 _GROWING = ConfigDict(extra="allow")
@@ -398,6 +400,7 @@ flag, wherever it is.
 for _kind, _names_of_kind in _NAMES:
     _KINDS |= dict.fromkeys(_names_of_kind.split(", "), TypeAdapter(_kind))
 _NO_UNITS: Mapping[str, Unit] = {}
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _KEYED_BY_NAME = frozenset(
     "by_respondent correlations map means raters ranks responses shares strategies".split()
 )
@@ -420,8 +423,10 @@ def check_values(
     if isinstance(value, float) and not math.isfinite(value):
         raise wrong("it is no finite number", *path)
     if len(path) > _MAX_DEPTH:
+        # The first keys tell where to look; forty would not.
         raise wrong(f"it is nested more than {_MAX_DEPTH} levels deep", *path[:6])
-    if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
+    # JSON may escape half of a pair, which no file in UTF-8 can hold.
+    if isinstance(value, str) and _SURROGATE.search(value):
         raise wrong("it holds half a character (a lone surrogate)", *path)
     if isinstance(value, dict):
         _check_mapping(value, path, units)
@@ -438,20 +443,21 @@ def _check_mapping(
     if isinstance(name, str) and "detail" in mapping:
         indicator = indicator_named(name)
         units = indicator.details if indicator is not None else _NO_UNITS
-    # paths are audits, a number, the field of the audit, a row, and from there on the row's keys
+    # Paths are audits, a number, the field of the audit, a row, and from there on the row's keys.
     is_detail = len(path) > 4 and path[4] == "detail" and path[-1] not in _KEYED_BY_NAME
     is_row = len(path) > 3 and path[2] in ("findings", "flags", "to_read")
     if is_detail or is_row:
         centre = next((mapping[name] for name in _POINT_ESTIMATES if name in mapping), None)
         low = mapping.get("low")
         high = mapping.get("high")
+        # Not `isinstance`, by which True is an int.
         if all(end is None or type(end) in (int, float) for end in (low, high, centre)):
             check_ends(centre, low, high, *path)
     for key, inner in mapping.items():
         if len(key) > MAX_ADDRESSED_CHARS:
             raise wrong(f"a key has {len(key):,} characters", *path)
         inner_path = (*path, key)
-        # a finding may have texts where others have numbers, and the items of a flag are a mean
+        # A finding may have texts where others have numbers, and the items of a flag are a mean.
         if is_detail or (is_row and key != "items" and type(inner) in (int, float)):
             _check_kind(key, inner, inner_path, units)
         check_values(inner, inner_path, units)
@@ -466,6 +472,7 @@ def _check_kind(
             check_scale(value, units[name].minimum, units[name].maximum, *path)
         return
     kind = _KINDS.get(name)
+    # These three are a number of one indicator and a list of another.
     if kind is None or (name in ("items", "labels", "parts") and isinstance(value, list)):
         return
     try:
@@ -533,7 +540,7 @@ class MappingOf:
     def __get_pydantic_core_schema__(
         self, _source: object, _handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        # a schema of its own: within the audit's, unknown keys would be refused
+        # A schema of its own: within the audit's, unknown keys would be refused.
         shape_schema = TypeAdapter(self.shape).core_schema
         return core_schema.no_info_wrap_validator_function(self._check, shape_schema)
 
@@ -541,11 +548,12 @@ class MappingOf:
         check(value)
         if self.required_key and self.required_key not in value:
             raise wrong("it is missing", self.required_key)
-        # the value itself stays: JSON's lists, the order of its keys, and its whole numbers
+        # The value itself stays: JSON's lists, the order of its keys, and its whole numbers.
         return value
 
 
 STORED_ESTIMATE = TypeAdapter(StoredEstimate)
+_ESTIMATE_FIELDS = tuple(column.name for column in fields(Estimate))
 _COMPONENTS = TypeAdapter(StudyComponents)
 
 
@@ -553,17 +561,16 @@ def estimate_fields(row: object) -> Any:
     """Return the fields of an `Estimate` from a row of the file, which writes intervals apart."""
     if not isinstance(row, dict):
         return row
-    for name in (f.name for f in fields(Estimate)):
+    for name in _ESTIMATE_FIELDS:
         if name not in row:
             raise wrong("it is missing", name)
     stored = STORED_ESTIMATE.validate_python(row)
     if stored["intervals"].keys() != stored["methods"].keys():
         raise wrong("they are not those of the intervals", "methods")
-    unknown = row.keys() - {f.name for f in fields(Estimate)} - {"methods"}
+    unknown = row.keys() - {*_ESTIMATE_FIELDS, "methods"}
     if unknown:
         raise wrong("no audit has it", min(unknown))
-    estimate = Estimate.from_dict(row)
-    return {f.name: getattr(estimate, f.name) for f in fields(Estimate)}
+    return field_values(Estimate.from_dict(row))
 
 
 # --- Checks that one type cannot say ---
@@ -657,9 +664,11 @@ def check_components(row: Row) -> Row:
         unknown = component_row.keys() - {f.name for f in fields(StudyComponents)}
         if unknown:
             raise wrong("no audit has it", min(unknown))
+        # From JSON, where a list may stand for a tuple, and a text still for no number.
         components = _COMPONENTS.validate_json(json.dumps(component_row), strict=True)
         for name in "respondents families items pictures forms runs askings labelled".split():
             check_scale(getattr(components, name), 0, None, name)
+        # Both count items a picture, of which each has one at least.
         for name in ("per_picture", "crowd"):
             check_scale(getattr(components, name), 1, None, name)
         n_components = len(components.covariance)

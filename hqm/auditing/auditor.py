@@ -7,22 +7,21 @@ ask for each how well the scores agree.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
-from itertools import chain
-from operator import attrgetter, methodcaller
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar, cast
 
 import numpy as np
 
 from hqm.administration.asks import StoredRespondent
 from hqm.auditing.audit import BenchmarkAudit
-from hqm.auditing.audit_rows import FormRow, RespondentScores
+from hqm.auditing.audit_rows import FindingRow, FormRow, RespondentScores
 from hqm.auditing.budget import error_budgets
 from hqm.auditing.definitions import items_to_read, pair_of_each_type
+from hqm.auditing.disagreements import Example
 from hqm.auditing.evidence import Evidence
+from hqm.auditing.score_differences import ScoreComparison
 from hqm.auditing.seven_questions import add_answers
 from hqm.auditing.study_records import (
     JackknifeRecord,
@@ -31,6 +30,7 @@ from hqm.auditing.study_records import (
     study_components,
 )
 from hqm.auditing.verdict_records import number_items, pack_verdicts
+from hqm.benchmark.analyses import Analysis
 from hqm.benchmark.card import Card
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.judge_api import parse_judge
@@ -65,19 +65,11 @@ from hqm.signature import labelled
 from hqm.types import Cell, Estimate, Form, finite
 
 _Value = TypeVar("_Value")
-_to_dict = methodcaller("to_dict")
 
 
 def _by_metric(metrics: Iterable[Metric], compute: Callable[[Metric], _Value]) -> dict[str, _Value]:
     """Return metric -> what is computed of it."""
     return {metric.name: compute(metric) for metric in metrics}
-
-
-def _by_cell(
-    matrices: Iterable[ScoreMatrix], compute: Callable[[ScoreMatrix], _Value]
-) -> dict[str, _Value]:
-    """Return administration -> what is computed of its matrix."""
-    return {str(matrix.cell): compute(matrix) for matrix in matrices}
 
 
 class Relatives(TypedDict):
@@ -160,17 +152,17 @@ class Study:
         evidence = self.evidence
         benchmark = evidence.benchmark
         forms = evidence.forms
-        names = dict.fromkeys(map(attrgetter("form"), (evidence.reference, *cells)))
+        names = dict.fromkeys(cell.form for cell in (evidence.reference, *cells))
         compared = [forms[name] for name in names]
-        data = "~".join(map(attrgetter("digest"), compared))
+        data = "~".join(form.digest for form in compared)
         rules = "+".join(sorted(set().union(*map(rule_labels, compared))))
         protocol = Protocol(benchmark.label, data, benchmark.scorer, evidence.margin, rules)
         if evidence.scored_by:
             return replace(protocol, scorer=evidence.scored_by)
         if not benchmark.reads:
             return protocol
-        # a benchmark of several tasks reads each with a reader of its own; the first items of a
-        # form show its tasks
+        # A benchmark of several tasks reads each with a reader of its own; the first items of a
+        # form show its tasks.
         readers: set[str] = set()
         for form in compared:
             readers.update(benchmark.reader(item).label for item in form.items[:50])
@@ -194,7 +186,7 @@ def wordings(study: Study, metric: Metric) -> list[Estimate]:
     """Compare all wordings of the same questions together; a negation is no such wording."""
     first = study.first
     rewordings = [matrix for matrix in study.differing_in("form") if not is_negating(matrix, first)]
-    protocol = study.protocol(*map(attrgetter("cell"), rewordings))
+    protocol = study.protocol(*(matrix.cell for matrix in rewordings))
     return compare_forms([first, *rewordings], metric, protocol, **study.relatives(metric))
 
 
@@ -226,7 +218,7 @@ def expected_reliability(study: Study, metric: Metric) -> Iterable[Estimate]:
     chances = study.evidence.probabilities
     shared_temperature, *others = set(temperatures)
     if others:
-        # greedy decoding repeats itself, so its probabilities say nothing about reruns
+        # Greedy decoding repeats itself, so its probabilities say nothing about reruns.
         greedy = np.array(temperatures, dtype=object) == 0
         chances = np.where(greedy[:, None], np.nan, chances)
         shared_temperature = None
@@ -249,6 +241,8 @@ def other_facets(study: Study, metric: Metric) -> Iterator[Estimate]:
             matrix,
             metric,
             study.protocol(cell),
+            # Runs are of the reference's judge: beside another judge's verdicts they would be of
+            # other scores.
             runs=study.runs if baseline is study.first else (),
             deterministic=facets == ("run",) and study.repeats(matrix),
             **study.relatives(metric),
@@ -272,6 +266,7 @@ def human_agreement(study: Study, metric: Metric) -> Iterator[Estimate]:
             levels=evidence.levels,
             **study.relatives(metric),
         )
+        # People agree or not whatever the metric is: once for all metrics.
         if study.is_leading(metric) and labelled_by(label_matrix.cell.judge) == "people":
             labels_case = case(
                 "criterion", "judge", (study.first,), metric, protocol, sample=sample
@@ -327,21 +322,26 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
     flags += refused_parameters(evidence.refused_parameters)
     if evidence.reading:
         flags.append(Warned("READ_WITH", "", evidence.reading, note=True))
+    # After the flags: what a single role of a judge decides warns of nothing.
     estimates += stages(study)
 
     # what other commands calculate with, and the answers to the seven questions
-    records = chain.from_iterable(map(partial(_leave_one_out_records, study), evidence.metrics))
+    records: list[JackknifeRecord] = []
+    components = {}
+    for metric in evidence.metrics:
+        records += _leave_one_out_records(study, metric)
+        components[metric.name] = study_components(evidence, metric)
     benchmark_audit = replace(
         _assemble(evidence, estimates, flags),
-        left_out=jackknife_rows(filter(None, records)),
-        components=_by_metric(evidence.metrics, partial(study_components, evidence)),
+        left_out=jackknife_rows(records),
+        components=components,
         budget=error_budgets(evidence, estimates, study.protocol(), study.dependence),
         procedure=labelled("audit", "numbers"),
     )
     return add_answers(benchmark_audit)
 
 
-def _leave_one_out_records(study: Study, metric: Metric) -> list[JackknifeRecord | None]:
+def _leave_one_out_records(study: Study, metric: Metric) -> list[JackknifeRecord]:
     """Return the scores without each picture of all runs, and of the first pair in every other
     family that is compared.
     """
@@ -360,9 +360,9 @@ def _leave_one_out_records(study: Study, metric: Metric) -> list[JackknifeRecord
         family = family_of("judge", first, matrix)
         labels = case(family, "judge", (first, matrix), metric, protocol, second_metric=FAITHFUL)
         pairs.append(labels)
-    # of several pairs of a family the first stays, as it is put in last
+    # Of several pairs of a family the first stays, as it is put in last.
     first_by_family = {pair.family: pair for pair in reversed(pairs)}
-    return list(map(jackknife_record, first_by_family.values()))
+    return list(filter(None, map(jackknife_record, first_by_family.values())))
 
 
 def _assemble(
@@ -372,9 +372,10 @@ def _assemble(
     benchmark = evidence.benchmark
     card = benchmark.card
     form = evidence.forms[evidence.reference.form]
-    administered = set(map(attrgetter("form"), evidence.matrices))
+    administered = {cell.form for cell in evidence.matrices}
     forms = {name: evidence.forms[name] for name in evidence.forms if name in administered}
-    findings = tuple(map(_to_dict, _findings(evidence, estimates)))
+    findings = tuple(map(Finding.to_dict, _findings(evidence, estimates)))
+    # Labels too: a second opinion computes the agreement with people from them.
     matrices = (*evidence.matrices.values(), *evidence.labelled)
     numbering = number_items(matrices)
     return BenchmarkAudit(
@@ -387,7 +388,7 @@ def _assemble(
         summary=card.summary,
         reference=str(evidence.reference),
         n_items=len(form),
-        images=len(set(map(attrgetter("image"), form.items)) - {None, ""}),
+        images=len({item.image for item in form.items if item.image}),
         metrics=_by_metric(evidence.metrics, _metric_row),
         forms={name: _form_row(forms[name], form) for name in forms},
         truth_yes=_truths(forms) if card.task == "yes_no" else {},
@@ -395,23 +396,23 @@ def _assemble(
         respondents=_respondents(evidence),
         all_estimates=tuple(estimates),
         coverage=_coverage_rows(form, card),
-        findings=findings,
-        flags=tuple(map(_to_dict, flags)),
+        findings=cast("tuple[FindingRow, ...]", findings),
+        flags=tuple(map(Warned.to_dict, flags)),
         families=dict(zip(evidence.first.respondents, evidence.families, strict=True)),
-        examples=tuple(map(_to_dict, evidence.examples)),
-        tools=tuple(map(_to_dict, evidence.tools)),
+        examples=tuple(map(Example.to_dict, evidence.examples)),
+        tools=tuple(map(ScoreComparison.to_dict, evidence.tools)),
         to_read=tuple(
             items_to_read(form, estimates, findings, evidence.metrics[0].name, evidence.thumbnail)
         ),
         shown_items=tuple(pair_of_each_type(form, evidence.thumbnail)),
         stopped=dict(evidence.stopped),
-        verdicts=_by_cell(
-            matrices,
-            partial(pack_verdicts, respondents=evidence.first.respondents, numbering=numbering),
-        ),
-        analyses=tuple(map(_to_dict, evidence.analyses)),
+        verdicts={
+            str(matrix.cell): pack_verdicts(matrix, evidence.first.respondents, numbering)
+            for matrix in matrices
+        },
+        analyses=tuple(map(Analysis.to_dict, evidence.analyses)),
         release={"citation": card.citation, "url": card.url, "licence": card.licence},
-        scales=_by_metric(benchmark.metrics, attrgetter("ends")),
+        scales={metric.name: metric.ends for metric in benchmark.metrics},
     )
 
 
@@ -429,10 +430,10 @@ def _coverage_rows(form: Form, card: Card) -> dict[str, dict[str, object]]:
 
 def _respondents(evidence: Evidence) -> tuple[RespondentScores, ...]:
     """Return what the audit says of each respondent, in the order of the matrices' rows."""
-    # the units of a metric are the same for all respondents
+    # The units of a metric are the same for all respondents: they are made once.
     units = _by_metric(evidence.metrics, evidence.first.units)
-    rows = range(len(evidence.respondents))
-    return tuple(map(partial(_respondent, evidence, units), rows, evidence.respondents))
+    respondents = enumerate(evidence.respondents)
+    return tuple(_respondent(evidence, units, row, respondent) for row, respondent in respondents)
 
 
 def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Finding]:
@@ -441,13 +442,13 @@ def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Fin
     rows: Sequence[Mapping[str, Any]] = ()
     if index is not None:
         rows = index.detail.get("types", ())
-    small_types = {
-        row["type"]: UnmeasurableType(
-            row["items"], row["sem_high"], row["missing_items"], row["measured"]
-        )
-        for row in rows
-        if row["items"] and row["state"] != "measurable" and not row["at_chance"]
-    }
+    small_types = {}
+    for row in rows:
+        if row["items"] and row["state"] != "measurable" and not row["at_chance"]:
+            small_types[row["type"]] = UnmeasurableType(
+                row["items"], row["sem_high"], row["missing_items"], row["measured"]
+            )
+    # `hqm check` forecasts from the number of items which types can be measured; answers show it.
     for finding in evidence.findings:
         if not rows or finding.name != TYPE_NOT_MEASURABLE:
             yield with_favoured_keys(finding, evidence.first)
@@ -470,7 +471,7 @@ def _truths(forms: Mapping[str, Form]) -> dict[str, float | None]:
     """Return form -> the share of questions whose right answer is yes."""
     shares: dict[str, float | None] = {}
     for name, form in forms.items():
-        yes = Counter(map(attrgetter("target"), form.items))["yes"]
+        yes = sum(item.target == "yes" for item in form.items)
         shares[name] = yes / len(form.items) if form.items else None
     return shares
 
@@ -481,20 +482,32 @@ def _respondent(
     """Return what an audit says of one respondent, who stands in this row of every matrix."""
     first = evidence.first
     metrics = first.applicable(evidence.benchmark.metrics)
-    types = sorted(filter(None, set(map(attrgetter("type"), first.items))))
-    matrices = [_row_of(matrix, row) for matrix in evidence.matrices.values()]
+    types = sorted({item.type for item in first.items if item.type})
     reference = _row_of(first, row)
-    labelled = [_row_of(matrix, row) for matrix in evidence.labelled]
+    cells = {}
+    states = {}
+    yes_ratios = {}
+    words = {}
+    for matrix in evidence.matrices.values():
+        cell = str(matrix.cell)
+        own_matrix = _row_of(matrix, row)
+        cells[cell] = _scores(own_matrix, metrics)
+        states[cell] = own_matrix.state_counts()[respondent.name]
+        words[cell] = _mean_words(own_matrix)
+        if "tp" in own_matrix.tallies:
+            yes_ratios[cell] = _single(yes_ratio(own_matrix))
     return RespondentScores(
         name=respondent.name,
         scores=_scores(reference, metrics),
-        intervals=_by_metric(evidence.metrics, partial(_interval, units, row)),
+        intervals={m.name: _interval(units[m.name], row, m) for m in evidence.metrics},
         by_type={kind: _type_score(reference, evidence.metrics[0], kind) for kind in types},
-        cells=_by_cell(matrices, partial(_scores, metrics=metrics)),
-        states={str(m.cell): m.state_counts()[respondent.name] for m in matrices},
-        yes_ratio={str(m.cell): _single(yes_ratio(m)) for m in matrices if "tp" in m.tallies},
-        words=_by_cell(matrices, _mean_words),
-        judged=_by_cell(labelled, partial(_score, metric=FAITHFUL)),
+        cells=cells,
+        states=states,
+        yes_ratio=yes_ratios,
+        words=words,
+        judged={
+            str(matrix.cell): _score(_row_of(matrix, row), FAITHFUL) for matrix in evidence.labelled
+        },
         identity=dict(respondent.identity),
         printed=_printed(reference, metrics),
     )
@@ -510,11 +523,10 @@ def _score(matrix: ScoreMatrix, metric: Metric) -> float | None:
 
 
 def _scores(matrix: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, float | None]:
-    return _by_metric(metrics, partial(_score, matrix))
+    return {metric.name: _score(matrix, metric) for metric in metrics}
 
 
-def _interval(units_by_metric: Mapping[str, Units], row: int, metric: Metric) -> list[float | None]:
-    units = units_by_metric[metric.name]
+def _interval(units: Units, row: int, metric: Metric) -> list[float | None]:
     tallies = {key: values[row] for key, values in units.tallies.items()}
     bounds = jackknife_interval(
         tallies, units.clusters, partial(metric_of, metric), is_proportion=metric.share

@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
-from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
@@ -236,8 +235,10 @@ class ErrorBudget:
 
     def row(self, source: str) -> BudgetRow:
         """Return the row of a source; one that says `not_measured` where there is none."""
-        absent = BudgetRow(source=cast("ErrorSource", source))
-        return next((row for row in self.rows if row.source == source), absent)
+        for row in self.rows:
+            if row.source == source:
+                return row
+        return BudgetRow(source=cast("ErrorSource", source))
 
 
 def error_budgets(
@@ -250,7 +251,7 @@ def error_budgets(
     budgets = {}
     for metric in evidence.metrics:
         n_effective = dependence[metric.name].n_eff
-        # an effective number that is not known counts all respondents
+        # An effective number that is not known counts all respondents.
         independent = n_effective if math.isfinite(n_effective) else None
         budgets[metric.name] = error_budget(evidence, metric, estimates, protocol, independent)
     return budgets
@@ -286,7 +287,7 @@ def error_budget(
     jackknife_scores = reference_case.jackknife_scores[0]
     scored = np.isfinite(scores)
     error = item_band(
-        # respondents averaged first: the error of their mean over other pictures
+        # Respondents are averaged first: the error of their mean over other pictures.
         jackknife_scores[scored].mean(axis=0, keepdims=True) if scored.any() else jackknife_scores
     )
     return ErrorBudget(
@@ -294,7 +295,8 @@ def error_budget(
         rows=tuple(rows),
         gaps=tuple(_gaps(reference_case, rows, estimates)),
         mean=finite(float(scores[scored].mean())) if scored.any() else None,
-        # the band is t sqrt(2) SE, as of a difference of two sets of items; here SE alone is wanted
+        # The band is t sqrt(2) SE, as of a difference of two sets of items; here SE alone is
+        # wanted.
         mean_error=finite(error.half / error.factor / math.sqrt(2)),
     )
 
@@ -368,6 +370,7 @@ def _shift_in(estimates: Sequence[Estimate], indicator: str, compared: str = "")
     return _Shift(estimate.value)
 
 
+# The first that an estimate has is taken.
 _SHIFT_INFERENCES: tuple[Literal["fixed_models", "model_population"], ...] = (
     "fixed_models",
     "model_population",
@@ -376,7 +379,7 @@ _SHIFT_INFERENCES: tuple[Literal["fixed_models", "model_population"], ...] = (
 
 def _mean_move(band: ErrorBand, n_effective: float | None) -> _Shift:
     finite_moves = band.moves[np.isfinite(band.moves)]
-    # a one-sample t interval, as the shift of scores from 0
+    # A one-sample t interval, as the shift of scores from 0.
     shift = mean_shift(np.zeros(len(finite_moves)), finite_moves, n_effective=n_effective)
     return _Shift(shift.value, shift.low, shift.high, "model_population")
 
@@ -393,7 +396,7 @@ def _seed(evidence: Evidence, reference_case: Case, estimates: Sequence[Estimate
         np.array([_number(sem_by_respondent.get(name)) for name in reference_case.respondents]) ** 2
     )
     n_scored = reference_case.units[0].scored.sum(axis=1).astype(np.float64)
-    # of answers that repeat by construction, no term replaces reruns that happened to agree
+    # Of answers that repeat by construction, no term replaces reruns that happened to agree.
     if reference_case.metric.share and np.nansum(noise) > 0:
         items = n_scored
     else:
@@ -465,7 +468,7 @@ def _single_facet_rows(
     measured: dict[ErrorSource, BudgetRow] = {}
     for cell, matrix in evidence.matrices.items():
         facets = evidence.reference.differing(cell)
-        # two facets at once would mix two sources
+        # Two facets at once would mix two sources.
         source = _FACET_SOURCES.get(facets[0]) if len(facets) == 1 else None
         if source is None or source in measured:
             continue
@@ -483,7 +486,7 @@ def _single_facet_rows(
     inapplicable = set()
     if not evidence.benchmark.roles:
         inapplicable.add("judge")
-    if not any(map(attrgetter("image"), evidence.benchmark.original.items)):
+    if not any(item.image for item in evidence.benchmark.original.items):
         inapplicable.update(("resolution", "blind"))
     for source in _SINGLE_FACET_SOURCES:
         if source in measured:
@@ -540,11 +543,11 @@ def _metric_row(evidence: Evidence, metric: Metric) -> BudgetRow:
             continue
         if second_metric.subset != metric.subset:
             continue
-        # both oriented as the audited metric is
+        # Both are oriented as the audited metric is.
         second_scores = first.score(second_metric) * second_metric.sign * metric.sign
         if not np.isfinite(second_scores).any():
             continue
-        # the same scores under another name are no second metric
+        # The same scores under another name are no second metric.
         if np.allclose(second_scores, scores, equal_nan=True):
             continue
         band = metric_band(scores, second_scores)
@@ -564,7 +567,8 @@ def _gaps(
     scores = reference_case.scores[0]
     sign = reference_case.metric.sign
     contrasts = {(row.first, row.second): row.contrast for row in contrasts_in(estimates)}
-    # respondents without a score have no neighbour
+    # Respondents without a score have no neighbour. Stable, so that equal scores keep the order of
+    # the rows, as in the contrasts.
     order = [i for i in np.argsort(-sign * scores, kind="stable") if math.isfinite(scores[i])]
     for a, b in pairwise(order):
         first = reference_case.respondents[a]

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import Any, Literal
 
 from hqm.auditing.audit import BenchmarkAudit
@@ -63,12 +63,14 @@ def scored_answers(audit: BenchmarkAudit) -> Scored:
     """Answers and unscored answers of all respondents: unscored is every state but `ok` and
     `truncated`.
     """
-    counts = {
-        cell: (sum(states.values()), unscored(states))
-        for cell, states in audit.state_counts.items()
-    }
-    n_answers = sum(map(itemgetter(0), counts.values()))
-    return Scored(n_answers, sum(map(itemgetter(1), counts.values())), counts)
+    counts = {}
+    n_answers = 0
+    n_unscored = 0
+    for cell, states in audit.state_counts.items():
+        counts[cell] = (sum(states.values()), unscored(states))
+        n_answers += counts[cell][0]
+        n_unscored += counts[cell][1]
+    return Scored(n_answers, n_unscored, counts)
 
 
 def type_scores_by_name(audit: BenchmarkAudit, kind: str) -> dict[str, float | None]:
@@ -105,6 +107,8 @@ def answered_in_part(audit: BenchmarkAudit) -> dict[str, float]:
     """
     shares = {}
     for name, states in _reference_states(audit).items():
+        # Fewer answers are not a smaller benchmark: five models that answered 6 of 20 items were
+        # once an audit of 6 items.
         shares[name] = 1 - states.get("missing", 0) / max(1, sum(states.values()))
     max_share = max(shares.values(), default=0.0)
     return {name: share for name, share in shares.items() if share < _COMPLETE_SHARE * max_share}
@@ -209,6 +213,7 @@ class TypeMeasured:
     @property
     def standing(self) -> TypeStanding:
         """What its own score is worth: the one answer that verdict, grid and tables give."""
+        # What a score is worth is no question where the answers leak, or where everybody guesses.
         if self.leaks:
             return "leaks"
         if self.at_chance:
@@ -296,11 +301,12 @@ def _type_measured(
         return TypeMeasured(kind, claimed, items, None, False, bool(row) and not missing, missing)
     is_measured = bool(row.get("measured", row))
     if error is None:
+        # The largest standard error that a share of n items can have: the root of .25 / n.
         error = 0.5 / items**0.5 * (width or 1.0)
     high = row.get("sem_high")
-    # an audit of version 0.1.0 has no upper end
+    # An audit of version 0.1.0 has no upper end.
     high = error if high is None else high
-    # the squared error shrinks with the number of items; 1e-9 is rounding
+    # The squared error shrinks with the number of items; 1e-9 is rounding.
     ratio = high / (limit * (width or 1.0))
     n_missing = max(0, math.ceil(items * ratio**2 - 1e-9) - items)
     at_chance = bool(row.get("at_chance"))
@@ -352,6 +358,8 @@ def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
     A type of a part is named only where neither the type nor the part leaks by itself, and all
     items only where no type does. Cues that no respondent sees are no leaks.
     """
+    # Places in the file and numbers predict keys too, but no respondent sees them: `hqm check`
+    # finds those.
     by_name: dict[str, list[Mapping[str, Any]]] = {}
     for row in leak_rows(audit):
         if str(row.get("cue")) not in HIDDEN_CUES and row.get("low") is not None:
@@ -361,7 +369,7 @@ def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
         if any(row.get("leak") and _gain_of(row) >= MIN_LEAK for row in rows):
             leaks.append(_leak_shown(name, rows, audit.task))
     marginal_names = {leak.name for leak in leaks if not (leak.type and leak.part)}
-    has_types = any(map(attrgetter("type"), leaks))
+    has_types = any(leak.type for leak in leaks)
     independent_leaks = []
     for leak in sorted(leaks, key=lambda leak: -leak.low):
         is_implied = leak.type and leak.part and marginal_names & {leak.type, leak.part}
@@ -388,6 +396,7 @@ def _leak_shown(name: str, rows: list[Mapping[str, Any]], task: str) -> LeakShow
 
     def precedence(row: Mapping[str, Any]) -> tuple[bool, bool, int, float]:
         cue = str(row.get("cue") or "words")
+        # The simplest cue is named that gets nearly as much right: a reader can mend that one.
         is_weak = float(row["accuracy"]) < best - _CUE_TOLERANCE
         order = PLAIN_CUES.index(cue) if cue in PLAIN_CUES else len(PLAIN_CUES)
         return is_weak, cue == "words", order, -float(row["accuracy"])
@@ -401,7 +410,8 @@ def _leak_shown(name: str, rows: list[Mapping[str, Any]], task: str) -> LeakShow
         by=tuple(cues),
         accuracy=float(first["accuracy"]),
         baseline=float(first["baseline"]),
-        low=max(float(row["low"]) for row in leak_rows),
+        # The rows are sorted by it.
+        low=float(leak_rows[0]["low"]),
         by_chance=compares_with_chance(next(iter(cues)), task),
         items=int(first.get("items") or 0),
     )
@@ -434,7 +444,8 @@ def guessing_level(audit: BenchmarkAudit) -> Guessing | None:
             if row.get("guess") is not None:
                 by_type[str(row["type"])] = float(row["guess"])
         interval = estimate.interval("items")
-        # what always giving the commonest answer gets right was counted
+        # Where always giving the commonest answer gets more right than the model of words, that was
+        # counted, and has no interval.
         if interval is None or share > estimate.value:
             return Guessing(float(share), None, None, by_type)
         return Guessing(float(share), interval.low, interval.high, by_type)
@@ -479,7 +490,7 @@ def contradictory_keys(audit: BenchmarkAudit) -> tuple[Contradiction, ...]:
                 str(row.get("question", "")),
                 str(row.get("answers", "")),
             )
-            # the first of two alike is kept, where the last one stands
+            # The first of two alike is kept, where the last one stands.
             contradictions[contradiction.items] = contradictions.pop(
                 contradiction.items, contradiction
             )
@@ -542,27 +553,39 @@ class WrongKeys:
 def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:
     """Find the keys that the answers or people's labels contradict."""
     metric = next(iter(audit.metrics), "")
-    # of several estimates with a name the first stays, as it is put in last
-    by_name = {e.indicator: e for e in reversed(audit.select_estimates(metric=metric))}
-    listed = by_name.get("items.reading_list")
-    # a search that would find too little has another status than `ok`, and names nothing
-    estimated = {name: estimate for name, estimate in by_name.items() if estimate.status == "ok"}
-    tested = estimated.get("items.label_errors")
+    listed = _first_estimate(audit, "items.reading_list", metric)
+    tested = _if_ok(_first_estimate(audit, "items.label_errors", metric))
     rows: Sequence[object] = ()
     if tested is not None:
         rows = tested.detail.get("candidates") or ()
     expected = None
-    if "items.reading_list" in estimated:
-        expected = estimated["items.reading_list"].detail.get("faults")
+    if listed is not None and listed.status == "ok":
+        expected = listed.detail.get("faults")
+    contradicted = _first_estimate(audit, "criterion.contradicted_items", metric)
     return WrongKeys(
         items=_items_of(tested),
         count=int(tested.value or 0) if tested is not None else 0,
         expected=expected,
-        contradicted=_items_of(estimated.get("criterion.contradicted_items")),
+        contradicted=_items_of(_if_ok(contradicted)),
         beyond_doubt=sum(_is_beyond_doubt(row, audit.n_items) for row in rows),
         n_tested=sum(isinstance(row, Mapping) and "expected" not in row for row in rows),
         stands_out=listed is not None and bool(listed.detail.get("stands_out")),
     )
+
+
+def _first_estimate(audit: BenchmarkAudit, indicator: str, metric: str) -> Estimate | None:
+    """Return the first estimate of an indicator by a metric, or None."""
+    return next(iter(audit.select_estimates(indicator, metric)), None)
+
+
+def _if_ok(estimate: Estimate | None) -> Estimate | None:
+    """Return an estimate whose number says something, or None.
+
+    A search that would find too little has another status than `ok`, and names nothing.
+    """
+    if estimate is None or estimate.status != "ok":
+        return None
+    return estimate
 
 
 def has_graded_items(audit: BenchmarkAudit) -> bool:
@@ -624,7 +647,7 @@ def pair_of_each_type(form: Form, thumbnail: Callable[..., str]) -> Iterator[Pai
         items = [item for item in form.items if item.type == kind][:_MAX_SEARCHED]
         if not items:
             continue
-        # the sort is stable: of items whose picture is new the first one comes first
+        # The sort is stable: of items whose picture is new the first one comes first.
         items.sort(key=lambda item: not item.image or item.image in shown_images)
         item, picture = _first_with_picture(items, thumbnail)
         shown_images.add(item.image or "")
@@ -678,7 +701,7 @@ def items_to_read(
             row = _item_row(form.by_id[name], "contradiction", thumbnail)
             row["beside"] = [item_id for item_id in group if item_id != name]
             rows.append(row)
-    listed_ids = set(map(itemgetter("item"), rows))
+    listed_ids = {row["item"] for row in rows}
     for estimate in estimates:
         if estimate.indicator != "items.reading_list" or estimate.metric != metric:
             continue
@@ -698,9 +721,13 @@ def _contradictory(form: Form, findings: Iterable[Mapping[str, Any]]) -> list[Se
     """Return the groups of items with contradictory keys, each once."""
     groups: dict[tuple[str, ...], None] = {}
     for finding in findings:
-        if finding["name"] in _CONTRADICTIONS:
-            groups.update(dict.fromkeys(tuple(row["items"]) for row in finding["rows"]))
-    return [group for group in groups if form.by_id.keys() >= set(group)]
+        if finding["name"] not in _CONTRADICTIONS:
+            continue
+        for row in finding["rows"]:
+            group = tuple(row["items"])
+            if form.by_id.keys() >= set(group):
+                groups[group] = None
+    return list(groups)
 
 
 def _item_row(

@@ -12,8 +12,7 @@ import base64
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, count, repeat
-from operator import attrgetter
+from itertools import accumulate, count
 from pathlib import Path
 
 import numpy as np
@@ -141,6 +140,8 @@ def examples(
     for facets, matrix in facets_and_matrices:
         if len(facets) == 1:
             gap = _gaps(first, matrix)
+            # Not `maximum`: an answer that one administration left unscored is compared in the
+            # others.
             gaps[facets[0]] = np.fmax(gaps.get(facets[0], gap), gap)
     scenes = _AnswersByItem(benchmark, answers, judges, forms, respondents, matrices, labelled)
     means = dict(zip(gaps, map(_mean, gaps.values()), strict=True))
@@ -160,9 +161,9 @@ def _labels_facet(labels: ScoreMatrix) -> tuple[str, ...]:
 def _gaps(first: ScoreMatrix, second: ScoreMatrix) -> npt.NDArray[np.float64]:
     """Return (respondents, items): how far the scores differ; NaN if one is unscored."""
     row_by_name = dict(zip(second.respondents, count()))
-    # the last row and column, of NaN, stand for those that the second has not
-    rows = list(map(row_by_name.get, first.respondents, repeat(-1)))
-    columns = list(map(second.column_by_id.get, first.ids, repeat(-1)))
+    # The last row and column, of NaN, stand for those that the second has not.
+    rows = [row_by_name.get(name, -1) for name in first.respondents]
+    columns = [second.column_by_id.get(item_id, -1) for item_id in first.ids]
     padded = np.pad(second.values, ((0, 1), (0, 1)), constant_values=np.nan)
     return np.asarray(np.abs(first.values - padded[np.ix_(rows, columns)]), dtype=np.float64)
 
@@ -180,6 +181,7 @@ def _choose_items(
 ) -> list[int]:
     """Choose the items to show, facet by facet, with types in turn."""
     indices: dict[int, None] = {}
+    # Rounded up, so that the facets together fill the list; what is too much is cut at the end.
     share = -(-max_items // max(len(means), 1))
     for mean in means.values():
         queues: dict[str | None, list[int]] = {}
@@ -234,11 +236,11 @@ class _AnswersByItem:
                 facets[facet] = float(mean[column])
         names = list(next(iter(self.matrices.values())).respondents)
         disagreement = np.nansum([gap[:, column] for gap in gaps.values()], axis=0)
-        # a facet in which the respondent was not scored adds nothing to the sum
+        # A facet in which the respondent was not scored adds nothing to the sum.
         order = np.argsort(-disagreement, kind="stable")[:MAX_SHOWN_RESPONDENTS]
         prompts = {}
         targets = {}
-        administered = set(map(attrgetter("form"), self.matrices))
+        administered = {cell.form for cell in self.matrices}
         for name, form in self.forms.items():
             form_item = form.by_id.get(item.id)
             if name in administered and form_item is not None:
@@ -408,9 +410,8 @@ def thumbnail(*paths: Path | None) -> str:
         return ""
     row = pictures[0]
     if len(pictures) > 1:
-        widths = list(map(attrgetter("width"), pictures))
-        height = max(map(attrgetter("height"), pictures))
-        row = Image.new("RGB", (sum(widths), height), "white")
+        widths, heights = zip(*(picture.size for picture in pictures), strict=True)
+        row = Image.new("RGB", (sum(widths), max(heights)), "white")
         for picture, left in zip(pictures, accumulate(widths, initial=0), strict=False):
             row.paste(picture, (left, 0))
     buffer = io.BytesIO()

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import compress
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -58,7 +57,7 @@ from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric
 from hqm.signature import digest
 from hqm.store.database import Store
-from hqm.types import ORIGINAL, Cell, Form, Judgement, Response, Verdict
+from hqm.types import ORIGINAL, Cell, Form, Judgement, Response, Verdict, names_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -372,7 +371,7 @@ def gather(
     matrices = _matrices(
         benchmark, answers, judges, cells, forms_by_name, respondents, recorded=recorded
     )
-    # where no tool scored the reference, the first administration that one did stands for it
+    # Where no tool scored the reference, the first administration that one did stands for it.
     if reference not in matrices:
         reference = next(iter(matrices))
     form = forms_by_name[reference.form]
@@ -380,6 +379,7 @@ def gather(
     probabilities = None
     if not recorded:
         probabilities = _probabilities(benchmark, answers, form, reference.run, respondents)
+    # A rule stops the asking of the original form alone.
     stopped = stopped_in(asks, benchmark, respondents) if reference.form == ORIGINAL else None
     stopped_detail: Mapping[str, object] = {}
     if stopped is not None:
@@ -387,7 +387,7 @@ def gather(
             stopped_cell(stopped, cell): on_common_items(stopped, matrix)
             for cell, matrix in matrices.items()
         }
-        oracles = tuple(map(partial(on_common_items, stopped), oracles))
+        oracles = tuple(on_common_items(stopped, oracle) for oracle in oracles)
         reference = stopped_cell(stopped, reference)
         stopped_detail = stopped_rows(stopped, form, respondents)
         if probabilities is not None:
@@ -416,7 +416,7 @@ def gather(
     analyses: tuple[Analysis, ...] = ()
     read_responses = partial(answers.by_respondent, benchmark, form, respondents, reference.run)
     if not recorded:
-        # an example shows how HQM read an answer, which the tool's score does not follow from
+        # An example shows how HQM read an answer, which the tool's score does not follow from.
         labelled = (*label_matrices(samples, first, form), *oracles)
         disagreements = examples(
             benchmark, answers, judges, forms_by_name, respondents, reference, matrices, labelled
@@ -424,6 +424,7 @@ def gather(
         analyses = analyses_of(benchmark, form, first, read_responses, labels)
     stages = _stages(benchmark, answers, judges, reference, form, respondents, labels, samples)
     tools = tool_comparisons(benchmark, answers, cells, forms_by_name, respondents)
+    # At the end and in one transaction, so that a killed command loses nothing that it had stored.
     answers.keep_verdicts()
     return Evidence(
         benchmark=benchmark,
@@ -470,6 +471,7 @@ def _refused_parameters(
     """The parameters that were left out of requests because servers refuse them, by respondent."""
     refused: dict[str, Sequence[str]] = {}
     for respondent in respondents:
+        # Only servers refuse parameters; reading the details of all answers takes long.
         if respondent.identity.get("kind") != "openai":
             continue
         names: set[str] = set()
@@ -530,7 +532,7 @@ def _people_evidence(
         People cannot replace the judge of this benchmark, or there are no labels.
     """
     form = forms[ORIGINAL]
-    names = list(map(attrgetter("name"), respondents))
+    names = names_of(respondents)
     count_stale = partial(_count_stale, answers, benchmark, form, 0, respondents, stale)
     labels = _labels(
         store, benchmark, form, 0, Path(criterion) if criterion else None, names, count_stale
@@ -538,12 +540,12 @@ def _people_evidence(
     sample = _samples(labels, pool, count_stale(labels)).get(HUMAN)
     judgements = {}
     if sample is not None:
-        keys = map(attrgetter("respondent", "item"), sample.judgements)
-        judgements = dict(zip(keys, sample.judgements, strict=True))
+        judgements = {(label.respondent, label.item): label for label in sample.judgements}
     first = _people_matrix(benchmark, answers, form, respondents, judgements)
     check_families(families, first.respondents)
     countable = tuple(metric for metric in benchmark.metrics if _summed(metric, first))
     requested = (metric for metric in _requested_metrics(benchmark, metrics) if metric in countable)
+    # A copy, since the session keeps the benchmark, with every metric, for its other audits.
     restricted = copy.copy(benchmark)
     vars(restricted)["metrics"] = countable
     return Evidence(
@@ -552,6 +554,7 @@ def _people_evidence(
         forms=forms,
         respondents=respondents,
         matrices={first.cell: first},
+        # The labels are the scores here: as a criterion beside themselves they would agree in full.
         labels=Labels((), labels.files),
         oracles=(),
         families=tuple(families_of(first.respondents, families)),
@@ -673,9 +676,9 @@ def _count_stale(
     `stale` keeps them.
     """
     contexts = map(LabelContext.from_judgement, labels.judgements)
-    if not any(map(attrgetter("answer_digest"), contexts)):
+    if not any(context.answer_digest for context in contexts):
         return 0
-    labelled = set(map(attrgetter("respondent"), labels.judgements))
+    labelled = {judgement.respondent for judgement in labels.judgements}
     digests = {}
     for respondent in respondents:
         if respondent.name not in labelled:
@@ -713,6 +716,7 @@ def _labels(
     other_judgements = [
         judgement
         for judgement in stored.judgements
+        # A new file replaces the labels of its judges, `human` with all raters, and no others'.
         if judgement.judge.partition(RATER)[0] not in labels.by_judge
     ]
     return replace(labels, judgements=(*labels.judgements, *other_judgements))
@@ -724,13 +728,14 @@ def _judged_cells(cells: Sequence[Cell], judges: Sequence[Judge], lead_judge: st
 
     Another judge is asked once; only one whose judgements came in files has further askings.
     """
-    by_label = dict(zip(map(attrgetter("label"), judges), judges, strict=True))
+    by_label = {judge.label: judge for judge in judges}
     judged = []
     for cell in cells:
         lead_cell = replace(cell, judge=lead_judge)
         if lead_judge not in by_label or by_label[lead_judge].covers(lead_cell):
             judged.append(lead_cell)
     for cell in cells:
+        # Judges are compared on the reference alone: another form would differ in two facets.
         if cell.form != ORIGINAL or cell.run or cell.resolution:
             continue
         for label, judge in by_label.items():
@@ -771,7 +776,7 @@ def _oracles(
     respondents: Sequence[StoredRespondent],
 ) -> tuple[ScoreMatrix, ...]:
     """The reference scored anew by each rule of the adapter's `judges()`."""
-    by_name = dict(zip(map(attrgetter("name"), respondents), respondents, strict=True))
+    by_name = {respondent.name: respondent for respondent in respondents}
 
     def responses(name: str) -> Sequence[Response | None]:
         return answers.responses(benchmark, form, by_name[name], first.cell.run)

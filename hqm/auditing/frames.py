@@ -6,9 +6,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from itertools import count
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -48,7 +46,7 @@ _FACETS: Mapping[str, Kind] = {
     "until": "text",
     "resolution": "text",
 }
-# what a reader asks first stands first
+# What a reader asks first stands first.
 _ESTIMATES: Mapping[str, Kind] = {
     **dict.fromkeys(("indicator", "metric", "group"), "text"),
     **dict.fromkeys(("value", "low", "high"), "number"),
@@ -150,9 +148,11 @@ class AuditEvidence:
         self._audit = audit
 
     def __dir__(self) -> Iterable[str]:
-        return list(map(attrgetter("name"), fields(self._audit)))
+        return list(field_values(self._audit))
 
     def __getattr__(self, name: str) -> Any:
+        # Names with an underscore are asked for by `copy` and `pickle`, before there is an audit to
+        # ask.
         if name.startswith("_") or name not in dir(self):
             raise AttributeError(f"an audit has no {name!r}: it has {', '.join(dir(self))}")
         return getattr(self._audit, name)
@@ -192,6 +192,7 @@ def frame(rows: Iterable[Mapping[str, object]], columns: Mapping[str, Kind]) -> 
     series = {}
     for name, kind in columns.items():
         values = [np.nan if row[name] is None else row[name] for row in row_list]
+        # Column by column, so that a frame without rows has the same types.
         series[name] = pd.Series(values, dtype=_DTYPES[kind])
     return pd.DataFrame(series)
 
@@ -231,6 +232,7 @@ def estimate_rows(benchmark: str, estimate: Estimate) -> Iterator[dict[str, obje
         "level": None,
         "method": "",
     }
+    # An open end is missing in a frame, as it is null in audit.json.
     interval_rows = [field_values(i) | {"high": finite(i.high)} for i in estimate.intervals]
     for interval_row in interval_rows or [no_interval]:
         yield {
@@ -251,7 +253,7 @@ explains the estimate.
 _DETAIL_FIELDS = {
     "item_agreement": "agreement",
     "coherence": "coherent",
-    # of smaller pictures: the paired differences
+    # Of smaller pictures: the paired differences.
     "mean_shift": "difference",
 }
 """Indicators whose detail has it under this name, beside other things."""
@@ -265,9 +267,9 @@ def respondent_values(estimate: Estimate) -> dict[str, Any]:
         return {}
     if statistic in _SAME_QUANTITY:
         return dict(values)
-    rows = {name: value for name, value in values.items() if isinstance(value, Mapping)}
     if statistic in _DETAIL_FIELDS:
-        return {name: row.get(_DETAIL_FIELDS[statistic]) for name, row in rows.items()}
+        key = _DETAIL_FIELDS[statistic]
+        return {name: row.get(key) for name, row in values.items() if isinstance(row, Mapping)}
     if not statistic.endswith("_shift"):
         return {}
     shifts = {}
@@ -448,6 +450,7 @@ def analyses_of(
     labels
         People's labels of the answers.
     """
+    # An adapter without tables of its own needs no answer read for them.
     if type(benchmark).analyses is Adapter.analyses:
         return ()
     labelled: dict[tuple[str, str], list[Judgement]] = {}

@@ -12,7 +12,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
-from operator import attrgetter, itemgetter
 from typing import Any, Literal
 from xml.etree import ElementTree
 
@@ -67,6 +66,7 @@ _INFERENCE_LABELS = {
 class Test:
     """One requirement compared with one audit."""
 
+    # Its name begins with Test, so that pytest would collect it.
     __test__ = False
 
     benchmark: str
@@ -126,7 +126,7 @@ class Gate:
         What was not measured is a failure of that type.
         """
         root = ElementTree.Element("testsuites", name=f"hqm gate: {self.policy}")
-        for name in dict.fromkeys(map(attrgetter("benchmark"), self.tests)):
+        for name in dict.fromkeys(test.benchmark for test in self.tests):
             tests = [test for test in self.tests if test.benchmark == name]
             failed = sum(not test.passed for test in tests)
             suite = ElementTree.SubElement(
@@ -169,7 +169,7 @@ def _tests(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
     yield _unscored(benchmark, policy.limits.unscored)
     yield from _findings(benchmark, policy.limits.findings)
     is_closed = benchmark.task in ("yes_no", "choice")
-    # audits of older versions did not guess open answers
+    # Audits of older versions did not guess open answers.
     is_guessed = is_closed or (benchmark.task == "vqa" and bool(leak_rows(benchmark)))
     if policy.limits.leak < 1 and is_guessed:
         yield from _leaks(benchmark, policy.limits.leak)
@@ -238,7 +238,7 @@ def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
             oracle_note = ""
         sentence = f"there are no answers with another {facet} to compare with{oracle_note}"
         return _absent(benchmark, name, sentence, facet_advice(facet))
-    n_comparisons = len(set(map(attrgetter("other"), estimates)))
+    n_comparisons = len({estimate.other for estimate in estimates})
     if facet == "judge" and who_labelled(benchmark).by_people:
         people_note = ", labels by people"
     else:
@@ -276,6 +276,8 @@ def _unscored(benchmark: BenchmarkAudit, max_share: float) -> Test:
     if scored.worst is None:
         remedy = Advice("Ask the respondents, or import their answers")
         return _absent(benchmark, "unscored answers", "no answer was counted", remedy)
+    # The worst administration decides: over all of them, a run that failed would vanish among
+    # others.
     cell, worst = scored.worst
     advice = advice_on_cut(benchmark.state_counts[cell])
     sentence = f"{worst:.1%} of the answers in {cell}, at most {max_share:.1%} may be"
@@ -369,12 +371,15 @@ def _leaks(benchmark: BenchmarkAudit, max_gain: float) -> Iterator[Test]:
     for leak in graver:
         yield _leak_test(benchmark, leak, max_gain, reason)
     if not graver:
-        estimated = [row for row in rows if row.get("low") is not None]
-        lows = list(map(float, map(itemgetter("low"), estimated)))
-        tested = len(set(map(itemgetter("name"), estimated)))
+        lows: list[float] = []
+        tested: set[str] = set()
+        for row in rows:
+            if row.get("low") is not None:
+                lows.append(float(row["low"]))
+                tested.add(row["name"])
         guesser = "guessing without the picture" if benchmark.images else "guessing"
         sentence = (
-            f"in none of {tested} types and parts does {guesser} beat chance by"
+            f"in none of {len(tested)} types and parts does {guesser} beat chance by"
             f" more than {max_gain:g} (lower ends of the gain, all together)"
         )
         yield _test(benchmark, "leaks", True, sentence, reason, max(lows, default=None))
@@ -399,10 +404,16 @@ def _search(benchmark: BenchmarkAudit, max_gain: float, by_type: bool) -> Iterat
     """Test whether a leak of this size would have been found in all items, and in every type and
     part, which is required where these are published.
     """
-    rows = [row for row in leak_rows(benchmark) if row.get("cue") == "words"]
-    totals = [row for row in rows if not row["type"] and not row["part"]]
-    # of a type or of a part, but not of a type of a part
-    strata = [row for row in rows if bool(row["type"]) != bool(row["part"])]
+    totals = []
+    strata = []
+    for row in leak_rows(benchmark):
+        # Of a type or of a part, but not of a type of a part.
+        if row.get("cue") != "words" or (row["type"] and row["part"]):
+            continue
+        if row["type"] or row["part"]:
+            strata.append(row)
+        else:
+            totals.append(row)
     yield from _search_tests(benchmark, totals or strata, max_gain, _SEARCH, required=True)
     if totals:
         name = f"{_SEARCH} by type"
@@ -422,10 +433,11 @@ def _search_tests(
 ) -> Iterator[Test]:
     """Yield the tests of the worst stratum and of each that is too small to be searched."""
     reason = "finding no leak means little unless a leak of this size would have been found"
-    small = [row for row in rows if row.get("status") == "insufficient"]
     judged = [row for row in rows if row.get("detectable") is not None]
     worst = max(judged, key=lambda row: float(row["detectable"]), default=None)
-    for row in small:
+    for row in rows:
+        if row.get("status") != "insufficient":
+            continue
         remedy = Advice(
             f"Raise the number of items in {row['name']} to {_min_search_items(benchmark)}; or"
             " drop the claim on it; or set `limits.leak_found` to 1",
@@ -475,7 +487,7 @@ def _coverage(benchmark: BenchmarkAudit, requirement: Coverage) -> Iterator[Test
     )
     remedy = _coverage_advice(short, requirement)
     test = _test(benchmark, "coverage", False, sentence, remedy=remedy)
-    # no type has too few items: the errors are too large, which stops nothing unless asked for
+    # No type has too few items: the errors are too large, which stops nothing unless asked for.
     is_measured = all(kind.items >= requirement.items_a_type for kind in short)
     yield _named_only(test) if is_measured and not requirement.by_type else test
 
@@ -493,7 +505,7 @@ def _items_needed(kind: TypeMeasured, requirement: Coverage) -> int:
         return 0
     n_items = kind.items + kind.missing
     if not kind.error_high:
-        # the variance of a share is at most .25, and an error shrinks with the root of the items
+        # The variance of a share is at most .25, and an error shrinks with the root of the items.
         n_items = math.ceil(0.25 / requirement.error**2 - 1e-9)
     return max(requirement.items_a_type, n_items)
 
@@ -501,15 +513,20 @@ def _items_needed(kind: TypeMeasured, requirement: Coverage) -> int:
 def _coverage_advice(short: Sequence[TypeMeasured], requirement: Coverage) -> Advice:
     """Return what to do about types with too few items or too large an error."""
     item_counts = {kind.type: _items_needed(kind, requirement) for kind in short}
-    counts = ", ".join(f"{kind} to {n:,}" for kind, n in item_counts.items() if n)
-    chance_types = ", ".join(kind for kind, n in item_counts.items() if not n)
+    counts = []
+    chance_types = []
+    for kind, n_items in item_counts.items():
+        if n_items:
+            counts.append(f"{kind} to {n_items:,}")
+        else:
+            chance_types.append(kind)
     steps = []
     if counts:
-        steps.append(f"raise the number of items: {counts}")
+        steps.append(f"raise the number of items: {', '.join(counts)}")
     if chance_types:
         steps.append(
-            f"ask respondents that can do it: {chance_types} (all of these are at chance, which"
-            " more items do not change)"
+            f"ask respondents that can do it: {', '.join(chance_types)} (all of these are at"
+            " chance, which more items do not change)"
         )
     key = "coverage.error" if requirement.error < 1 else "coverage.items_a_type"
     text = (
@@ -542,6 +559,7 @@ def _precision(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
     )
     for name, key, value, share in rows:
         passes = precision.within(value, share)
+        # The whole scale is no limit.
         if share >= 1:
             continue
         if value is None or precision.scale is None or passes is None:
@@ -581,6 +599,7 @@ def _passing(benchmark: BenchmarkAudit, score: float, minimum: float) -> Test:
         "Raise the number of items, or set the score farther from those of these models; or change"
         " `passing.consistency`"
     )
+    # Without a lower end nothing is shown, and the claim fails.
     low = result.low if result.low is not None else 0.0
     return _test(benchmark, PASSING, low >= minimum, sentence, reason, low, advice)
 
@@ -616,6 +635,7 @@ def _check_estimate(
     """Return the test of one estimate by one requirement."""
     name = f"{estimate.indicator} ({estimate.metric})"
     value = estimate.value
+    # `is False`: an estimate without this detail decides.
     if estimate.detail.get("decides") is False:
         return _undecided(benchmark, estimate, requirement)
     if value is None or not _usable(estimate, requirement):
@@ -691,24 +711,16 @@ def _undecided(benchmark: BenchmarkAudit, estimate: Estimate, requirement: Requi
 def _pair_texts(benchmark: BenchmarkAudit, estimate: Estimate) -> list[str]:
     """Return how two wordings shift and agree, over other items of the same kind."""
     titles = {"parallel_forms.mean_shift": "the shift", "parallel_forms.icc_a1": "ICC(A,1)"}
-    pair_estimates = {
-        candidate.indicator: candidate
-        for candidate in benchmark.select_estimates(
-            metric=estimate.metric, administration=estimate.other
-        )
-    }
     texts = []
     for indicator, title in titles.items():
-        pair_estimate = pair_estimates.get(indicator)
-        if pair_estimate is None:
-            span = None
-        else:
+        selected = benchmark.select_estimates(indicator, estimate.metric, estimate.other)
+        for pair_estimate in selected[:1]:
             span = pair_estimate.interval("fixed_models")
-        if pair_estimate is not None and pair_estimate.value is not None and span is not None:
-            ends = f"[{span.low:.3f}, {span.high:.3f}]"
-            texts.append(
-                f"{title} is {pair_estimate.value:.3f} {ends} (these respondents, other items)"
-            )
+            if pair_estimate.value is not None and span is not None:
+                ends = f"[{span.low:.3f}, {span.high:.3f}]"
+                texts.append(
+                    f"{title} is {pair_estimate.value:.3f} {ends} (these respondents, other items)"
+                )
     return texts
 
 

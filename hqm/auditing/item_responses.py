@@ -61,6 +61,7 @@ def write_item_responses(audit: BenchmarkAudit, path: Path) -> ResponseTable:
     item_names: set[str] = set()
     for administration, record in audit.verdicts.items():
         cell = Cell.parse(administration)
+        # The format has no column for what was shown: such rows would be runs of the same items.
         if cell.sight or cell.resolution:
             continue
         columns = unpack_columns(record)
@@ -72,7 +73,7 @@ def write_item_responses(audit: BenchmarkAudit, path: Path) -> ResponseTable:
         ending = "" if cell.form == ORIGINAL else f"_{cell.form}"
         items = [f"i{number}{ending}" for number in columns[0]]
         item_names.update(items)
-        # a respondent that took no part has no answer at all
+        # A respondent that took no part has no answer at all.
         present = np.isfinite(values).any(axis=1)
         n_unscored += int(np.isnan(values[present]).sum())
         for row, column in np.argwhere(np.isfinite(values)):

@@ -93,6 +93,8 @@ def fit_pictures(scores: Array, pictures: Numbers) -> PictureModel:
     variance = float(centred[scored].var())
     if not variance > 0:
         raise ModelError("the answers do not vary")
+    # Scores of variance 1, whatever the unit of the metric: steps and tolerances of the search fit
+    # them.
     components = _fit(centred[scored] / math.sqrt(variance), groups, items)
     picture, item, residual = (value * variance for value in components)
     return PictureModel(
@@ -108,6 +110,7 @@ def _fit(values: Array, pictures: Numbers, items: Numbers) -> tuple[float, float
     """Return the components of pictures, items and the rest, in the unit of the values."""
     from statsmodels.regression.mixed_linear_model import MixedLM, MixedLMParams, VCSpec
 
+    # Where no picture has two items, both are one component, which the groups of MixedLM are.
     are_shared = len(np.unique(pictures)) < len(np.unique(items))
     shares = _moments(values, pictures, items)
     ones = np.ones((len(values), 1))
@@ -125,6 +128,8 @@ def _fit(values: Array, pictures: Numbers, items: Numbers) -> tuple[float, float
         if fit.converged and fit.llf - likelihood < _MIN_GAIN:
             break
         likelihood = fit.llf
+        # From its own end again, since lbfgs may stop short of the maximum and report that it
+        # converged.
         start = fit.params_object
     else:
         raise ModelError(f"the mixed model did not converge in {_MAX_FITS} fits")
@@ -153,6 +158,7 @@ def _moments(values: Array, pictures: Numbers, items: Numbers) -> tuple[float, f
     n_items = len(item_means)
     item_pictures = np.empty(n_items, dtype=np.int64)
     item_pictures[np.unique(items, return_inverse=True)[1]] = pictures
+    # What answers leave in the mean of an item: their variance over their number.
     noise = residual * n_items / len(values)
     item = _variance_within(item_means, item_pictures)[0] - noise
     picture = float(item_means.var()) - noise - item

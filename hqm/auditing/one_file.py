@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import filterfalse
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +161,7 @@ def score_file(
         "hqm": __version__,
     }
     metrics = matrix.applicable(benchmark.metrics)
-    part_names = set(map(attrgetter("part"), answered.items))
+    part_names = {item.part for item in answered.items}
     return FileScore(
         benchmark=benchmark.name,
         part=next(iter(part_names)) or None if len(part_names) == 1 else None,
@@ -172,9 +170,10 @@ def score_file(
         parser=reader,
         n=len(answered),
         unscored=matrix.unscored(),
-        states={state: counts[state] for state in STATES if counts.get(state)},
+        states=_present_states(counts),
         signature=sign(signature),
         mode=benchmark.mode or None,
+        # Written out, and not by `_printed_scores`: a score is five calls from the command line.
         metrics={m.name: finite(float(m.printed(matrix.units(m).sums)[0])) for m in metrics},
         by_part=_by_part(matrix, metrics),
         withheld=int(matrix.withheld.sum()),
@@ -189,6 +188,11 @@ def score_file(
     )
 
 
+def _present_states(counts: Mapping[str, int]) -> dict[str, int]:
+    """State -> number of answers, in the order of all states, without those that do not occur."""
+    return {state: counts[state] for state in STATES if counts.get(state)}
+
+
 def _printed_scores(
     matrix: ScoreMatrix, metrics: Sequence[Metric], among: npt.NDArray[np.bool_] | None = None
 ) -> dict[str, float | None]:
@@ -198,12 +202,12 @@ def _printed_scores(
 
 def _by_part(matrix: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, dict[str, float | None]]:
     """Every metric over the items of each part, in the order of the items."""
-    item_parts = np.array(list(map(attrgetter("part"), matrix.items)))
+    item_parts = np.array([item.part for item in matrix.items])
     parts = list(dict.fromkeys(item_parts.tolist()))
     if len(parts) < 2:
         return {}
-    # a metric of a subset looks at its subset alone, and not at a part
-    metrics = list(filterfalse(attrgetter("subset"), metrics))
+    # A metric of a subset looks at its subset alone, and not at a part.
+    metrics = [metric for metric in metrics if not metric.subset]
     return {part: _printed_scores(matrix, metrics, item_parts == part) for part in parts}
 
 
@@ -264,6 +268,8 @@ def _read(
         if isinstance(responses, ItemAnswers):
             n_other = responses.other_keys
             notes = list(responses.notes)
+        # Letters among fewer options than these are answers to another form, which --form would
+        # name.
         if form_name is None and benchmark.card.task == "choice":
             check_options(benchmark, responses, form, str(path))
     if n_other:
@@ -311,6 +317,8 @@ def _own_recordings(benchmark: Benchmark, path: Path, form_name: str) -> Sequenc
             path, {ORIGINAL: forms[form_name], **forms}, benchmark.spelled, benchmark.name
         )
     except HQMError:
+        # A file of the release may look like ours and break our rules: its own reader is asked
+        # then.
         if benchmark.has_own_answer_files:
             return ()
         raise
@@ -348,8 +356,9 @@ def _read_log(
     if part_name is not None:
         form = select_part(form, part_name, benchmark.name)
     responses = {key: answer for key, answer in recording.answers.items() if key in form.by_id}
+    # A log of one part is scored over that part: the others are not missing from it.
     parts = {form.by_id[key].part for key in responses}
-    form = replace(form, items=tuple(item for item in form.items if item.part in parts))
+    form = form.select_part(*parts)
     recording = replace(recording, form=form.name, answers=responses)
     return _FileAnswers(
         form,
@@ -388,6 +397,7 @@ def _matrix(
                 f" audit {benchmark.name} --judge NAME`."
             ),
         )
+    # Loaded where judgements are read, since `hqm score` loads few modules.
     from hqm.judges.judgements import JudgementSource, has_marks, import_judgements
 
     if has_marks(judgements):
@@ -419,7 +429,7 @@ def _matrix(
         )
         return builder.build()
     replies = benchmark.read_replies(judgements, form)
-    # what a release makes of an empty reply is asked for with what it makes of an empty answer
+    # What a release makes of an empty reply is asked for with what it makes of an empty answer.
     wrap = refuse_empty if benchmark.withheld == "unscored" else lambda ask: ask
     judged = verdicts(
         benchmark, form, {_RESPONDENT: row}, lambda item: wrap(replay(replies.get(item.id, {})))
@@ -445,9 +455,9 @@ def _compare_with_labels(
             location=str(path),
             remedy="Name the answer file as the respondent is called.",
         )
-    # an item without a label is NaN
+    # An item without a label is NaN.
     human = np.array(list(map(labels.get, form.by_id)), dtype=float)
-    # answers that were not scored are labelled, but cannot be compared
+    # Answers that were not scored are labelled, but cannot be compared.
     labelled = np.isfinite(human)
     compared = labelled & np.isfinite(matrix.values[0])
     values: dict[str, float | None] = {
@@ -458,7 +468,7 @@ def _compare_with_labels(
     scores = matrix.values[0][compared]
     label_values = human[compared]
     values["correlation"] = finite(pearson(scores, label_values).value)
-    # kappa needs categories: graded scores or labels have none
+    # Kappa needs categories: graded scores or labels have none.
     if np.isin(scores, (0, 1)).all() and np.isin(label_values, (0, 1)).all():
         agreement = item_agreement(scores[None], label_values[None])
         values |= {"agreement": finite(agreement.mean), "kappa": finite(agreement.mean_kappa)}
@@ -477,7 +487,7 @@ def score_group(
     scores = []
     for benchmark in benchmarks:
         score = score_file(benchmark, answers, judgements=judgements if benchmark.roles else None)
-        # each member reads the file by itself: where it answers none, all are missing
+        # Each member reads the file by itself: where it answers none, all are missing.
         if score.states.get("missing", 0) < score.n:
             scores.append(score)
     if not scores:
@@ -492,21 +502,23 @@ def score_group(
             metrics[f"{score.benchmark}.{metric}"] = value
     for benchmark in benchmarks:
         metrics.update(benchmark.group_metrics(metrics_by_benchmark))
+    sizes = [(score.n, score.unscored, score.withheld) for score in scores]
+    n, n_unscored, n_withheld = np.sum(sizes, axis=0).tolist()
     return FileScore(
         benchmark=name,
         part=None,
         scoring=scores[0].scoring,
-        parser=next(filter(None, map(attrgetter("parser"), scores)), None),
-        n=sum(map(attrgetter("n"), scores)),
-        unscored=sum(map(attrgetter("unscored"), scores)),
-        withheld=sum(map(attrgetter("withheld"), scores)),
+        parser=next((score.parser for score in scores if score.parser), None),
+        n=n,
+        unscored=n_unscored,
+        withheld=n_withheld,
         metrics=metrics,
-        states={state: state_counts[state] for state in STATES if state_counts[state]},
+        states=_present_states(state_counts),
         signature=sign(
             {
                 "group": name,
                 "members": "+".join(metrics_by_benchmark),
-                "signatures": digest(list(map(attrgetter("signature"), scores))),
+                "signatures": digest([score.signature for score in scores]),
                 "hqm": __version__,
             }
         ),

@@ -79,6 +79,8 @@ class Study:
             pair = self.answers.pair(estimate.first, estimate.other)
             if pair is not None:
                 return _rows_with_both(pair.scores)
+        # Without verdicts there are scores of whole administrations alone, which are over the same
+        # items only where no form lacks one.
         for name in _forms(estimate):
             form = self.audit.forms.get(name)
             if form is None or form["items"] != self.audit.n_items or self.audit.stopped:
@@ -88,7 +90,7 @@ class Study:
             first = respondent.cells.get(estimate.first, {})
             other = respondent.cells.get(estimate.other, {})
             rows.append((first.get(self.metric), other.get(self.metric)))
-        # a score that does not exist is NaN
+        # A score that does not exist is NaN.
         return _rows_with_both(np.array(rows, dtype=np.float64).T)
 
     def sampling_note(self, estimate: Estimate) -> str:

@@ -252,7 +252,7 @@ class Policy(_Section):
                 choices=POLICIES,
             ) from None
         try:
-            # as JSON: there a list may stand for a tuple, and still no text for a number
+            # As JSON: there a list may stand for a tuple, and still no text for a number.
             data = json.dumps(parse_toml(text), default=str)
             return cls.model_validate_json(data, strict=True)
         except DataError as error:
@@ -391,6 +391,8 @@ def threshold_advice(
     if requirement.rule == "within":
         value = abs(value)
         end = abs(end)
+    # More respondents never reach it: asked for 16 where there were 8, whoever followed was asked
+    # for 20 at 10, 25 at 12, 56 at 24.
     if family == "parallel_forms" and units == "respondents":
         return Advice(f"{_WORDINGS_TEXT}; {alternative}")
     count = _required_count(statistic, family, units, n, value, end, requirement)
@@ -400,6 +402,7 @@ def threshold_advice(
             f"{value:.3f} is too close to {requirement.bound:g} to estimate from these {n:,} how"
             f" many {units} are needed; {alternative}"
         )
+    # Respondents that join among the rest leave the coefficient resting on the one that is far off.
     if units == "respondents" and "DOMINANT_MODEL" in estimate.flags:
         return Advice(f"{_dominant_model_advice(estimate.detail)}; {alternative}")
     if count is None:
@@ -469,6 +472,7 @@ def wordings_advice(estimate: Estimate, requirement: Requirement) -> Advice:
         advised = detail.get("wordings_needed")
     else:
         advised = None
+    # From five wordings on the gate decides: fewer would be asked for again.
     n_wordings = max(int(advised or 0), MIN_WORDINGS, forms + 1)
     n_more = n_wordings - forms
     answers = n_more * estimate.n_respondents * estimate.n_items
@@ -498,8 +502,8 @@ def labels_advice(
     labels = int(disattenuated.detail.get("paired") or 0)
     if not labels or scores.min() < 0 or scores.max() > 1 or scores.std() == 0:
         return None
-    # labels move r alone; the width of log(1 - r) is that of the respondents, and another study's r
-    # lies above what is expected less 1.28 standard errors nine times of ten
+    # Labels move r alone; the width of log(1 - r) is that of the respondents, and another study's r
+    # lies above what is expected less 1.28 standard errors nine times of ten.
     log_width = math.log((1 - end) / (1 - value)) * (1 + 1.28 / stdtrit(len(scores) - 1, 0.95))
     target = 1 - (1 - requirement.bound) * math.exp(-log_width)
     noise = float((scores * (1 - scores)).mean()) * len(scores) / float(scores.var(ddof=1))
@@ -510,7 +514,7 @@ def labels_advice(
             return noise * share / (1 - share)
         return math.inf
 
-    # without labels' noise, as estimated; where that promises nothing, a scorer of people's mind
+    # Without labels' noise, as estimated; where that promises nothing, a scorer of people's mind.
     max_labels = len(scores) * audit.n_items
     true_correlation = min(1.0, float(disattenuated.value or 0.0))
     is_promising = (
@@ -557,14 +561,15 @@ def _required_count(
     if not units or n < 1:
         return None
     if _grows_with_items(statistic, family, units, requirement):
-        # the end's own reliability, lengthened until it reaches the threshold
+        # The end's own reliability, lengthened until it reaches the threshold.
         if not 0 < end < 1 or not 0 < bound < 1:
             return None
         return _round_up(n * lengthening(end, bound))
+    # On Fisher's scale an interval of a correlation is about as wide wherever it lies.
     on_fisher_scale = statistic in _FISHER and all(-1 < x < 1 for x in (value, end, bound))
     v, e, b = (math.atanh(x) if on_fisher_scale else x for x in (value, end, bound))
     margin, half_width = (v - b, v - e) if requirement.at_least is not None else (b - v, e - v)
-    # the half-width shrinks with the root of the number
+    # The half-width shrinks with the root of the number.
     if margin > 0:
         return _round_up(n * (half_width / margin) ** 2)
     return None
@@ -615,7 +620,7 @@ def unmeasured_advice(family: str, indicator: str) -> Advice:
 
 def leak_advice(leak: LeakShown) -> Advice:
     """Say what to do about a type or part that can be answered without its pictures."""
-    # what the words give away, single features of the words give away too
+    # What the words give away, single features of the words give away too.
     cues = ["words"] if "words" in leak.by and leak.by[0] not in CHANCE_CUES else leak.by[:1]
     steps = dict.fromkeys(_cue_step(cue) for cue in cues)
     return Advice(

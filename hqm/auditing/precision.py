@@ -144,6 +144,7 @@ def passing(audit: BenchmarkAudit, share: float) -> PassDecisions:
         worst, best = best, worst
     scores = (np.array(audit.present_scores(metric)) - worst) / (best - worst)
     n_passed = int((scores >= share - 1e-9).sum())
+    # Of equal scores no reliability exists, which the decisions are computed from.
     if precision.error is None or precision.error_high is None or not precision.spread:
         return PassDecisions(n_passed, len(scores), reason="the standard error was not measured")
     results = [

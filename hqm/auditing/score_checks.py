@@ -50,6 +50,7 @@ def compare_correlations(study: Study) -> Iterator[Check]:
         if scores is None or scores.shape[1] != estimate.n_respondents or scores.shape[1] < 3:
             continue
         function = _CORRELATIONS[statistic]
+        # Scores that differ by rounding are ties for ranks.
         value = getattr(stats, function)(*np.round(scores, 12)).statistic
         reason = study.sampling_note(estimate)
         yield study.check(
@@ -80,11 +81,9 @@ def compare_lead(study: Study) -> Iterator[Check]:
     sign = study.direction
 
     def lead(first: Array, second: Array, n_first: Array, n_second: Array, axis: int = -1) -> Array:
-        means = [
-            total.sum(axis=axis) / count.sum(axis=axis)
-            for total, count in ((first, n_first), (second, n_second))
-        ]
-        return np.asarray(sign * (means[0] - means[1]))
+        first_mean = first.sum(axis=axis) / n_first.sum(axis=axis)
+        second_mean = second.sum(axis=axis) / n_second.sum(axis=axis)
+        return np.asarray(sign * (first_mean - second_mean))
 
     columns = (*sums, *counts)
     resampled = stats.bootstrap(
@@ -151,7 +150,7 @@ def compare_alpha(study: Study) -> Iterator[Check]:
         )
     if answers.n_pictures < 2:
         return
-    # a picture's part is the sum of its items: of a mean where some have no score
+    # A picture's part is the sum of its items: of a mean where some have no score.
     counts = answers.by_picture(np.isfinite(scores).astype(np.float64))
     sizes = answers.by_picture(np.ones((1, scores.shape[1])))
     sums = answers.by_picture(np.where(np.isfinite(scores), scores, 0.0))
@@ -252,6 +251,7 @@ def compare_intraclass(study: Study) -> Iterator[Check]:
             reason=reason,
         )
         if statistic == "icc_a1":
+            # The column's name differs between versions of pingouin.
             ends = next(row[column] for column in row.index if column.startswith("CI95"))
             yield from _population_end(
                 study, estimate, name, "pingouin.intraclass_corr", float(ends[0])
@@ -270,9 +270,10 @@ def compare_given_length(study: Study) -> Iterator[Check]:
             pair = None
         if pair is None:
             continue
-        words = [row.words.get(study.audit.reference) for row in study.audit.respondents]
+        reference = study.audit.reference
+        words = [to_number(row.words.get(reference)) for row in study.audit.respondents]
         rows = pd.DataFrame(
-            {"score": pair.scores[0], "label": pair.scores[1], "words": list(map(to_number, words))}
+            {"score": pair.scores[0], "label": pair.scores[1], "words": words}
         ).dropna()
         if len(rows) < _MIN_RESPONDENTS_GIVEN_LENGTH:
             continue

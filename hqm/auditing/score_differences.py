@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from itertools import compress, product
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from hqm.benchmark.adapter import Benchmark
@@ -64,13 +62,14 @@ class ScoreComparison:
     @property
     def reasons(self) -> Mapping[str, int]:
         """Reason -> how many answers it explains, the most first."""
-        return dict(Counter(map(attrgetter("reason"), self.differences)).most_common())
+        counts = Counter(difference.reason for difference in self.differences)
+        return dict(counts.most_common())
 
     def to_dict(self) -> dict[str, object]:
         """The value as JSON prints it."""
         values = field_values(self)
         values["reasons"] = dict(self.reasons)
-        # the differences stand behind their reasons
+        # The differences stand behind their reasons.
         values["differences"] = list(map(asdict, values.pop("differences")))
         return values
 
@@ -103,7 +102,7 @@ def _compare(benchmark: Benchmark, form: Form, recording: Recording) -> ScoreCom
         tool_scores.append(float(recorded["score"]))
         if verdict.value is not None:
             hqm_scores.append(verdict.value)
-        # floats of two tools agree to rounding
+        # Floats of two tools agree to rounding.
         if verdict.value is None or abs(verdict.value - tool_scores[-1]) > _CLOSE:
             read = str(recorded.get("read", ""))
             differences.append(
@@ -225,10 +224,11 @@ def _matrix(
         row = stored.responses(benchmark, form, respondent, cell.run)
         details = stored.details(benchmark, form, respondent, cell.run)
         if benchmark.tool_scored:
-            verdicts = list(map(partial(_by_scores, benchmark, judge), details))
+            verdicts = [_by_scores(benchmark, judge, detail) for detail in details]
         else:
             records = map(_recorded, details)
-            verdicts = list(map(partial(_verdict, benchmark), form.items, row, records))
+            answered = zip(form.items, row, records, strict=True)
+            verdicts = [_verdict(benchmark, *item_answer_record) for item_answer_record in answered]
         builder.add_verdicts(respondent.name, row, verdicts)
         hashes.append(digest([None if v.value is None else repr(v.value) for v in verdicts]))
     return builder.build(digest_all(hashes))
@@ -252,11 +252,12 @@ def _verdict(
     score = recorded.get("score")
     if answer is None or not isinstance(score, (int, float)):
         return Verdict.unscored("missing", "no tool recorded a score of this answer")
+    # A score on another scale cannot be mapped to shares: its ends are not known.
     if not 0 <= score <= 1:
         return Verdict.unscored(
             "unparsed", f"the tool's score is {score:g}, which is no share of right"
         )
-    # the judges' modules are loaded only where a tool's scores are read
+    # The judges' modules are loaded only where a tool's scores are read.
     from hqm.judges.file_judge import verdict_of_share
 
     return verdict_of_share(benchmark, item, float(score), str(recorded.get("read", "")))
@@ -271,8 +272,8 @@ def tool_comparisons(
 ) -> tuple[ScoreComparison, ...]:
     """Compare the tools' scores with HQM's, wherever a tool recorded any."""
     recordings = []
-    # only recorded answers can carry a tool's score, and a look at every detail of a large store
-    # takes long
+    # Only recorded answers can carry a tool's score, and a look at every detail of a large store
+    # takes long.
     administrations = dict.fromkeys((c.form, c.run) for c in cells if not c.resolution)
     for respondent, (form_name, run) in product(respondents, administrations):
         if respondent.live:

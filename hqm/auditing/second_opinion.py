@@ -51,11 +51,14 @@ def check_numbers(audit: BenchmarkAudit) -> SecondOpinion:
                 " computed again, because the audit holds no answers whose mean is the score"
             ] = None
         for library, subject, compute in _CHECKS:
+            # By name, since the libraries are an extra.
             module = _find(library)
             if module is None:
                 missing.setdefault(library, {})[subject] = None
                 continue
             versions[library] = module.__version__
+            # Libraries warn of small samples and divisions by zero, each in words of its own; a
+            # check says what has no number.
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 try:

@@ -221,8 +221,9 @@ def _repeats(audit: BenchmarkAudit) -> Iterator[Remedy]:
     estimate = find_estimate(audit, "items.duplicate_items")
     if estimate is None:
         return
-    contradictions = contradictory_keys(audit)
-    contradicted = set(chain.from_iterable(group.items for group in contradictions))
+    contradicted: set[str] = set()
+    for contradiction in contradictory_keys(audit):
+        contradicted.update(contradiction.items)
     extra: list[str] = []
     for group in estimate.detail.get("groups") or ():
         if not contradicted.intersection(group):
@@ -272,12 +273,13 @@ def _balance(audit: BenchmarkAudit) -> Iterator[Remedy]:
 def _findings(audit: BenchmarkAudit) -> Iterator[Remedy]:
     """Yield what else the check of the data finds; what makes no score wrong is a note."""
     graves: Mapping[str, RemedySeverity] = {"error": "fault", "warning": "doubt", "note": "note"}
-    # a place that is right too often is among the leaks where these are shown
+    # A place that is right too often is among the leaks where these are shown.
     remedied = REMEDIED_FINDINGS | ({"option-position"} if leaks_shown(audit) else set())
     for finding in findings_in_order(audit):
         severity = graves[severity_of(finding)]
         if finding["name"] in remedied or severity == "note":
             continue
+        # Findings of the card, of wordings and of forms make no score wrong.
         if severity == "doubt" and str(finding.get("code"))[:1] in "CWF":
             severity = "note"
         yield Remedy(
@@ -325,6 +327,7 @@ def seven_answers(audit: BenchmarkAudit, policy: Policy | None = None) -> SevenA
         codes["faulty"] = "look"
     if "fault" in severities and not gate.passed:
         codes["quote"] = "wrong"
+    # Where people's labels are the scores, there is no scorer to follow people.
     if audit.scoring == "people":
         codes["people"] = "fine"
     return SevenAnswers(codes, remedies, _state(audit, codes, precision, policy))
@@ -374,9 +377,10 @@ def _compare_with_goal(audit: BenchmarkAudit, indicator: str, policy: Policy) ->
     interval = estimate.interval(inference)
     if interval is None:
         return "not_shown"
+    # By the end of the interval and not by the estimate: a tick is a demonstration.
     if interval.low >= goal:
         return "fine"
-    # an upper end that does not exist is not below the goal, which NaN compares as too
+    # An upper end that does not exist is not below the goal, which NaN compares as too.
     if interval.high < goal:
         return "look"
     return "not_shown"
@@ -391,6 +395,7 @@ def _repeat(audit: BenchmarkAudit, precision: TotalPrecision, policy: Policy) ->
     limit = policy.precision.error
     if precision.within(precision.run_error_high, limit):
         return "fine"
+    # The estimate is within and its upper end is not, or one of them is not known.
     if precision.within(precision.run_error, limit) is not False:
         return "not_shown"
     return "look"
@@ -415,12 +420,12 @@ def _wording(audit: BenchmarkAudit, policy: Policy) -> AnswerCode:
     """
     budget = audit.budget.get(next(iter(audit.metrics), ""))
     rows = budget.rows if budget is not None else ()
-    wordings = [
-        row for row in rows if row.source in ("wording", "negation") and row.shift is not None
-    ]
-    if not wordings:
+    codes: set[AnswerCode] = set()
+    for row in rows:
+        if row.source in ("wording", "negation") and row.shift is not None:
+            codes.add(_wording_code(audit, row, policy))
+    if not codes:
         return "not_measured"
-    codes = {_wording_code(audit, row, policy) for row in wordings}
     order: tuple[AnswerCode, ...] = ("wrong", "look", "not_shown", "fine")
     code = min(codes, key=order.index)
     phi = find_estimate(audit, "parallel_forms.phi_of_forms")
@@ -496,6 +501,7 @@ def _state(
     policy: Policy,
 ) -> AuditState:
     """Return the verdict of an audit; only faults of the items make it not ready."""
+    # Faults of the items come first: what scores of wrong items show is no news of the models.
     if codes["faulty"] == "wrong":
         return "not_ready"
     if codes["faulty"] == "look":

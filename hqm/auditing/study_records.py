@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, compress
-from operator import attrgetter, itemgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -179,7 +178,7 @@ def _record(
     replicates = {}
     for name, cell_rows in row["respondents"].items():
         # a score that does not exist is NaN
-        scores[name] = np.array(list(map(itemgetter("score"), cell_rows)), dtype=np.float64)
+        scores[name] = np.array([cell_row["score"] for cell_row in cell_rows], dtype=np.float64)
         replicates[name] = np.stack(list(map(_values, cell_rows)))
         if replicates[name].shape != (len(cells), len(clusters)):
             raise ValueError(name)
@@ -299,7 +298,7 @@ def _administrations(evidence: Evidence) -> list[Cell]:
 
 def _on_common_items(matrices: Sequence[ScoreMatrix]) -> list[ScoreMatrix]:
     # groups are numbered over the items that there are: other items would give other groups
-    shared = set(matrices[0].ids).intersection(*map(attrgetter("ids"), matrices[1:]))
+    shared = set(matrices[0].ids).intersection(*(matrix.ids for matrix in matrices))
     items = [name for name in matrices[0].ids if name in shared]
     return [matrix.take(matrix.respondents, items) for matrix in matrices]
 
@@ -331,8 +330,8 @@ def _score_array(
     """Return (respondents, units, forms, runs): scores, NaN where nothing was asked or scored."""
     row = _numbers(respondents)
     unit_number = _numbers(names)
-    form = _numbers(map(attrgetter("form"), cells))
-    run = _numbers(map(attrgetter("run"), cells))
+    form = _numbers(cell.form for cell in cells)
+    run = _numbers(cell.run for cell in cells)
     x = np.full((len(row), len(unit_number), len(form), len(run)), np.nan)
     for cell, matrix, column in zip(cells, matrices, columns, strict=True):
         rows = [row[respondent] for respondent in matrix.respondents]

@@ -48,8 +48,9 @@ def pack_verdicts(
     if len(distinct) > MAX_VALUES:
         values = np.round(values, 2)
         distinct = np.unique(values[scored])[:MAX_VALUES]
-    # a byte each: the number behind the last value stands for an answer that was not scored
+    # A byte each: the number behind the last value stands for an answer that was not scored.
     codes = np.full(values.shape, len(distinct), dtype=np.uint8)
+    # A value beyond the last kept one falls on that number, and is read as not scored.
     codes[scored] = np.searchsorted(distinct, values[scored]).clip(0, len(distinct))
     packed = base64.b64encode(zlib.compress(codes.tobytes(), 9)).decode("ascii")
     record: VerdictRow = {"items": values.shape[1], "values": distinct.tolist(), "codes": packed}
@@ -77,7 +78,7 @@ def number_items(matrices: Iterable[ScoreMatrix]) -> Numbering:
     """Number the items, pictures and types of several administrations, each from 0."""
     items: dict[str, int] = {}
     pictures: dict[str, int] = {}
-    # no type is 0 also where every item has one, so that readers need not ask
+    # No type is 0 also where every item has one, so that readers need not ask.
     types: dict[str, int] = {"": 0}
     for matrix in matrices:
         for item in matrix.items:
@@ -89,6 +90,7 @@ def number_items(matrices: Iterable[ScoreMatrix]) -> Numbering:
 
 def _pack_numbers(numbers: npt.NDArray[np.int64]) -> str:
     """Pack numbers as differences, which are small and alike."""
+    # "<i4" is little-endian on every machine, so that a file is read where it was not written.
     differences = np.diff(numbers.astype("<i4"), prepend=np.int32(0))
     return base64.b64encode(zlib.compress(differences.astype("<i4").tobytes(), 9)).decode("ascii")
 
@@ -202,13 +204,14 @@ def _compare_records(
     for cell in cells:
         first = unpack_verdicts(before.verdicts[cell])
         second = unpack_verdicts(now.verdicts[cell])
-        # other items were scored then: which answers are the same cannot be told
+        # Other items were scored then: which answers are the same cannot be told.
         if first.shape[1] != second.shape[1]:
             continue
         for name, row in zip(before.names, first, strict=True):
             if name not in row_now:
                 continue
             other_row = second[row_now[name]]
+            # NaN equals nothing, itself included.
             same = (row == other_row) | (np.isnan(row) & np.isnan(other_row))
             answers += len(same)
             n_changed += int((~same).sum())
@@ -222,10 +225,10 @@ def _least_changes(
     scores_now: Mapping[str, float | None],
 ) -> int:
     """The least number of answers that must have changed where counts and scores did."""
-    # a difference of counters leaves out what became less
+    # A difference of counters leaves out what became less.
     moved = (Counter(states_now) - Counter(states)).total()
     n_scored = states.get("ok", 0) + states.get("truncated", 0)
-    # answers that swap right for wrong move no count: the accuracy shows the least number of them
+    # Answers that swap right for wrong move no count: the accuracy shows the least number of them.
     first = scores.get("accuracy")
     second = scores_now.get("accuracy")
     if first is None or second is None:
