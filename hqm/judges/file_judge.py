@@ -229,6 +229,8 @@ class FileJudge:
         has.
         """
         outputs = self._outputs(name, cell.form, cell.run, parse_judge(cell.judge)[1])
+        # A release that scores empty answers scores empty replies too; all others leave them
+        # unscored.
         wrap_ask = refuse_empty if self.benchmark.withheld == "unscored" else (lambda ask: ask)
 
         def ask_about_item(item: Item) -> AskJudge:
@@ -263,11 +265,15 @@ class FileJudge:
     ) -> list[Verdict]:
         """Return the verdicts on one respondent's answers, in the order of the form's items."""
         outputs = self._outputs(name, cell.form, cell.run, parse_judge(cell.judge)[1])
+        # A benchmark without a procedure has no prompts that a reply could answer: its mark is all
+        # there is.
         if not self.benchmark.roles or self.benchmark.included_recordings:
             marks = map(outputs.get, map(attrgetter("id"), form.items))
             return list(starmap(self._mark_verdict, zip(form.items, row, marks, strict=True)))
         judged = verdicts(self.benchmark, form, {name: row}, self.ask_about(name, cell))[name]
         for i, (item, answer) in enumerate(zip(form.items, row, strict=True)):
+            # `missing` would say that no judge was asked; here a file was read, and did not have
+            # it.
             if judged[i].state == "missing" and answer is not None:
                 reason = _EMPTY if item.id in outputs else NOT_GIVEN
                 judged[i] = replace(judged[i], reason=reason)
@@ -318,6 +324,8 @@ def _ask_with_mark(benchmark: Benchmark, mark: str) -> AskJudge:
         role: str, prompt: str, image: str | None = None, schema: Mapping[str, object] | None = None
     ) -> str:
         if not remaining:
+            # A procedure may ask several roles in turn: each call takes the next reply that says
+            # what the mark says.
             for name, texts in benchmark.replies_saying(mark).items():
                 remaining[name] = list(texts)
         if not remaining.get(role):
@@ -381,6 +389,7 @@ def stored_judgements(store: Store, benchmark: Benchmark) -> tuple[JudgementSet,
 
 
 def _latest_entries(store: Store, benchmark: Benchmark) -> list[list[Any]]:
+    # The store only appends: the latest record is the one that holds.
     for record in reversed(store.records()):
         payload = record.get(_RECORD)
         if isinstance(payload, Mapping) and payload.get("benchmark") == benchmark.name:

@@ -28,6 +28,8 @@ N_PERSON = 50
 """Items that a person has read, and that the model reads as well."""
 MIN_COMPARED = 20
 """Items that a person and the model read, below which their agreement is not known."""
+# Temperature 0: the readings of a repeated command are to be the same, and a reason takes one
+# sentence.
 SAMPLING = {"temperature": 0.0, "max_tokens": 400}
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
 _FAULTS = """\
@@ -71,6 +73,7 @@ def read_finding(reply: str) -> Finding:
     >>> read_finding('{"reason": "The key is no option.", "finding": "wrong_key"}').finding
     'wrong_key'
     """
+    # Many models put JSON into a fence of Markdown, although they are asked for the object alone.
     fenced = _FENCE.fullmatch(reply.strip())
     try:
         return Finding.model_validate_json(fenced[1] if fenced else reply)
@@ -93,6 +96,7 @@ class ItemReader(Benchmark):
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
         """The finding (`read`) with its reason; 1 where the item has no fault."""
+        # A model that sees one picture of several would find premises missing that are not.
         if item.material != (item.image or ""):
             raise NoReply("it has several pictures or a video, and one picture can be shown")
         schema = Finding.model_json_schema()
@@ -142,7 +146,7 @@ def choose_items(
     """
     by_hash = sorted(form.by_id, key=digest)
     random = by_hash[: math.ceil(len(by_hash) / 10)]
-    compared_items = list(filter(human_read.__contains__, by_hash))[:N_PERSON]
+    compared_items = [item for item in by_hash if item in human_read][:N_PERSON]
     reasons: dict[str, tuple[str, ...]] = dict.fromkeys(form.by_id, ())
     for reason, items in (("list", listed), ("random", random), ("person", compared_items)):
         for item in items:
@@ -236,6 +240,7 @@ def collect_readings(
         if row.finding and item.id in human_faults:
             cluster = item.cluster or item.image or item.id
             labels.append((row.is_faulty, human_faults[item.id], cluster))
+    # zip(*[]) gives no columns at all, so that nothing could be unpacked.
     model_labels, person_labels, clusters = zip(*labels, strict=True) if labels else ((), (), ())
     agreement = weighted_agreement([model_labels], [person_labels], clusters)
     return ItemReadings(judging.label, tuple(rows), len(labels), agreement)

@@ -9,7 +9,7 @@ costs nothing; with another `asking` it asks anew.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import NamedTuple
 
@@ -28,6 +28,8 @@ from hqm.signature import digest, request_seed
 from hqm.store.database import Ask, Store, ask, refused_asks
 from hqm.types import Cell, Form, Response
 
+# A procedure that is no function of its replies asks something new in every wave, and has to end
+# somewhere.
 WAVES = 200
 """How often a procedure may come back with new questions about one answer before it is taken to be
 stuck.
@@ -187,6 +189,7 @@ class Judging:
         """
         self._loaded = None
         members = (self.panel.main, *self.panel.role_models.values())
+        # One model may play several roles, and is closed once.
         for respondent in {id(member): member for member in members}.values():
             respondent.close()
 
@@ -197,15 +200,13 @@ class Judging:
         n_replies = n_errors = n_refused = 0
         reasons: Counter[str] = Counter()
         failed: dict[str, HQMError] = {}
+        # What failed in an earlier command is asked once more by each command, and not again by the
+        # waves of the same one.
         asking = self.asking(number, retry=True)
         for _ in range(WAVES):
             asking.missing.clear()
             run(asking)
-            questions = [
-                question
-                for question in asking.missing.values()
-                if question.respondent.name not in failed
-            ]
+            questions = asking.missing_but_of(failed)
             if not questions or self.budget.reached or stop():
                 break
             for question, response in self._ask(questions, number, failed, stop):
@@ -214,14 +215,14 @@ class Judging:
                 if response.outcome != "ok":
                     n_errors += 1
                     reasons[response.reason or f"the reply is {response.outcome}"] += 1
+                # A `final` error is one that the same request would meet again, such as a picture
+                # that is too large for the server.
                 n_refused += response.state == "error" and "final" in response.detail
                 if progress:
                     progress(judge_name(self.panel.label, number), n_replies, len(questions))
         # what failed, or still comes back with new questions, is counted: the command did not do
         # what it was asked to
-        n_missing = sum(
-            question.respondent.name not in failed for question in asking.missing.values()
-        )
+        n_missing = len(asking.missing_but_of(failed))
         return Outcome(
             n_replies,
             n_errors + n_missing,
@@ -248,6 +249,7 @@ class Judging:
         if heavy and self._loaded is not None and self._loaded is not heavy[0]:
             self._loaded.close()
         self._loaded = heavy[-1] if heavy else self._loaded
+        # Requests are matched by identity, since two questions may have equal ones.
         questions_by_request = {id(question.request): question for question in questions}
         holds: dict[int, Hold] = {}
         work = []
@@ -269,9 +271,12 @@ class Judging:
                 (questions_by_request[id(request)], request, _with_limit(request, response))
                 for request, response in batch
             ]
+            # Stored before it is used: a command that is killed here has lost nothing that was paid
+            # for.
             stored = self.store.append(
                 respondent, number, [(question.ask, response) for question, _, response in replies]
             )
+            # A reply that cannot be stored unchanged comes back as an error, and counts as one.
             for (question, request, _), response in zip(replies, stored, strict=True):
                 if id(request) in holds:
                     self.budget.end(holds.pop(id(request)), request, response)
@@ -351,6 +356,7 @@ class Asking:
         picture, path, reason = judging.asks.picture(judging.benchmark, image)
         if reason and picture is None:
             raise NoReply(reason, location=judge.name)
+        # Another schema is another question, though its words are the same.
         schema_key = ("schema", digest(schema)) if schema is not None else ()
         question = ask(prompt, image, picture, salt=schema_key)
         stored = self._stored_replies(judge)
@@ -363,6 +369,8 @@ class Asking:
             if reason:
                 raise NoReply(reason, location=judge.name)
             sampling = judging.sampling(judge)
+            # Half a reply may end in the opposite of what it would have said; asked again it gets
+            # twice the room.
             if response is not None and response.outcome in ("truncated", "cut"):
                 limit = stored.allowed.get(
                     judging.store.ask_ids([question])[question.digest], sampling.max_tokens
@@ -381,8 +389,14 @@ class Asking:
             raise NoReply(
                 response.reason or f"the reply is {response.outcome}", location=judge.name
             )
+        # The matrix is signed with the replies that it rests on, and with no others that the store
+        # holds.
         self.used.add(digest([judge.name, question.digest, self.number, response.text]))
         return response.text
+
+    def missing_but_of(self, failed: Container[str]) -> list[_Question]:
+        """The missing questions, without those to judges that failed."""
+        return [q for q in self.missing.values() if q.respondent.name not in failed]
 
     def learn(self, question: _Question, response: Response) -> None:
         """Take in a reply that has just been stored."""

@@ -14,8 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import filterfalse, product, repeat, starmap
-from operator import attrgetter, itemgetter, methodcaller
+from operator import attrgetter
 from pathlib import Path
 
 from hqm.administration.asks import StoredRespondent
@@ -66,8 +65,10 @@ from hqm.types import ORIGINAL, Form, Response
 _JUDGE_FIELDS = ("judge", "judge_model", "judge_name")
 _MARK_FIELDS = ("verdict", "score", "rating", "judgement", "judgment")
 _REPLY_FIELDS = ("reply", "review", "judge_reply")
+# In a file of judgements `text` and `caption` may be the judge's own words.
 _ANSWER_FIELDS = tuple(name for name in ANSWERS if name not in ("text", "caption"))
 _SUFFIXES = (".json", ".jsonl", ".csv")
+# `run` is a word of its own: "drunk2.json" names no run.
 _RUN_IN_NAME = re.compile(r"(?i)(?:^|[\W_])(?:run|asking)[-_ ]?(\d+)(?=$|[\W_])")
 
 AnswerLookup = Callable[[str, str, int, str], str | None]
@@ -125,12 +126,17 @@ class JudgementSource:
     def parse(cls, text: str) -> JudgementSource:
         """Read `[JUDGE[#RUN]][,RESPONDENT]=PATH`, or a path alone."""
         names, equals, path = text.partition("=")
+        # A path may hold an equals sign itself: a file that exists is meant.
         if not equals or Path(text).exists():
             return cls(Path(text))
         judge, _, respondent = names.partition(",")
         label, asking = parse_judge(judge)
         return cls(
-            Path(path), label or None, asking if label != judge else None, respondent or None
+            # Without a number `parse_judge` gives the name back as it was.
+            Path(path),
+            label or None,
+            asking if label != judge else None,
+            respondent or None,
         )
 
 
@@ -186,9 +192,8 @@ def import_judgements(
         is not set; or the files do not say who was judged.
     """
     sourced_files, notes = _unique_files(sources)
-    paths = map(itemgetter(0), sourced_files)
     # every file is read before any is grouped: what no reader knows is said first
-    rows_by_file = list(map(judged_rows, repeat(benchmark), paths, repeat(forms[ORIGINAL])))
+    rows_by_file = [judged_rows(benchmark, path, forms[ORIGINAL]) for path, _ in sourced_files]
     grouped: list[tuple[Path, _Key, list[Row]]] = []
     for (path, source), file_rows in zip(sourced_files, rows_by_file, strict=True):
         for key, key_rows in _rows_by_key(path, source, file_rows, respondents, forms).items():
@@ -234,7 +239,7 @@ def import_judgements(
                     outputs=outputs,
                 )
             )
-    refused = list(filterfalse(attrgetter("complete"), matchings))
+    refused = [matching for matching in matchings if not matching.complete]
     if refused and not partial:
         raise AnswerError(
             refused[0].counts,
@@ -247,7 +252,7 @@ def import_judgements(
     if not sets:
         raise AnswerError(
             "no row judges an answer",
-            location=", ".join(map(str, map(attrgetter("path"), sources))),
+            location=", ".join(str(source.path) for source in sources),
             remedy="Check the benchmark.",
         )
     numbered = _renumber_sets(sets)
@@ -283,6 +288,8 @@ def _unique_files(
                 raise AnswerError(
                     "there is no such file", location=str(path), remedy="Correct the path."
                 )
+            # The same bytes twice are a copy, by which a judge would seem to agree with itself
+            # perfectly.
             key = (digest_file(path), source.judge, source.asking, source.respondent)
             if key in first_paths:
                 notes.append(
@@ -310,6 +317,7 @@ def _rows_by_key(
     names_in_path = cache(partial(_names_in_path, path, source, respondents))
     for row in rows:
         file_judge, file_run, file_respondent = names_in_path(row.stem)
+        # A bar separates the facets of a cell, in which the judge's name will stand.
         label, label_asking = parse_judge(row.judge.replace("|", "/"))
         judge = source.judge or label or file_judge
         asking = file_run
@@ -353,6 +361,8 @@ def _find_respondent(name: str, respondents: Sequence[str], location: str) -> st
     """The respondent meant; a name that none has stays as it is, and its rows match nothing."""
     try:
         return respondent_named(name, respondents, location)
+    # An unknown name must not end the file: its rows are counted as matching nothing. One that
+    # several have is ambiguous.
     except AnswerError:
         if sum(respondent.endswith(name) for respondent in respondents) > 1:
             raise
@@ -375,6 +385,7 @@ def _names_in_path(
     if respondent and span is not None:
         stem = f"{stem[: span[0]]} {stem[span[1] :]}"
     folder_respondent, _ = _respondent_in_text(folder_name, respondents)
+    # A name that could mean several respondents is not settled by the folder.
     if not respondent and span is None:
         respondent = folder_respondent
         if not respondent and len(respondents) == 1:
@@ -411,8 +422,10 @@ def _lies_within(span: tuple[int, int], spans: Iterable[tuple[int, int]]) -> boo
 def _file_spellings(respondent: str) -> set[str]:
     """Return the spellings of a respondent in a file's name, which has no slash or colon."""
     names = short_names(respondent.partition("?")[0])
-    spelled = starmap(partial(re.sub, r"[/:@]"), product(("_", "-", "__"), names))
-    return set(filter(None, spelled))
+    # Slash and colon are no characters of file names on every system; programs write `_`, `-` or
+    # `__` for them.
+    spelled = {re.sub(r"[/:@]", mark, name) for mark in ("_", "-", "__") for name in names}
+    return spelled - {""}
 
 
 def _match_judgements(
@@ -427,8 +440,11 @@ def _match_judgements(
     """Return the judgements by item, and how their rows were matched."""
     matched = match_rows(rows, form, benchmark.spelled)
     outputs: dict[str, JudgeOutput] = {}
-    descriptions = list(map(attrgetter("described"), rows))
-    unmatched = [descriptions[index] for index in matched.unmatched]
+
+    def describe(indices: Iterable[int]) -> list[str]:
+        return [rows[index].described for index in indices]
+
+    unmatched = describe(matched.unmatched)
     n_matched = 0
     for i, keys in sorted(matched.items.items()):
         row = rows[i]
@@ -437,7 +453,9 @@ def _match_judgements(
             subject = f"{key.respondent}, who is not audited"
         elif row.answer is not None:
             words = row.answer.text.split()
-            for text in map(partial(find_answer, key.respondent, key.form, key.run), keys):
+            for item in keys:
+                text = find_answer(key.respondent, key.form, key.run, item)
+                # Programs differ in the white space that they keep; words are what was judged.
                 if text is not None and text.split() != words:
                     subject = "another answer than the audited one"
         if subject:
@@ -447,6 +465,8 @@ def _match_judgements(
         output = row.judgement or JudgeOutput()
         for item in keys:
             previous = outputs.get(item)
+            # Two replies on one item may be those of two roles, and are joined; a mark is a whole
+            # judgement.
             if previous is not None and (previous.mark is not None or output.mark is not None):
                 raise AnswerError(
                     f"{item} is judged twice by {key.judge}",
@@ -466,9 +486,9 @@ def _match_judgements(
         items=len(outputs),
         n_items=len(form),
         cue_counts=matched.cue_counts,
-        contradicting=tuple(descriptions[index] for index in matched.contradicting),
+        contradicting=tuple(describe(matched.contradicting)),
         unmatched=tuple(unmatched),
-        ambiguous=tuple(descriptions[index] for index in matched.ambiguous),
+        ambiguous=tuple(describe(matched.ambiguous)),
     )
     return matching, outputs
 
@@ -623,7 +643,7 @@ def _check_marks(records: Sequence[Mapping[str, object]], path: str) -> None:
     """
     marks: dict[str, list[float]] = {}
     for name in _MARK_FIELDS:
-        numbers = list(map(_mark_number, map(methodcaller("get", name), records)))
+        numbers = [_mark_number(record.get(name)) for record in records]
         if any(map(_is_known, numbers)):
             marks[name] = numbers
             _check_mark_scales(name, records, numbers, path)
@@ -683,6 +703,7 @@ def _is_known(value: float) -> bool:
 
 
 def _score_output(row: Row) -> JudgeOutput:
+    # A row of a tool without a score was judged, and came to nothing: it is kept as an empty mark.
     if row.score is None:
         return JudgeOutput(mark="")
     return JudgeOutput(mark=f"{row.score:g}")
@@ -745,6 +766,7 @@ def _output(record: Mapping[str, object], location: str) -> JudgeOutput:
         return JudgeOutput({role: (whole_reply(text, record.get("state") or "ok", location),)})
     if not marks:
         raise AnswerError(no_field((*_MARK_FIELDS, *_REPLY_FIELDS), record), location=location)
+    # Of several columns the first that is filled: `_check_marks` has compared them.
     mark = next((mark for mark in marks if mark not in (None, "")), "")
     if isinstance(mark, (dict, list)):
         raise AnswerError(

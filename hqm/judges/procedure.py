@@ -23,6 +23,8 @@ from hqm.types import Cell, Form, Item, Response, Verdict
 Rows = Mapping[str, Sequence[Response | None]]
 """Respondent -> its responses in the order of the form's items; None for what was never asked."""
 
+# Procedures are coroutines that hold their prompts and pictures' names; a million at once would
+# hold them all in memory.
 _BATCH_SIZE = 512
 """Answers whose procedures run at a time."""
 
@@ -85,6 +87,7 @@ async def _all_verdicts(
         for i, item in enumerate(form.items[start : start + _BATCH_SIZE], start):
             ask = _check_roles(benchmark, item, ask_about(item))
             judged.append(judge_item(benchmark, item, _item_answers(rows, i), ask))
+        # gather keeps the order of its arguments, by which verdicts find their items.
         for by_name in await asyncio.gather(*judged):
             for name, verdict in by_name.items():
                 by_respondent[name].append(verdict)
@@ -128,6 +131,8 @@ async def _decide_unit(benchmark: Benchmark, unit: Unit, ask: AskJudge) -> Verdi
         decided = await benchmark.decide(
             unit.role, unit.item, unit.response, unit.text, _check_roles(benchmark, unit.item, ask)
         )
+    # An adapter may raise anything; what it is decides between an unscored answer and the adapter's
+    # fault.
     except Exception as error:
         return _failure_verdict(benchmark, unit.item, error, type(benchmark).decide)
     if decided is None:
@@ -186,6 +191,7 @@ def _add_context(
     """One respondent's answers with those of its other answers that the procedure sees beside
     them.
     """
+    # Most benchmarks have no context, and their rows are not copied.
     if type(benchmark).context_items is Benchmark.context_items:
         return row
     answers = {}
@@ -277,6 +283,7 @@ def _failure_verdict(
         return Verdict.unscored("error", str(error))
     if isinstance(error, UnreadableReply):
         return Verdict.unscored("unparsed", str(error))
+    # Our own errors say already where the fault is and what to do about it.
     if isinstance(error, HQMError):
         raise error
     raise AdapterError(
@@ -306,6 +313,7 @@ class Panel:
 
     @property
     def label(self) -> str:
+        # Sorted, so that the order of the options of a command does not name another judge.
         return self.main.name + "".join(
             f"+{role}={respondent.name}" for role, respondent in sorted(self.role_models.items())
         )
@@ -422,6 +430,8 @@ def template_in(
 
 def _assignments(tree: ast.AST) -> list[ast.Assign | ast.AugAssign]:
     assignments = [node for node in ast.walk(tree) if isinstance(node, (ast.Assign, ast.AugAssign))]
+    # ast.walk goes level by level, and the pieces of a prompt are joined in the order of the
+    # source.
     return sorted(assignments, key=lambda node: node.lineno)
 
 
@@ -432,6 +442,7 @@ def _piece(value: ast.expr, placeholders: Mapping[str, str], path: Path) -> str:
         return "".join(_piece(piece, placeholders, path) for piece in value.values)
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
         return _piece(value.left, placeholders, path) + _piece(value.right, placeholders, path)
+    # Quotes and blanks of an expression are unparsed alike, however the release writes them.
     source = ast.unparse(value.value if isinstance(value, ast.FormattedValue) else value)
     if source not in placeholders:
         raise DataError(

@@ -36,6 +36,8 @@ def reading_prompt(item: Item, text: str) -> str:
     reply_forms = {"choice": "the letter of the option", "yes_no": "yes or no"}
     reply_form = reply_forms.get(item.task, "the value that it states, in its words")
     lines = [
+        # A change of these words is another VERSION: the store finds replies by the text of the
+        # request.
         "Somebody was asked the question below, and answered. Say what the answer commits itself"
         " to in the end. Do not answer the question, and do not correct the answer.",
         f"Question: {item.prompt}",
@@ -55,6 +57,7 @@ def read_reply(item: Item, reply: str) -> str:
     UnreadableReply
         The reply is no letter of an option, or neither yes nor no.
     """
+    # Models put a letter into bold, brackets or quotation marks, however they are asked.
     value = reply.strip().strip(".*\"'() ")
     if value.casefold() == _NONE or not value:
         return ""
@@ -100,6 +103,7 @@ class _ReadByModel(Benchmark):
 def is_sent(verdict: Verdict, response: Response) -> bool:
     """Whether an answer is unread, and no refusal, or its reading is doubtful."""
     if not verdict.scored:
+        # A refusal says plainly that it says nothing: there is nothing to be read in it.
         return verdict.state == "unparsed" and not refuses(response.text)
     return is_doubtful(response.text)
 
@@ -137,6 +141,8 @@ class ReadingCheck:
             return f"{sent}; no other answer shows how far the two agree"
         from scipy.stats import binomtest
 
+        # With no disagreement in 200 the observed rate is 0, which no one should believe: the lower
+        # end of Wilson's interval bounds it.
         test = binomtest(self.n_agreed, self.n_checked)
         low = float(test.proportion_ci(method="wilson").low)
         points = 100 * (1 - low) * self.n_sent / max(self.n_answers, 1)
@@ -171,6 +177,7 @@ class ReadingModel(Judging):
 
     def first_requests(self, form: Form, row: Sequence[Response]) -> list[Request]:
         """Return what it would ask about a row of answers if the reader read none of them."""
+        # All answers are marked as to be checked, so that the dry run counts each as a request.
         self.procedure.checked = frozenset(key for key, _, _ in _answers(form, {"": list(row)}))
         requests = super().first_requests(form, row)
         self.procedure.checked = frozenset()
@@ -182,10 +189,14 @@ class ReadingModel(Judging):
         checked = self.procedure.checked
         answers = _answers(form, rows)
         n_sent = sum(key in readings and key not in checked for key, _, _ in answers)
-        pairs = [readings[key] for key in checked if key in readings]
-        compared = [(first, second) for first, second in pairs if second is not None]
-        n_agreed = sum(first.value == second.value for first, second in compared)
-        return ReadingCheck(self.panel.label, n_sent, len(answers), n_agreed, len(compared))
+        n_compared = 0
+        n_agreed = 0
+        for key in checked & readings.keys():
+            by_reader, by_model = readings[key]
+            if by_model is not None:
+                n_compared += 1
+                n_agreed += by_reader.value == by_model.value
+        return ReadingCheck(self.panel.label, n_sent, len(answers), n_agreed, n_compared)
 
     def prepare(self, form: Form, rows: Rows) -> None:
         """Choose the answers to the original form that the model reads beside the reader: those
@@ -200,6 +211,8 @@ class ReadingModel(Judging):
                 verdict = procedure.score(item, response)
                 if verdict.scored and not is_sent(verdict, response):
                     read.add(key)
+        # By a hash, a later command with more answers asks about most of the same ones again, for
+        # which replies are stored.
         procedure.checked = frozenset(sorted(read, key=digest)[:N_CHECKED])
 
 
@@ -237,5 +250,6 @@ def with_procedure(benchmark: Benchmark, procedure: type[Procedure]) -> Procedur
     """Return the benchmark with another judge procedure in place of its own."""
     kind: Any = type(benchmark)
     copied: Any = copy.copy(benchmark)
+    # A class that inherits from both, so that the adapter's own `score` and data stay in force.
     copied.__class__ = type(kind.__name__, (procedure, kind), {})
     return cast(Procedure, copied)

@@ -96,6 +96,7 @@ class _Key:
         self.form = form
         self.digest = digest
 
+    # A form of thousands of items is hashed by its digest, which it has computed once.
     def __hash__(self) -> int:
         return hash(self.digest)
 
@@ -158,6 +159,8 @@ def _content(item: Item) -> tuple[str, ...]:
 def _answer(item: Item) -> str:
     """The right answer; where several things have to be named, all of them."""
     if isinstance(item.target, (list, tuple)):
+        # Several things that have to be named are a set: their order in the file is no other
+        # answer.
         return ", ".join(sorted(map(str, item.target)))
     return str(item.target)
 
@@ -357,12 +360,13 @@ def _cue_finding(name: str, cues: Sequence[Stratum], *, sentence: str) -> Findin
         name,
         sentence=sentence,
         count=_count_items(cues),
-        examples=tuple(
-            f"{s.cue} in {s.name}: {s.accuracy:.3f} right, gain at least {s.low:.3f}"
-            for s in cues[:_MAX_EXAMPLES]
-        ),
+        examples=tuple(map(_cue_example, cues[:_MAX_EXAMPLES])),
         rows=tuple(map(_leak_row, cues)),
     )
+
+
+def _cue_example(cue: Stratum) -> str:
+    return f"{cue.cue} in {cue.name}: {cue.accuracy:.3f} right, gain at least {cue.low:.3f}"
 
 
 def _order_findings(leaks: Leaks) -> Iterable[Finding]:
@@ -395,13 +399,14 @@ def _phrase_findings(leaks: Leaks) -> Iterable[Finding]:
                 " always"
             ),
             count=giveaways[0].items,
-            examples=tuple(
-                f"{g.phrase!r}: {g.share:.0%} of {g.items} {g.type} items have the answer"
-                f" {g.label!r}"
-                for g in giveaways[:_MAX_EXAMPLES]
-            ),
+            examples=tuple(map(_phrase_example, giveaways[:_MAX_EXAMPLES])),
             rows=tuple(map(_giveaway_row, giveaways)),
         )
+
+
+def _phrase_example(giveaway: Giveaway) -> str:
+    subject = f"{giveaway.share:.0%} of {giveaway.items} {giveaway.type} items"
+    return f"{giveaway.phrase!r}: {subject} have the answer {giveaway.label!r}"
 
 
 def _giveaway_row(giveaway: Giveaway) -> dict[str, object]:
@@ -443,6 +448,7 @@ def check_option_positions(form: Form) -> Iterable[Finding]:
                 groups["part", item.part, n_options].append(str(item.target))
     large_groups = {key: group for key, group in groups.items() if len(group) >= _MIN_ITEMS}
     rows: list[dict[str, Any]] = []
+    examples: list[str] = []
     for (grouping, name, options), letters in large_groups.items():
         letter, n = Counter(letters).most_common(1)[0]
         # Bonferroni's correction: as many tests as positions in all groups
@@ -460,6 +466,8 @@ def check_option_positions(form: Form) -> Iterable[Finding]:
                     "options": options,
                 }
             )
+            position = f"{name or 'no type'}: {letter} in {n} of {len(letters)} items"
+            examples.append(position)
     if rows:
         first = rows[0]
         sentence = (
@@ -468,16 +476,12 @@ def check_option_positions(form: Form) -> Iterable[Finding]:
             f" {next(iter(first.values()))} it is {first['answer']} in {first['items with it']} of"
             f" {first['items in all']} items with {first['options']} options"
         )
-        examples = tuple(
-            f"{next(iter(row.values()))}: {row['answer']} in {row['items with it']} of"
-            f" {row['items in all']} items"
-            for row in rows[:_MAX_EXAMPLES]
-        )
         yield Finding(
             "option-position",
             sentence,
+            # Parts overlap with types: only the types are counted, so that no item counts twice.
             sum(int(row["items in all"]) for row in rows if "type" in row),
-            examples,
+            tuple(examples[:_MAX_EXAMPLES]),
             rows=tuple(rows),
         )
 
@@ -492,6 +496,12 @@ def _length_findings(leaks: Leaks) -> Iterable[Finding]:
         return
     rules.sort(key=lambda rule: -rule.stratum.gain)
     first = rules[0]
+    examples = []
+    strata = []
+    for rule in rules:
+        strata.append(rule.stratum)
+        right = f"{rule.accuracy.value:.3f} right"
+        examples.append(f"{rule.stratum.name}: {right}, {rule.sentence}")
     yield Finding(
         "leakage-cue",
         sentence=(
@@ -500,11 +510,8 @@ def _length_findings(leaks: Leaks) -> Iterable[Finding]:
             f" the commonest answer gets {first.baseline:.3f}"
         ),
         count=first.stratum.items,
-        examples=tuple(
-            f"{rule.stratum.name}: {rule.accuracy.value:.3f} right, {rule.sentence}"
-            for rule in rules[:_MAX_EXAMPLES]
-        ),
-        rows=tuple(map(_leak_row, map(attrgetter("stratum"), rules))),
+        examples=tuple(examples[:_MAX_EXAMPLES]),
+        rows=tuple(map(_leak_row, strata)),
     )
 
 
@@ -526,12 +533,12 @@ def _disjoint_strata(strata: Sequence[Stratum]) -> list[Stratum]:
     concerned is not counted twice.
     """
     by_scope = group_by(strata, lambda stratum: (bool(stratum.type), bool(stratum.part)))
-    types = by_scope.get((True, False), [])
-    parts = by_scope.get((False, True), [])
+    by_type = {stratum.type: stratum for stratum in by_scope.get((True, False), [])}
+    by_part = {stratum.part: stratum for stratum in by_scope.get((False, True), [])}
     return (
         by_scope.get((False, False), [])[:1]
-        or list(dict(zip(map(attrgetter("type"), types), types, strict=True)).values())
-        or list(dict(zip(map(attrgetter("part"), parts), parts, strict=True)).values())
+        or list(by_type.values())
+        or list(by_part.values())
         or list(strata[:1])
     )
 
@@ -566,22 +573,27 @@ def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[
     min_items = items_for_error(LARGEST_ERROR)
     small: dict[str, UnmeasurableType] = {}
     extra = []
+    extra_rows = []
+    n_extra = 0
     for kind in types_in(form.items):
         if kind not in groups:
             continue
         n = len(groups[kind])
         if n < min_items:
+            # The standard error of a share of .5, sqrt(.5 * .5 / n).
             small[kind] = UnmeasurableType(n, 0.5 / n**0.5, min_items - n)
         if kind not in claimed:
             extra.append(kind)
+            extra_rows.append({"type": kind, "items in all": n})
+            n_extra += n
     yield from unmeasurable_types(small)
     if extra:
-        n = sum(len(groups[kind]) for kind in extra)
+        kinds = ", ".join(extra)
         yield Finding(
             "type-not-claimed",
-            sentence=f"{n} items are labelled {', '.join(extra)}, which the card does not claim",
-            count=n,
-            rows=tuple({"type": kind, "items in all": len(groups[kind])} for kind in extra),
+            sentence=f"{n_extra} items are labelled {kinds}, which the card does not claim",
+            count=n_extra,
+            rows=tuple(extra_rows),
         )
     untyped = groups.get("", [])
     if untyped and (labelled or len(groups) > 1):

@@ -140,6 +140,7 @@ def _repair(data: dict[str, Any], error: Any, path: Path) -> None:
 
 def _line_of(text: str, key: str) -> int:
     for number, line in enumerate(text.splitlines(), 1):
+        # A table has its brackets before the key, and a key may be quoted.
         if re.match(rf"\s*\[*\s*[\"']?{re.escape(key)}\b", line):
             return number
     return 1
@@ -155,6 +156,7 @@ def read_form(card: Card, data: Path, faults: Faults) -> Form:
             records = _plain_records(list(_records(path, card.data.encoding, faults)), card, path)
     except DataError as error:
         kind = "items-unreadable"
+        # The decoding error is what the reader of the file met; it has a code of its own.
         if isinstance(error.__context__, UnicodeDecodeError):
             kind = "encoding"
         faults.add(kind, error.message, error.location)
@@ -171,6 +173,7 @@ def read_form(card: Card, data: Path, faults: Faults) -> Form:
         item = _item(record, card, location, faults)
         if item is None:
             continue
+        # Ids that look the same (by letter case, blanks or width) are one id in files of answers.
         plain_id = look_of(item.id)
         # the first of two items stays, so that the rest of the check has it once
         if plain_id in items:
@@ -185,9 +188,12 @@ def _plain_records(
 ) -> list[tuple[str, dict[str, Any]]]:
     """The records with their locations, and their fields named as the card names them."""
     headings = {getattr(card.fields, field) for field in FieldsSection.model_fields}
-    renamed = rename_headings([record for _, record in records], headings, str(path))
-    locations = [location for location, _ in records]
-    return list(zip(locations, renamed, strict=True))
+    locations = []
+    plain = []
+    for location, record in records:
+        locations.append(location)
+        plain.append(record)
+    return list(zip(locations, rename_headings(plain, headings, str(path)), strict=True))
 
 
 def _item(record: Mapping[str, object], card: Card, location: str, faults: Faults) -> Item | None:
@@ -196,8 +202,11 @@ def _item(record: Mapping[str, object], card: Card, location: str, faults: Fault
     """
     names = card.fields
     record = dict(record)
-    lacking = [name for name in (names.id, names.prompt) if not str(record.get(name) or "").strip()]
-    for name in lacking:
+    is_lacking = False
+    for name in (names.id, names.prompt):
+        if str(record.get(name) or "").strip():
+            continue
+        is_lacking = True
         state = "is empty"
         if name not in record:
             state = f"is missing (there are {name_fields(record)})"
@@ -213,7 +222,7 @@ def _item(record: Mapping[str, object], card: Card, location: str, faults: Fault
     except ImageError as error:
         faults.add("image-outside", error.message, location)
         record[names.image] = None
-    if lacking:
+    if is_lacking:
         return None
     try:
         return item_of(record, card, location)
@@ -278,6 +287,7 @@ def _is_lines(text: str) -> bool:
 def _rows(text: str, path: Path, faults: Faults) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         for line, row in csv_rows(text, str(path)):
+            # csv.DictReader keeps surplus fields under None, and fills missing ones with None.
             if None in row or None in row.values():
                 reason = f"the row does not have {len(row.keys() - {None})} fields"
                 faults.add("record-broken", reason, f"{path}:{line}")
@@ -366,10 +376,12 @@ class Checked:
 
 
 def _finite_fields(stratum: Stratum) -> dict[str, Any]:
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in {**asdict(stratum), "name": stratum.name}.items()
-    }
+    values = {**asdict(stratum), "name": stratum.name}
+    for key, value in values.items():
+        # JSON has no infinity and no NaN
+        if isinstance(value, float) and not math.isfinite(value):
+            values[key] = None
+    return values
 
 
 def lint_benchmarks(
@@ -442,6 +454,7 @@ def lint_benchmarks(
         faults = Faults()
         try:
             benchmark, form = _read(member, faults, {**settings, "fitting": len(members) > 1})
+        # A wrong option is a mistake of the command and not of the data: it ends the check.
         except UsageError:
             raise
         except HQMError as error:
@@ -483,6 +496,8 @@ def _read(
     if isinstance(name, Benchmark):
         return name, name.original
     path = Path(name) / "card.toml"
+    # Code of its own may read the items otherwise than the card says, so that only it can read
+    # them.
     if path.is_file() and not (path.parent / "adapter.py").is_file():
         card = read_card(path, faults)
         if card is None:
@@ -509,6 +524,7 @@ def _check_benchmark(
     pictures = pictures_of(benchmark, form)
     card = benchmark.card
     try:
+        # The property raises where the card names a metric that the scoring has not.
         benchmark.audited  # noqa: B018
     except UsageError as error:
         faults.add("card-key", f"{error.message} (scoring.audited). {error.remedy}", card.name)

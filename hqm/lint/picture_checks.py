@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import cache, cached_property, lru_cache
-from itertools import starmap, zip_longest
+from itertools import repeat, starmap, zip_longest
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,7 +114,10 @@ class Look:
         """
         n_crops = len(_CROPS)
         cosines = _cosines().reshape(-1, _SIDE)
+        # The transform is linear and separable: one product over all parts of the sides gives the
+        # coefficients of every crop at once.
         low = (cosines @ self.grey.astype(float) @ cosines.T).reshape(n_crops, _LOW, n_crops, _LOW)
+        # The first coefficient is the mean brightness, which says nothing of the shapes.
         flat = low.swapaxes(1, 2).reshape(n_crops, n_crops, _LOW * _LOW)[..., 1:]
         above_median = flat > np.median(flat, axis=-1, keepdims=True)
         bits = above_median.astype(np.uint64) << np.arange(1, _LOW * _LOW, dtype=np.uint64)
@@ -197,8 +200,11 @@ class Pictures:
         looks = {}
         bytes_of = {}
         files = {}
+        missing = []
         for name in requested:
             if name not in present:
+                if name not in unfetched:
+                    missing.append(name)
                 continue
             path = None
             try:
@@ -220,12 +226,11 @@ class Pictures:
             except Exception as error:
                 broken[name] = f"{type(error).__name__}: {str(error).replace(str(path), name)}"
         _LOOKS.keep()
-        missing = tuple(name for name in requested if name not in present and name not in unfetched)
         return cls(
             requested,
             location,
             folder,
-            missing,
+            tuple(missing),
             frozenset(unfetched),
             broken,
             looks,
@@ -314,6 +319,8 @@ def same_picture(path: Path, second: Path) -> bool:
                 )
             )
     return (
+        # The sides of a picture that was scaled are rounded to pixels, which moves their ratio by
+        # less than 2%.
         abs(sizes[0] / sizes[1] - 1) < 0.02
         and float(np.abs(blocks[0] - blocks[1]).max()) <= _MAX_RESAVE_ERROR
     )
@@ -471,6 +478,8 @@ def twins_among(looks: Mapping[str, Look], files: Mapping[str, Path]) -> Iterato
         return
     # all hashes at once: a pair is then a few operations on bits
     hashes = np.stack([looks[name].hashes.ravel() for name in names])
+    # Near pairs share pictures, and a decoded one takes up to half a megabyte: 256 of them are
+    # kept.
     opened = lru_cache(256)(_open_small)
 
     @lru_cache(1 << 14)
@@ -511,13 +520,14 @@ def _near_pairs(hashes: npt.NDArray[np.uint64]) -> list[tuple[int, int]]:
 
     - `hashes`: (pictures, parts): the hashes of each picture; the first is that of the whole.
     """
-    candidates = []
+    candidates: list[tuple[int, int, int]] = []
     for i in range(len(hashes) - 1):
         first = np.bitwise_count(hashes[i] ^ hashes[i + 1 :, :1]).min(axis=1)
         second = np.bitwise_count(hashes[i, 0] ^ hashes[i + 1 :]).min(axis=1)
         bits = np.minimum(first, second)
         matches = np.flatnonzero(bits <= _MAX_BITS)
-        candidates += [(int(bits[k]), i, i + 1 + int(k)) for k in matches]
+        later = (i + 1 + matches).tolist()
+        candidates += zip(bits[matches].tolist(), repeat(i), later, strict=False)
     return sorted((i, j) for _, i, j in sorted(candidates)[:_MAX_PAIRS])
 
 
@@ -582,6 +592,7 @@ def _standardise(shades: _Shades) -> _Shades:
 def _open_small(path: Path) -> Image.Image:
     with open_picture(path) as opened:
         picture = as_rgb(opened)
+    # A crop of half a side still has twice the pixels of the close look.
     picture.thumbnail((4 * _CLOSE_SIDE, 4 * _CLOSE_SIDE))
     return picture
 
@@ -598,6 +609,7 @@ def change_between(
     - `box`: Where about the part lies, as shares of the sides; all of it unless given.
     """
     goal = _view_closely(crop)
+    # Clipped shades say nothing about brightness and contrast: black and white stay what they are.
     lit = (goal > 5) & (goal < 250)
     if lit.mean() < 0.1:
         lit = np.ones_like(lit)
@@ -618,11 +630,13 @@ def change_between(
     if best < _MIN_CORRELATION:
         return None
     region = _view_closely(original, box)
+    # The slope of a regression is the correlation times the ratio of the deviations.
     contrast = best * float(goal[lit].std() / region[lit].std())
     light = float(goal[lit].mean() - contrast * region[lit].mean())
     fitted = np.clip(contrast * region + light, 0, 255)
     count = _CLOSE_SIDE // _BLOCK
     blocks = (goal - fitted).reshape(count, _BLOCK, count, _BLOCK, 3).mean(axis=(1, 3))
+    # A contrast this low would fit any picture to a nearly grey one.
     if contrast <= 0.3 or np.abs(blocks).max() > _MAX_SHADE_ERROR:
         return None
     brighter = float((goal - region).mean())

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, starmap
-from operator import attrgetter, itemgetter, methodcaller
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,14 +54,14 @@ _ORDERED = frozenset(
     " farther further followed from to into onto off on by of or if then only all every".split()
 )
 """Words that relate what stands before them to what stands behind: the order then matters."""
-_SYNONYMS = dict(
-    pair.split(":")
-    for pair in (
+_SYNONYMS: dict[str, str] = dict(
+    re.findall(
+        r"(\w+):(\w+)",
         "bike:bicycle sofa:couch television:tv airplane:plane aeroplane:plane cellphone:phone"
         " telephone:phone automobile:car kid:child grey:gray color:colour someone:person"
         " somebody:person anyone:person anybody:person people:person men:man women:woman"
-        " children:child"
-    ).split()
+        " children:child",
+    )
 )
 _INTERROGATIVES = re.compile(r"\b(?:how (?:many|much)|how|why|when|where|whose|who|which|what)\b")
 _COUNT = re.compile(r"\b(?:what is )?(?:number|count) of\b")
@@ -96,6 +96,7 @@ as Latin-1 or Windows-1252.
 """
 
 
+# The same questions are normalised by several checks, and again for each form.
 @lru_cache(maxsize=65536)
 def normalised_words(text: str) -> str:
     """A question's words in lower case, without punctuation and articles; signs that carry meaning
@@ -204,8 +205,7 @@ def _twin_findings(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
 
 def _differ_in_target(items: Iterable[Item]) -> bool:
     """Whether items have several right answers, whatever their letter case and punctuation."""
-    targets = map(str, map(attrgetter("target"), items))
-    return len(set(map(normalised_words, targets))) > 1
+    return len({normalised_words(str(item.target)) for item in items}) > 1
 
 
 def _holds_answer(item: Item) -> bool:
@@ -233,9 +233,14 @@ def meaning(text: str) -> tuple[str, ...]:
         r"\2 \1", _COUNT.sub("how many", normalised_words(text).replace("'s", ""))
     )
     interrogative = _INTERROGATIVES.search(plain)
-    lemmas = [_lemma(word) for word in plain.split() if word not in _FRAME]
-    if interrogative is None:
-        lemmas = [lemma for lemma in lemmas if lemma != "colour"]
+    lemmas = []
+    for word in plain.split():
+        if word in _FRAME:
+            continue
+        lemma = _lemma(word)
+        # "What colour is it?" needs the word; "Is its colour red?" and "Is it red?" ask the same
+        if interrogative or lemma != "colour":
+            lemmas.append(lemma)
     if len(lemmas) == 2 and not _ORDERED & set(lemmas):
         lemmas.sort()
     return (interrogative[0] if interrogative else "", *lemmas)
@@ -248,6 +253,7 @@ def _lemma(word: str) -> str:
 
     word = _SYNONYMS.get(word, word)
     lemmas: Iterable[str] = chain.from_iterable(getAllLemmas(word).values())
+    # Ties go to the first in the alphabet, so that the order of the lexicon decides nothing.
     lemma = min((word, *lemmas), key=lambda text: (len(text), text))
     return _SYNONYMS.get(lemma, lemma)
 
@@ -315,6 +321,7 @@ def with_favoured_keys(finding: Finding, matrix: ScoreMatrix) -> Finding:
             continue
         first = right.get(ids[0], 0)
         last = right.get(ids[-1], 0)
+        # Two-sided: the probability of the larger count or more under equal chances, doubled.
         is_favoured = 2 * float(binomial_above(first - 1, max(1, first + last), 0.5)) < 0.05
         counts = ", ".join(f"{key} {right.get(key, 0)} of {answered.get(key, 0)}" for key in ids)
         row["favoured"] = ids[0] if is_favoured else ""
@@ -341,7 +348,7 @@ def _denied_twins(form: Form, groups: _Groups) -> Iterable[list[Item]]:
 
 
 def _wording_findings(kind: str, items: Sequence[Item]) -> Iterable[Finding]:
-    questions = list(map(normalised_words, map(attrgetter("prompt"), items)))
+    questions = [normalised_words(item.prompt) for item in items]
     wordings = Counter(questions)
     if len(wordings) < _MIN_WORDINGS:
         count_text = "one wording"
@@ -363,7 +370,7 @@ def _wording_findings(kind: str, items: Sequence[Item]) -> Iterable[Finding]:
         )
         return
     # evenly spaced ones of a large file: the share is then known to about a hundredth
-    n_words = sum(map(methodcaller("count", " "), questions)) + len(questions)
+    n_words = " ".join(questions).count(" ") + 1
     step = 1 + max(len(questions) // _MAX_SAMPLE, n_words // _MAX_SAMPLED_WORDS)
     pattern, share = commonest_template(questions[::step])
     if share > _MAX_TEMPLATE_SHARE:
@@ -394,8 +401,11 @@ def commonest_template(questions: Sequence[str]) -> tuple[str, float]:
     """
     counts: Counter[tuple[int, int]] = Counter()
     first: dict[tuple[int, int], _Slot] = {}
-    split_questions = [(text.split(), n) for text, n in Counter(questions).items()]
-    split_questions = [(w, n) for w, n in split_questions if len(w) <= _MAX_TEMPLATE_WORDS]
+    split_questions = []
+    for text, n in Counter(questions).items():
+        words = text.split()
+        if len(words) <= _MAX_TEMPLATE_WORDS:
+            split_questions.append((words, n))
     beginnings, endings = _shared_hashes([words for words, _ in split_questions])
     for words, n in split_questions:
         for key, slot in _slots(words, beginnings, endings):
@@ -420,6 +430,8 @@ class _Slot(NamedTuple):
 
 
 _MAX_SLOT_WORDS = 3
+# A polynomial hash modulo the Mersenne prime 2^61 - 1: two texts collide with a chance of about
+# 1e-18 a pair.
 _HASH_BASE = 1_000_003
 _HASH_MODULUS = (1 << 61) - 1
 
@@ -431,10 +443,11 @@ def _shared_hashes(questions: Sequence[list[str]]) -> tuple[set[int], set[int]]:
     for words in questions:
         beginnings.update(_running_hashes(words))
         endings.update(_running_hashes(words[::-1]))
-    return (
-        {value for value, n in beginnings.items() if n > 1},
-        {value for value, n in endings.items() if n > 1},
-    )
+    return _repeated(beginnings), _repeated(endings)
+
+
+def _repeated(counts: Mapping[int, int]) -> set[int]:
+    return {value for value, n in counts.items() if n > 1}
 
 
 def _slots(
@@ -468,6 +481,8 @@ def _running_hashes(words: Sequence[str]) -> list[int]:
     """The hash of no word, of the first word, of the first two, and so on."""
     hashes = [0]
     for word in words:
+        # Python's hash of a text differs between processes: these hashes are compared within one
+        # process, and never kept.
         hashes.append((hashes[-1] * _HASH_BASE + hash(word) + 1) % _HASH_MODULUS)
     return hashes
 
@@ -541,7 +556,7 @@ def check_wordings(original: Form, form: Form) -> Iterator[Finding]:
             examples = tuple(
                 f"{b.id}: {b.prompt} [{b.target}] -> {i.prompt} [{i.target}]" for b, i in pairs[:3]
             )
-            all_ids = "all of them: " + ", ".join(map(attrgetter("id"), map(itemgetter(1), pairs)))
+            all_ids = "all of them: " + ", ".join(item.id for _, item in pairs)
             yield Finding(
                 name,
                 sentence.format(form=form.name, n=len(pairs)),
