@@ -30,6 +30,7 @@ MAX_DOCUMENT_BYTES = 4 << 30
 gigabyte.
 """
 _MAX_UNFOLDED_BYTES = 1 << 26
+# Deflate packs text five to twenty times, and anything at most 1,032 times.
 _MAX_EXPANSION = 200
 """Texts that unfold to more bytes than this, and to so many times their size, are none."""
 _FETCH_AGAIN = "Fetch it again."
@@ -78,6 +79,7 @@ def json_values(
             f"it unfolds to more than {limit:,} bytes", location=location, remedy=_FETCH_AGAIN
         )
     try:
+        # A byte-order mark is no part of JSON.
         text = content.decode("utf-8-sig")
         del content  # half a gigabyte, while the values are read
         yield from _object_values(text)
@@ -107,6 +109,7 @@ def members(file: Path, name: str) -> list[zipfile.ZipInfo]:
         raise DataError(
             f"it is no zip, or damaged: {error}", location=str(file), remedy=_FETCH_AGAIN
         ) from None
+    # Programs on Windows write backslashes into the names.
     return [info for info in infos if info.filename.replace("\\", "/").split("/")[-1] == name]
 
 
@@ -231,6 +234,7 @@ def _open_document(file: Path, member: str, location: str) -> Iterator[IO[bytes]
     # the upper 16 bits of the attribute are the mode that Unix gives a file
     if stat.S_ISLNK(matches[0].external_attr >> 16):
         raise DataError("it is a link, not a file", location=location, remedy=_FETCH_AGAIN)
+    # Bit 0 of the flags says that the member is encrypted (APPNOTE 4.4.4).
     if matches[0].flag_bits & 0x1:
         raise DataError("it is encrypted", location=location, remedy=_FETCH_AGAIN)
     try:
@@ -244,6 +248,8 @@ def _open_document(file: Path, member: str, location: str) -> Iterator[IO[bytes]
 
 def _object_values(text: str) -> Iterator[tuple[str, object]]:
     """Yield the keys and values of a JSON object; the elements of lists one by one."""
+    # raw_decode reads one value and says where it ends, so that no list of a million elements is
+    # held at once.
     decode = json.JSONDecoder().raw_decode
     position = _skip_past("{", text, 0)
     while not text.startswith("}", position):

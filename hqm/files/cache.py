@@ -107,6 +107,7 @@ def is_picture(content: bytes) -> bool:
 
 
 def _suffix(head: bytes) -> str:
+    # The first bytes tell the format: a name may lie about it.
     signatures = {
         b"\x89PNG": ".png",
         b"\xff\xd8\xff": ".jpg",
@@ -145,6 +146,7 @@ def safe_name(name: str, location: str = "") -> str:
     'val2014/a.jpg'
     """
     path = PurePosixPath(name.replace("\\", "/"))
+    # `C:` would leave the folder on Windows.
     if path.is_absolute() or ".." in path.parts or (path.parts and ":" in path.parts[0]):
         raise ImageError(
             f"the picture {name!r} lies outside the image folder",

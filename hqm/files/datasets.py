@@ -17,8 +17,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from types import ModuleType
 
@@ -38,6 +36,7 @@ def names_picture(text: str) -> bool:
     return text.strip().lower().endswith((*PICTURES, ".jfif", ".jpe", ".avif", ".heic"))
 
 
+# In this order: where a folder has a table in two formats, the typed one is read.
 _KINDS = ((".parquet",), (".arrow",), (".csv", ".tsv"), (".jsonl", ".ndjson", ".json"))
 _SPLITS = (
     "train",
@@ -199,14 +198,17 @@ def split_of(name: str) -> str:
     stem = path.name.partition(".")[0]
     # the file's own name first, then the nearest folder
     for text in (stem, *reversed(path.parts[:-1])):
+        # Whole words: `latest` is no `test`.
         for word in re.split(r"[^a-z0-9]+", text.lower()):
             if word in _SPLITS:
                 return word
     numbered = re.fullmatch(r"(.+?)[-_]\d{5}[-_]of[-_]\d{5}.*", stem)
     if numbered:
+        # Writers call the shards of any data set data-00000-of-00002 or part-00000-of-00002.
         if numbered[1] in ("data", "part"):
             return ""
         return numbered[1]
+    # The hub's own conversion to Parquet names files 0000.parquet, in a folder for each split.
     if stem.isdecimal() and len(path.parts) > 1 and path.parts[-2] != "data":
         return path.parts[-2]
     return ""
@@ -245,7 +247,7 @@ def _state(tree: Tree, prefix: str, split: str) -> list[Shard]:
                 location=tree.label,
                 remedy="Copy the whole folder, or save the data set again.",
             )
-    return list(map(partial(Shard, split), shards))
+    return [Shard(split, shard) for shard in shards]
 
 
 def _required_list(value: object, key: str, tree: Tree, name: str) -> list[object]:
@@ -302,7 +304,7 @@ def _one_kind(tree: Tree, prefix: str, names: Sequence[str]) -> list[Shard]:
                     location=tree.label,
                     remedy="Name one of them.",
                 )
-            return list(map(Shard, map(split_of, files), files))
+            return [Shard(split_of(file), file) for file in files]
     return []
 
 
@@ -319,14 +321,14 @@ def _by_readme(tree: Tree, config: str) -> list[Shard]:
     selected = _selected_config(tree, config)
     if selected is None:
         return []
-    readable = tree.tables
     shards: list[Shard] = []
     for split, patterns in _data_files(selected.get("data_files")):
         globs = [pattern.removeprefix("./") for pattern in patterns]
-        matching = (
-            name for name in readable if any(map(partial(fnmatch.fnmatchcase, name), globs))
-        )
-        shards += map(partial(Shard, split), matching)
+        shards += [
+            Shard(split, name)
+            for name in tree.tables
+            if any(fnmatch.fnmatchcase(name, pattern) for pattern in globs)
+        ]
     if not shards and selected.get("data_dir"):
         prefix = f"{str(selected['data_dir']).strip('/')}/"
         shards = _one_kind(tree, prefix, tree.names_below(prefix))
@@ -354,13 +356,14 @@ def _selected_config(tree: Tree, config: str) -> dict[str, object] | None:
     if "default" in by_name:
         return by_name["default"]
     if len(configs) > 1:
-        _refuse_ambiguous(tree, list(map(str, map(itemgetter("config_name"), configs))))
+        _refuse_ambiguous(tree, [str(entry["config_name"]) for entry in configs])
     return configs[0]
 
 
 def _configs(tree: Tree) -> list[dict[str, object]]:
     if "README.md" not in tree.names:
         return []
+    # The heading of a card on the hub is YAML between two lines of three hyphens.
     heading = re.match(r"---[ \t]*\r?\n(.*?)\r?\n---", read_text(tree.path("README.md")), re.DOTALL)
     if heading is None or "configs:" not in heading[1]:
         return []
@@ -371,6 +374,7 @@ def _configs(tree: Tree) -> list[dict[str, object]]:
     try:
         metadata = yaml.safe_load(heading[1])
     except (yaml.YAMLError, RecursionError, ValueError):
+        # A README whose heading is no YAML may still lie beside files that tell their splits.
         return []
     configs = metadata.get("configs") if isinstance(metadata, dict) else None
     return [
@@ -511,6 +515,7 @@ def hub_tree(text: str, name: HubName) -> Tree:
         The dataset cannot be reached, or the library that fetches it is not installed.
     """
     tree = _tree(text, name.name, name.revision)
+    # At a revision that the user names, the converted files would be of another one.
     if not name.revision and not tree.tables:
         try:
             return _tree(text, name.name, _CONVERTED)
@@ -554,6 +559,7 @@ def _tree(text: str, name: str, revision: str) -> Tree:
         missing = [file_name for file_name in requested if file_name not in fetched]
         if missing or not folder_of:
             with _fetching(text, remedy) as hub:
+                # A name may hold brackets, which the client would take for a pattern.
                 patterns = list(map(glob.escape, missing))
                 folder_of[:] = [
                     Path(
@@ -613,6 +619,7 @@ def _fetching(text: str, remedy: str) -> Iterator[ModuleType]:
             "there is no such dataset, or it is private", location=text, remedy=remedy
         ) from error
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
+        # The client's messages go on for lines, with addresses and advice.
         first_sentence = (
             (str(error).strip() or type(error).__name__).splitlines()[0].partition(". ")[0]
         )

@@ -24,6 +24,7 @@ GROUPED_NUMBER = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+", re.ASCII)
 _SAMPLE_CHARS = 1 << 16
 _SAMPLE_ROWS = 6
+# UTF-32 first: its little-endian mark begins with that of UTF-16.
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -83,6 +84,7 @@ def _common_width(sample: str, delimiter: str) -> int:
         widths = [len(row) for row in islice(reader, _SAMPLE_ROWS) if row]
     except csv.Error:
         return 0
+    # The last row of a sample may be cut off in the middle.
     if not complete and len(widths) < _SAMPLE_ROWS:
         widths = widths[:-1]
     if widths and len(set(widths)) == 1:

@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
-from itertools import compress, filterfalse
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
@@ -186,8 +185,10 @@ def as_rgb(opened: Image.Image) -> Image.Image:
     from PIL import Image, ImageOps
 
     picture = ImageOps.exif_transpose(opened)
+    # The modes I and F hold whole numbers of 16 or 32 bits, and fractions.
     if picture.mode[:1] in "IF":
         shades = np.nan_to_num(np.asarray(picture, dtype=np.float64))
+        # A picture of one shade has a range of 0.
         shade_range = max(float(np.ptp(shades)), 1e-300)
         return Image.fromarray(
             (255 * (shades - shades.min()) / shade_range).astype(np.uint8)
@@ -223,7 +224,7 @@ def oddities(opened: Image.Image) -> list[str]:
         "turned by its EXIF data": orientation != 1,
         f"{frames} frames": frames > 1,
     }
-    return list(compress(is_present, is_present.values()))
+    return [effect for effect, present in is_present.items() if present]
 
 
 def scaled_picture(path: Path, percent: int) -> Path:
@@ -389,7 +390,7 @@ class ZipImages:
 
         try:
             with zipfile.ZipFile(self.file) as archive:
-                members = list(filterfalse(zipfile.ZipInfo.is_dir, archive.infolist()))
+                members = [info for info in archive.infolist() if not info.is_dir()]
         except FileNotFoundError:
             raise ImageError(
                 "there is no such file", location=str(self.file), remedy="Correct --images."
@@ -403,7 +404,9 @@ class ZipImages:
             parts = member.filename.replace("\\", "/").split("/")
             for start in range(1, len(parts)):
                 end = "/".join(parts[start:])
+                # An end that a second member has names neither of them.
                 by_name[end] = None if end in by_name else member
+        # A whole name goes before the end of another one.
         by_name.update({member.filename.replace("\\", "/"): member for member in members})
         return by_name
 

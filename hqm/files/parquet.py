@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count, filterfalse, starmap
-from operator import attrgetter, itemgetter
+from itertools import starmap
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -95,7 +94,7 @@ class ParquetImages:
 
     @cached_property
     def _by_name(self) -> Mapping[str | None, _Row]:
-        by_name: dict[str | None, _Row] = dict(zip(map(str, count()), self._rows, strict=False))
+        by_name: dict[str | None, _Row] = {str(i): row for i, row in enumerate(self._rows)}
         # a path that stands for one picture goes before the number of a row
         by_name.update(zip(self.names, self._rows, strict=True))
         return by_name
@@ -167,7 +166,7 @@ def read_rows(pattern: Path) -> list[dict[str, object]]:
             )
         pictures = table.pictures
         plain = [name for name in table.columns if name not in pictures]
-        records += map(itemgetter(1), table.rows(plain))
+        records += [cells for _, cells in table.rows(plain)]
     for column in pictures:
         names = ParquetImages(pattern, column).names
         records = records or [{} for _ in names]
@@ -237,13 +236,15 @@ def _index(file: Path, column: str) -> list[_Row]:
         )
     folder = cache_folder() / "images"
     key = digest_file(file).rpartition(":")[2]
+    # A column's name may hold what no file's name may.
     record = cache_folder() / "parquet" / f"{key}-{column.encode().hex()}.json"
     with suppress(OSError, ValueError, TypeError):
         rows = list(starmap(_Row, json.loads(record.read_text("utf-8"))))
+        # The size is enough: the file is named after the hash of its content.
         if all(not row.file or (folder / row.file).stat().st_size == row.size for row in rows):
             return rows
     rows = list(_extract(table, column))
-    text = json.dumps(list(map(attrgetter("path", "file", "size", "reason"), rows)))
+    text = json.dumps([(row.path, row.file, row.size, row.reason) for row in rows])
     with replacing(record) as list_file:
         list_file.write(text.encode())
     return rows
@@ -313,6 +314,7 @@ class ArrowTable:
         # pyarrow decodes names of columns and fields when they are asked for: a damaged one is met
         # here and below
         with self._reading():
+            # pandas keeps its index in columns such as __index_level_0__.
             names = [name for name in self._schema.names if not name.startswith("__")]
         unique_columns(names, self.label)
         return tuple(names)
@@ -331,9 +333,10 @@ class ArrowTable:
                 name
                 for name in self.columns
                 if holds_pictures(pa, self._schema.field(name).type)
+                # Sounds, videos and documents are structs of bytes and path as well.
                 and self._features.get(name, {}).get("_type") not in ("Audio", "Video", "Pdf")
             ]
-        return tuple(filterfalse(self._holds_text, candidates))
+        return tuple(name for name in candidates if not self._holds_text(name))
 
     def _holds_text(self, name: str) -> bool:
         """Return whether a column of bytes holds texts."""
@@ -350,6 +353,8 @@ class ArrowTable:
         number = 0
         for batch in self._batches(columns):
             with self._reading():
+                # A damaged file may have offsets beyond its buffers, which would be read as they
+                # are.
                 batch.validate(full=True)
             for start in range(0, batch.num_rows, _BATCH_ROWS):
                 chunk = batch.slice(start, _BATCH_ROWS)

@@ -91,6 +91,7 @@ _MAX_TEXT_BYTES = 1 << 30
 
 def _gunzip(raw: bytes, path: Path) -> bytes:
     """Return the bytes that gzip compressed, at most a gigabyte."""
+    # wbits 31: gzip's header and checksum, and no other format.
     unpacker = zlib.decompressobj(wbits=31)
     try:
         text = unpacker.decompress(raw, _MAX_TEXT_BYTES)
@@ -300,6 +301,7 @@ def text_rows(
     heading: list[str] = []
     while True:
         lines.begin()
+        # A `for` loop could not say in which line the reader failed.
         try:
             cells = next(reader)
         except StopIteration:
@@ -391,6 +393,7 @@ def parse_value(text: str) -> object:
     (['a', 'b'], ['a', 'b'], None)
     """
     for parser in (json.loads, ast.literal_eval):
+        # literal_eval raises any of these, MemoryError of deep nesting.
         with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             return parser(text)
     return None
@@ -432,6 +435,7 @@ def whole_number(value: object, name: str, location: str) -> int:
     2
     """
     text = value.strip() if isinstance(value, str) else repr(value)
+    # No count here has ten digits, and int() refuses thousands of them with an error of its own.
     if isinstance(value, bool) or not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise DataError(
             f"the {name} is {value!r:.60}, which is no count",
@@ -600,6 +604,7 @@ class _Lines:
         return self
 
     def __next__(self) -> str:
+        # One character more than is left, so that a longer row is noticed without being read.
         line = self.file.readline(self._n_remaining + 1)
         self.number = self.number + 1
         self._n_remaining = self._n_remaining - len(line)
@@ -728,6 +733,7 @@ def toml_value(value: object) -> str:
     >>> toml_value(["a", 1])
     '["a", 1]'
     """
+    # TOML refuses the character DEL, which JSON allows.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

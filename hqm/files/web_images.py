@@ -58,9 +58,11 @@ def check_public(address: str) -> None:
         It is one of this machine, of a private network, or reserved; or it carries such a one
         inside.
     """
+    # Behind a percent sign stands the network interface of a link-local address.
     outer = ipaddress.ip_address(address.partition("%")[0])
     inner: list[ipaddress.IPv4Address | ipaddress.IPv6Address] = [outer]
     if isinstance(outer, ipaddress.IPv6Address):
+        # Both carry an IPv4 address in their last 32 bits (RFC 6052, RFC 4291).
         if outer in _NAT64 or outer in _COMPATIBLE:
             inner = [outer] if outer.is_loopback or outer.is_unspecified else []
             inner.append(ipaddress.IPv4Address(int(outer) & 0xFFFFFFFF))
@@ -70,6 +72,7 @@ def check_public(address: str) -> None:
             # the block as a whole is global to some versions of Python only
             inner = [outer.sixtofour]
         elif outer.teredo:
+            # A Teredo address holds those of its server and its client (RFC 4380).
             inner += outer.teredo
     if not all(
         ip.is_global and not ip.is_multicast and (ip.version == 4 or ip in _UNICAST) for ip in inner
@@ -77,6 +80,7 @@ def check_public(address: str) -> None:
         raise NotPublic(f"{address} is no address of the public internet")
 
 
+# The part of IPv6 that is assigned for global unicast (RFC 4291).
 _UNICAST = ipaddress.IPv6Network("2000::/3")
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _COMPATIBLE = ipaddress.IPv6Network("::/96")
@@ -118,6 +122,7 @@ def _connect(
 class _HTTPConnection(http.client.HTTPConnection):
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
+        # http.client opens its socket by this attribute: the name is not looked up again.
         self._create_connection = _connect
 
 
@@ -253,6 +258,7 @@ class WebImages:
             try:
                 list(pool.map(partial(self._fetch, private=private), missing))
             except BaseException:
+                # Ctrl-C waits for no download that has not begun.
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
@@ -310,6 +316,7 @@ class WebImages:
         path = cache_picture(timed_reply, address)
         size = path.stat().st_size
         if length and length.isdigit() and size != int(length):
+            # read1 gives nothing where a connection ends early, and raises no error.
             raise http.client.IncompleteRead(b"", int(length) - size)
         record = {
             "address": address,

@@ -30,6 +30,7 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
     DataError
         One cannot be written.
     """
+    # Beside its place, so that the move stays on one disk and is atomic.
     temporary_files = {path: path.with_name(f"{path.name}.part") for path in contents}
     path = next(iter(contents))  # an error names the file that was being written
     try:
@@ -46,6 +47,7 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
                     else content
                 )
                 file.flush()
+                # Without it, a power cut may leave the name with an empty file.
                 os.fsync(file.fileno())
         for path, temporary in temporary_files.items():
             temporary.replace(path)
@@ -95,6 +97,7 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
         staging = Path(tempfile.mkdtemp(prefix=".hqm-", dir=staging_parent))
         yield staging
         folder.mkdir(exist_ok=True)
+        # Folders come before the files in them.
         for path in sorted(staging.rglob("*")):
             target = folder / path.relative_to(staging)
             if path.is_dir():
