@@ -18,6 +18,7 @@ from pathlib import PurePath
 from hqm.files.records import MAX_NAMED_FIELDS
 from hqm.imports.intake import plain_letters
 
+# The word is needed: a number alone, as in llama-2, belongs to the model's name.
 _RUN_IN_NAME = re.compile(
     r"(?:^|[\W_])(?:re)?(?:run|seed|epoch|repeat|repetition|replicate|rep|trial)s?[-_ =]?(\d+)"
     r"(?=$|[\W_])",
@@ -51,6 +52,7 @@ def file_labels(paths: Sequence[str]) -> dict[str, str]:
         return dict(zip(plain_paths, stems, strict=True))
     # paths of which only some are absolute have no folder in common
     absolute = len({path.startswith("/") for path in paths}) == 1
+    # commonpath raises where some paths are absolute and others are not.
     folder = commonpath(paths) if absolute and len(paths) > 1 else ""
     labels = {}
     for path, plain in plain_paths.items():
@@ -74,6 +76,7 @@ def name_respondents(respondent: str, paths: Sequence[str]) -> Mapping[str, str]
     """
     names = {}
     for path, label in file_labels(paths).items():
+        # The organisation in front of a model's name is left out of most file names.
         is_named = plain_letters(respondent.rpartition("/")[2]) in plain_letters(label)
         names[path] = label if is_named else f"{respondent} {label}"
     return names
@@ -158,6 +161,7 @@ def _levels_apart(
     the same; of equally many those with the fewest labels.
     """
     n_levels = len(next(iter(levels_by_path.values())))
+    # The fewest first: a folder that tells models apart needs no part beside it.
     for size in range(n_levels + 1):
         choices = []
         for chosen in combinations(range(n_levels), size):
@@ -165,7 +169,9 @@ def _levels_apart(
             for path, levels in levels_by_path.items():
                 items_by_label[tuple(levels[level] for level in chosen)] += set(answered[path])
             items = items_by_label.values()
+            # No item is answered twice under one label: the lists are as long as their sets.
             if sum(map(len, items)) == sum(map(len, map(set, items))):
+                # Of equally few levels, those with the fewest labels, and of these the first.
                 choices.append((sum(map(bool, items)), chosen))
         if choices:
             return min(choices)[1]

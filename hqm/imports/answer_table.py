@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, repeat
-from operator import ne
 from pathlib import PurePath
 
 from hqm.errors import AnswerError, UsageError
@@ -45,6 +44,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 """The fields of a row of a table, and the names of columns that are taken for each."""
 TABLE = "a table of answers"
 """What a table calls its tool."""
+# A wide table of fewer items is more likely one of results, a column a benchmark.
 _MIN_ITEMS = 5
 _MAX_BARE_FIELDS = 3
 """So many fields has a row that is no more than an answer."""
@@ -112,6 +112,7 @@ def read_questions(path: str, records: list[Record]) -> Log:
     """The rows of a file of questions and their right answers."""
     intake = take_rows(path, records, names=("item",))
     rows = []
+    # The right answers stand in `answer`; Row.of would take them for a model's.
     for i, record in enumerate(intake.records, 1):
         if "answer" in record:
             record = {**record, "target": record["answer"]}
@@ -348,11 +349,17 @@ def _run_column(intake: Intake, chosen_columns: Mapping[str, str]) -> str:
     if "run" in chosen_columns:
         return chosen_columns["run"]
     candidates = fields.names_in(first_row(intake.records), fields.RUNS)
-    cells = list(map(partial(cell_texts, intake.records), candidates))
-    n_values = list(map(len, map(set, cells)))
-    varying = [name for name, n in zip(candidates, n_values, strict=True) if n > 1]
+    columns = []
+    varying = []
+    n_values = 0
+    for name in candidates:
+        cells = cell_texts(intake.records, name)
+        columns.append(cells)
+        n_values = max(n_values, len(set(cells)))
+        if len(set(cells)) > 1:
+            varying.append(name)
     # columns that say the same of every row are one reading
-    if len(varying) > 1 and len(set(zip(*cells, strict=True))) > max(n_values):
+    if len(varying) > 1 and len(set(zip(*columns, strict=True))) > n_values:
         raise AnswerError(
             f"the columns {name_fields(varying)} may each say the run",
             location=intake.path,
@@ -446,6 +453,7 @@ def _with_turns(
     has_clusters = not first.keys().isdisjoint(fields.CLUSTERS)
     with_turns: list[Record] = []
     for record in records:
+        # Turns of one conversation depend on each other, as questions about one picture do.
         cluster: Record = {} if has_clusters else {"cluster": str(record.get(item))}
         name = f"{record.get(item)}/turn{record.get(turn)}"
         with_turns.append({**record, **cluster, item: name})
@@ -517,7 +525,8 @@ def _numeric_columns(records: Sequence[Record], chosen_columns: Mapping[str, str
         for name in first_row(records)
         if name not in other_columns and _is_numeric(records, name)
     ]
-    return sorted(names, key=partial(ne, "score"))
+    # False sorts before True: `score` is first, and the others keep their order.
+    return sorted(names, key=lambda name: name != "score")
 
 
 def _score_columns(

@@ -101,6 +101,7 @@ class LabelContext:
         0.5
         """
         stored_fields: dict[str, Any] = {}
+        # A judge's raw reply stands in the same field of the store, and is no context.
         if judgement.reply.startswith('{"label":'):
             with suppress(ValueError):
                 stored_fields = json.loads(judgement.reply)["label"]
@@ -160,6 +161,8 @@ def read_criterion(
     intake = intake.with_names({"model": "respondent", "item": "item", "rater": "rater"})
     rows = []
     for location, guarded in intake.located():
+        # A spreadsheet keeps the apostrophe by which a sheet of labels guards cells that begin like
+        # a formula.
         record = dict(zip(guarded, map(unguarded, guarded.values()), strict=True))
         if _is_about_form(record, form, location):
             rows.append(_row(record, location, respondents))
@@ -202,6 +205,7 @@ def _is_about_form(record: Mapping[str, object], form: Form, location: str) -> b
                 name=str(name),
                 choices=COLUMNS,
             )
+    # A sheet of labels for one form need not say so.
     same_form = record.get("form") in (None, "", form.name)
     return same_form and not count_in(record, "run", location)
 

@@ -173,6 +173,8 @@ def take_rows(
     if not rows:
         return Intake(str(path), rows, {}, {})
     columns = dict(columns or {})
+    # Fields that only some records have are found too: the first record alone does not name all
+    # columns.
     present = _present_names(rows)
     rows, written_names = _plain_headings(rows, present, columns.values(), headings, str(path))
     present = renamed(present, written_names)
@@ -182,6 +184,7 @@ def take_rows(
         present = renamed(present, picture)
         written_names = {**written_names, **picture}
     _check_heading(rows, list(present), str(path))
+    # A user wrote the heading of the file, and must find it in what is said of the reading.
     original_names = dict(zip(written_names.values(), written_names, strict=True))
     planned = _plan_columns(present, columns)
     rival_notes = _check_columns(planned, present, columns, rows, str(path))
@@ -249,13 +252,15 @@ def _check_columns(
 ) -> list[str]:
     """Refuse columns of answers, or of right answers, that differ, unless the user names one."""
     notes = []
-    for field, aliases in (("answer", fields.ANSWERS), ("target", fields.KEYS)):
+    for field, aliases, unmistakable in (
+        ("answer", fields.ANSWERS, fields.OF_A_MODEL),
+        ("target", fields.KEYS, fields.KEYS),
+    ):
         read = planned.get(field, "")
         if field in columns or read not in aliases:
             continue
-        rivals = [name for name in aliases if name in present and name not in planned.values()]
-        if field == "answer":
-            rivals = [name for name in rivals if name in fields.OF_A_MODEL]
+        others = fields.names_in(set(present).difference(planned.values()), aliases)
+        rivals = fields.names_in(unmistakable, others)
         if rivals:
             from hqm.imports.rival_columns import check_rivals
 
@@ -359,6 +364,7 @@ def _check_heading(
     records: Sequence[Mapping[str, object]], present: Sequence[str], location: str
 ) -> None:
     """Refuse a heading that stands again among the rows, as where files were put together."""
+    # A heading that stands again has the name of the first column in the first column.
     first = next(iter(present), "")
     names = _names_of_column(first)
     # only texts as long as a name can be it, which spares the look at most cells
@@ -537,6 +543,8 @@ def is_heading(cells: Mapping[str, object]) -> bool:
     >>> is_heading({"model_name": "model", "item": "Question ID"})
     True
     """
+    # An empty cell says nothing either way; one name alone may be an answer that equals its
+    # heading.
     texts = [(name, cell) for name, cell in cells.items() if cell not in (None, "")]
     return len(texts) > 1 and all(
         heading_words(str(cell)) in _names_of_column(name) for name, cell in texts

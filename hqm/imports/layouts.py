@@ -132,6 +132,7 @@ def _with_location(rows: list[Record], names: Collection[str], location: str) ->
     path = PurePath(location.replace("\\", "/"))
     # names of models have dots: only the last suffix goes
     stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
+    # The folder next to the file is FOLDERS[0], since only that end is the same on every machine.
     cells = {FILE: stem, **dict(zip(FOLDERS, reversed(path.parent.parts), strict=False))}
     laid: list[Record] = []
     for number, row in enumerate(rows, 1):
@@ -141,6 +142,7 @@ def _with_location(rows: list[Record], names: Collection[str], location: str) ->
             parts = name.split("+")
             if name not in row and cells.keys() >= set(parts):
                 added_cells[name] = "/".join(cells[part] for part in parts)
+        # A column of the file's own goes before what HQM would call so.
         laid.append({**added_cells, **row})
     return laid
 
@@ -243,6 +245,7 @@ def _of_document(record: Record, location: str, columns: Mapping[str, str]) -> L
     """The rows of a file that is one object; None where it is laid out in no known way."""
     if not record:
         return None
+    # In this order: a split frame is also an object of lists, and lists of cells are no rows.
     for read in (
         _of_split_frame,
         _of_lists,
@@ -382,6 +385,7 @@ def _of_wrapper(record: Record, location: str, column_names: Collection[str]) ->
 
 def _rows_below(name: str, value: object, location: str) -> list[Record]:
     if isinstance(value, list):
+        # Copies, since later steps add cells to the rows.
         return list(map(dict, value))
     layout = _of_document(value, f"{location}: {name}", {}) if _is_object(value) else None
     if layout is None:
@@ -405,6 +409,7 @@ def _with_settings(rows: list[Record], record: Record) -> list[Record]:
         nested = record.get(name)
         # an object may describe the model at length: no name is made of it
         if isinstance(nested, dict) and isinstance(nested.get("model"), str):
+            # A field beside the rows goes before one inside the settings.
             settings.setdefault("respondent", nested["model"])
     if rows and not headings_of(rows[0]).isdisjoint(fields.RESPONDENTS):
         settings.pop("respondent", None)
@@ -519,6 +524,7 @@ def _with_counts(laid: list[Record], columns: Mapping[str, str]) -> list[Record]
     """The rows of objects with their path; and with the run, where the names say the model and the
     item.
     """
+    # Where the names say model and item, a second row of the same pair is another run.
     has_runs = {columns.get("model"), columns.get("item")} == {KEY, NAME}
     counts: Counter[tuple[object, object]] = Counter()
     records: list[Record] = []
@@ -629,6 +635,7 @@ def _model_cells(records: Sequence[Record]) -> list[str]:
         return []  # places in a list, and no models
     for record, name in product(records, names):
         cell = record.get(name)
+        # Cells of different shapes are no answers to one question.
         if not _is_object(cell) or cell.keys() != shapes[names[0]]:
             return []
     return names
@@ -724,6 +731,7 @@ def _model_of(column: str) -> tuple[str, str]:
             return "", ""
         if name in _GENERIC:
             return role, ""
+        # The name as written: `plain` is in lower case, and names of models are shown as they are.
         return role, column.strip()[: len(name)].strip(" _-")
     return "", ""
 

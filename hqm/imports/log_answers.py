@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, filterfalse, starmap
+from itertools import chain
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Protocol
@@ -31,8 +31,8 @@ from hqm.imports.match import (
     ReadBenchmark,
     check_keys,
     check_options,
+    count_other_keys,
     describe_rows,
-    has_other_key,
     join_once,
     match_rows,
     with_questions_beside,
@@ -187,7 +187,7 @@ def match_logs(
             _match_report(file.log, key, file.rows, file.matched, file.form, len(file.answers))
         )
     reports, notes_on_files = _without_foreign_files(reports)
-    refused = list(filterfalse(attrgetter("complete"), reports))
+    refused = [report for report in reports if not report.complete]
     if refused and not settings.partial:
         # its rows have no pictures, and POPE asks the same of many
         hint = _ADD_QUESTION_FILE if refused[0].tool == "LLaVA" else ""
@@ -219,7 +219,7 @@ def _match_files(
     spelling: Callable[[str], str],
 ) -> list[_MatchedFile]:
     """The rows of logs by administration, with the items that they answer."""
-    paths = list(map(Path, map(attrgetter("path"), logs)))
+    paths = [Path(log.path) for log in logs]
     matched_files = []
     for log in logs:
         check_benchmark(settings.benchmark, map(attrgetter("benchmark"), log.rows), log.path)
@@ -337,7 +337,7 @@ def _match_report(
         items=n_answered,
         n_items=len(form),
         cue_counts=matched.cue_counts,
-        other_keys=sum(starmap(has_other_key, matched.pairs(rows, form))),
+        other_keys=count_other_keys(matched.pairs(rows, form)),
         contradicting=describe_rows(rows, matched.contradicting),
         unmatched=describe_rows(rows, matched.unmatched),
         ambiguous=describe_rows(rows, matched.ambiguous),
@@ -353,10 +353,14 @@ def _without_foreign_files(
     matched_by_path: dict[str, int] = defaultdict(int)
     for report in reports:
         matched_by_path[report.path] += report.matched
-    foreign = [path for path, matched in matched_by_path.items() if not matched]
+    foreign = []
+    notes = []
+    for path, matched in matched_by_path.items():
+        if not matched:
+            foreign.append(path)
+            notes.append(f"{path} is left out: none of its rows is about an item")
     if len(foreign) == len(matched_by_path):
         return reports, []
-    notes = [f"{path} is left out: none of its rows is about an item" for path in foreign]
     return [report for report in reports if report.path not in foreign], notes
 
 
@@ -453,6 +457,8 @@ def _with_pictures(rows: list[Row], log: Log, neighbours: Sequence[Path]) -> lis
 def _answers(rows: Sequence[Row], matched: Matched, form: Form, log: Log) -> dict[str, Response]:
     """Item id -> the answer of the row that was matched to it, with the tool's score."""
     joined: dict[str, Row] = {}
+    # In the order of the file, so that a second answer is refused at its own place, and not at that
+    # of the first.
     for i, keys in sorted(matched.items.items()):
         for key in keys:
             join_once(joined, key, rows[i], "Keep one answer for each item and run.")
@@ -487,6 +493,7 @@ def _from_score(row: Row, item: Item) -> Response:
         )
     opposite = {"yes": "no", "no": "yes"}
     text = item.target if row.score == 1.0 else opposite[item.target]
+    # The detail says that the text follows from a score, and that nobody said it.
     return Response(text, "ok", "", {"from_score": True})
 
 

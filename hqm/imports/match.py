@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import chain, compress, starmap
+from itertools import chain
 from operator import attrgetter, itemgetter
 from pathlib import Path, PurePosixPath
 from typing import Literal, NoReturn, Protocol
@@ -23,6 +23,7 @@ from hqm.imports.intake import refuse_twice, take_rows
 from hqm.imports.row import IMAGES, QUESTIONS, Row, first_text, ids_in, names_in, parts_of
 from hqm.types import LETTERS, Form, Item, Response, Verdict
 
+# An instruction begins a sentence: "Which of these answers is right?" is none.
 _INSTRUCTION = re.compile(r"(?<=[.?!:])\s*(?:please )?(?:answer|respond|reply)\b[^.?!]*[.?!]*$")
 MAX_SHOWN_ROWS = 3
 """How many of the rows that match nothing are named."""
@@ -35,6 +36,7 @@ def normalised(text: str) -> str:
     >>> normalised("Is there a  DOG in the image?")
     'is there a dog in the image?'
     """
+    # NFKC makes full-width letters and ligatures the letters that they look like.
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
@@ -97,13 +99,18 @@ def check_keys(rows: Sequence[tuple[Row, Item]], path: Path | str) -> None:
     """Refuse yes/no and choice questions of which most rows name another right answer than the
     benchmark. A few are corrected keys.
     """
-    keyed = [(row, item) for row, item in rows if row.key and item.task in ("yes_no", "choice")]
-    contradicting = list(compress(keyed, starmap(has_other_key, keyed)))
+    n_keyed = 0
+    contradicting = []
+    for row, item in rows:
+        if row.key and item.task in ("yes_no", "choice"):
+            n_keyed += 1
+            if has_other_key(row, item):
+                contradicting.append((row, item))
     # a release may correct some keys; most of them differ only where another one was answered
-    if 2 * len(contradicting) > len(keyed):
+    if 2 * len(contradicting) > n_keyed:
         row, item = contradicting[0]
         raise AnswerError(
-            f"{len(contradicting)} of {len(keyed)} rows name another right answer than the"
+            f"{len(contradicting)} of {n_keyed} rows name another right answer than the"
             f" benchmark: to {item.id} it is {item.target!r:.80}, and {row.key!r:.80} in the file",
             location=str(path),
             remedy="Name the release that was answered, or leave its keys out of the rows.",
@@ -409,6 +416,11 @@ def has_other_key(row: Row, item: Item) -> bool:
     return key != normalised(_KEY_FRAME.sub("", item.target)).rstrip(".")
 
 
+def count_other_keys(pairs: Iterable[tuple[Row, Item]]) -> int:
+    """How many rows name another right answer than their item has."""
+    return sum(has_other_key(row, item) for row, item in pairs)
+
+
 _KEY_FRAME = re.compile(r"""^[\s(\['"]+|[\s)\]'":.]+$""")
 """What tools write around a right answer: `(A)`, `A.`, `['yes']`."""
 
@@ -513,6 +525,7 @@ def _share_items(
     """
     if not index.are_identical(fitting):
         return None
+    # A tool may keep one row for a question that stands in several parts.
     if len(waiting) == 1 and free:
         return {waiting[0]: free}
     if len(waiting) == len(free):
@@ -532,12 +545,13 @@ def _keep_answered_parts(candidates: list[tuple[tuple[str, ...], MatchCue]], for
     sizes = Counter(map(attrgetter("part"), form.items))
     if len(sizes) < 2:
         return
-    fitting = set(chain.from_iterable(map(itemgetter(0), candidates)))
+    fitting = {key for keys, _ in candidates for key in keys}
     covered = Counter(form.by_id[key].part for key in fitting)
     for i, (keys, cue) in enumerate(candidates):
         answered_keys = []
         for key in keys:
             part = form.by_id[key].part
+            # Half: a log that was stopped in the middle of a part still belongs to it.
             if covered[part] * 2 >= sizes[part]:
                 answered_keys.append(key)
         if answered_keys and len(answered_keys) < len(keys):
@@ -687,6 +701,7 @@ def _core(text: str) -> str:
     ('is there a dog?', 'answer yes')
     """
     core = _without_stop(text)
+    # Several instructions may stand one behind the other.
     while (shorter := _INSTRUCTION.sub("", core).rstrip(" .")) not in ("", core):
         core = shorter
     return core
@@ -696,6 +711,7 @@ def _possible_questions(question: str) -> list[str]:
     """What a prompt may ask, without the instruction that a tool puts behind or before it."""
     lines = [line for line in question.splitlines() if line.strip()]
     texts = [question, "\n".join(lines[:-1]), "\n".join(lines[1:]), *lines[:1], *lines[-1:]]
+    # Chinese text ends a question with a full-width mark.
     cut = re.match(r"(?s)(.*[?？])", question)
     texts += [cut[1]] if cut else []
     texts.append(_core(question))

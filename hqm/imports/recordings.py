@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import starmap
 from operator import itemgetter
 from pathlib import Path
 from typing import cast
@@ -22,7 +21,7 @@ from hqm.imports.intake import (
     take_rows,
 )
 from hqm.imports.layouts import cell_texts, cells_of, with_column
-from hqm.imports.match import check_rows, has_other_key
+from hqm.imports.match import check_rows, count_other_keys, has_other_key
 from hqm.imports.row import (
     ANSWERS,
     IMAGES,
@@ -112,6 +111,7 @@ def _response(record: Mapping[str, object], location: str) -> Response:
         raise AnswerError(f"the detail is {detail!r:.60}, which is no object", location=location)
     if detail:
         try:
+            # The store keeps a detail as canonical JSON, which has no NaN.
             canonical_json(detail)
         except ValueError:
             raise AnswerError(
@@ -208,7 +208,7 @@ def read_answers(
             questions.append((_row(record, location), form.by_id[key]))
     check_rows(questions, path, spelling)
     answers.notes = tuple(intake.located_notes)
-    answers.other_keys = sum(starmap(has_other_key, questions))
+    answers.other_keys = count_other_keys(questions)
     return answers
 
 
@@ -334,6 +334,7 @@ class _Reader:
         """Take in the records whose administration and answer were met before, and give the others
         back with their numbers.
         """
+        # Local names and few calls: this loop runs once a record, and a file may have millions.
         of_names = self._of_names
         seen_answers = self._same
         for i, record in records:
@@ -394,6 +395,7 @@ class _Reader:
             )
         administration = (name, form, whole_number(run, "run", location), scale)
         answers = self.recorded.setdefault(administration, ItemAnswers(self.known[form]))
+        # A resolution makes another administration, which the short way does not know.
         if type(respondent) is str and type(run) is int and "resolution" not in record:
             self._of_names[respondent, form, run] = self._items[form], answers
         answer = _response(record, location)

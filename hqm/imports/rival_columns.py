@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from hqm.errors import DataError
 from hqm.files.records import MAX_NAMED_FIELDS
 
+# Up to five words an answer is a name or a value; longer ones are sentences that a reader shortens.
 _MAX_SHORT_WORDS = 5
 _WORD = re.compile(r"\w+")
 
@@ -62,15 +63,20 @@ def _other_answer(first: Sequence[str], second: Sequence[str]) -> int | None:
     >>> _other_answer(["red", "blue"], ["red", "green"])
     1
     """
-    pairs = []
-    for a, b in zip(first, second, strict=True):
-        pairs.append((frozenset(_WORD.findall(a.lower())), frozenset(_WORD.findall(b.lower()))))
-    compared = [(a, b, index) for index, (a, b) in enumerate(pairs) if a and b]
-    other = [(a, b, index) for a, b, index in compared if not (a <= b or b <= a)]
-    are_short = [index for a, b, index in other if max(len(a), len(b)) <= _MAX_SHORT_WORDS]
+    n_compared = 0
+    differing = []
+    differing_short = []
+    for index, (first_cell, second_cell) in enumerate(zip(first, second, strict=True)):
+        a = set(_WORD.findall(first_cell.lower()))
+        b = set(_WORD.findall(second_cell.lower()))
+        n_compared += bool(a and b)
+        if a and b and not (a <= b or b <= a):
+            differing.append(index)
+            if max(len(a), len(b)) <= _MAX_SHORT_WORDS:
+                differing_short.append(index)
     # of long answers a reader may have made other words, such as 2 of "two of them"
-    if are_short or 2 * len(other) > len(compared):
-        return next(iter(are_short), other[0][2])
+    if differing_short or 2 * len(differing) > n_compared:
+        return (differing_short or differing)[0]
     return None
 
 
@@ -81,14 +87,22 @@ def _other_key(first: Sequence[str], second: Sequence[str]) -> int | None:
     >>> _other_key(["A", "B"], ["B", "B"]), _other_key(["A", "B"], ["red", "blue"])
     (0, None)
     """
-    pairs = [
-        (a.strip().lower(), b.strip().lower(), index)
-        for index, (a, b) in enumerate(zip(first, second, strict=True))
-        if a.strip() and b.strip()
-    ]
-    differing = [index for a, b, index in pairs if a != b]
-    has_same_texts = {a for a, _, _ in pairs} == {b for _, b, _ in pairs}
-    if differing and (has_same_texts or len(differing) < len(pairs)):
+    n_compared = 0
+    differing = []
+    first_texts = set()
+    second_texts = set()
+    for index, (first_cell, second_cell) in enumerate(zip(first, second, strict=True)):
+        a = first_cell.strip().lower()
+        b = second_cell.strip().lower()
+        if a and b:
+            n_compared += 1
+            first_texts.add(a)
+            second_texts.add(b)
+            if a != b:
+                differing.append(index)
+    # Letters beside the texts of options have no text in common; columns of equal texts in another
+    # order are two keys.
+    if differing and (first_texts == second_texts or len(differing) < n_compared):
         return differing[0]
     return None
 

@@ -203,6 +203,8 @@ class Row:
             place=location,
             ids=ids,
             image=next(iter(pictures), ""),
+            # One picture is `image` alone, so that rows of one picture compare equal however the
+            # file wrote it.
             pictures=pictures if len(pictures) > 1 else (),
             video=first_text(record, VIDEOS),
             question=first_text(record, questions),
@@ -212,6 +214,7 @@ class Row:
             cluster=first_text(record, CLUSTERS),
             task=first_text(record, TASKS),
             benchmark=first_text(record, ("benchmark",)),
+            # With an id, the number of a row among the scored ones says nothing about the item.
             position=None if ids and scores else position,
             respondent=first_text(record, RESPONDENTS),
             form=first_text(record, ("form",)),
@@ -393,6 +396,7 @@ def pictures_in(record: Mapping[str, object]) -> tuple[str, ...]:
         if isinstance(value, str) and value.startswith("["):
             value = parse_value(value)
         if isinstance(value, (list, tuple)):
+            # A picture that is shown twice is one picture of the item.
             return tuple(dict.fromkeys(member for member in value if isinstance(member, str)))
     single = first_text(record, IMAGES)
     if single:
@@ -433,13 +437,17 @@ def key_in(record: Mapping[str, object]) -> str:
         if text.strip().lower() in NO_KEYS:
             return ""
         return text
-    members = list(map(str.strip, map(str, value)))
+    members = _stripped(value)
     if len(members) < 2:
         return next(iter(members), "")
     # letters are named together; of texts nobody knows whether all of them are asked for
     if all(map(_LETTERS.fullmatch, members)):
         return str(members)
     return ""
+
+
+def _stripped(members: Iterable[object]) -> list[str]:
+    return [str(member).strip() for member in members]
 
 
 def options_in(record: Mapping[str, object]) -> tuple[str, ...]:
@@ -451,11 +459,11 @@ def options_in(record: Mapping[str, object]) -> tuple[str, ...]:
     for name in ("options", "choices", "index2ans"):
         value = record.get(name)
         if isinstance(value, Mapping) and list(value) == list(LETTERS[: len(value)]):
-            return tuple(map(str.strip, map(str, value.values())))
+            return tuple(_stripped(value.values()))
         if isinstance(value, str) and value.startswith("["):
             value = parse_value(value)
         if isinstance(value, (list, tuple)):
-            return tuple(map(str.strip, map(str, value)))
+            return tuple(_stripped(value))
     lettered = (str(record.get(letter) or "").strip() for letter in LETTERS)
     options = tuple(takewhile(bool, lettered))
     if len(options) > 1:

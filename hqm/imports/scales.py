@@ -16,6 +16,7 @@ from hqm.imports.row import number
 
 _PER_CENT = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*%", re.ASCII)
 _MIN_RUN = 5
+# With which sound scores may be refused: one file of a thousand.
 _MAX_CHANCE = 1e-3
 
 
@@ -66,16 +67,22 @@ def check_scales(name: str, scores: Sequence[tuple[str, float]], location: str) 
 
 def _check_signs(name: str, by_respondent: Mapping[str, Sequence[float]], location: str) -> None:
     """Refuse scores of which wrong is -1 in some rows and 0 in others."""
-    counts = {
-        label: (marks.count(-1.0), marks.count(0.0)) for label, marks in by_respondent.items()
-    }
-    signed = sorted(label for label, (n_minus, _) in counts.items() if n_minus)
+    counts = {}
+    signed = []
+    n_minus = 0
+    n_zero = 0
+    for label, marks in sorted(by_respondent.items()):
+        counts[label] = (marks.count(-1.0), marks.count(0.0))
+        if counts[label][0]:
+            signed.append(label)
+            n_minus += counts[label][0]
+            n_zero += counts[label][1]
     if not signed:
         return
-    n_minus, n_zero = map(sum, zip(*(counts[name] for name in signed), strict=True))
     for label in sorted(counts.keys() - signed):
         unsigned_zeros = counts[label][1]
-        # that none of so many is -1, had this respondent the share of the others
+        # With no -1 in n scores of 0, had this respondent the share of 0 of the others, the
+        # probability is that share to the power of n.
         chance = (n_zero / (n_minus + n_zero)) ** unsigned_zeros
         if unsigned_zeros and chance < _MAX_CHANCE:
             _refuse_signs(name, f"for {signed[0]!r:.60}", f"for {label!r:.60}", location)
@@ -128,6 +135,7 @@ def check_scale(name: str, scores: Iterable[float], location: str) -> None:
     DataError
         The column has two scales.
     """
+    # 0 is on every scale, and says nothing about which one it is.
     values = set(map(abs, scores)) - {0.0}
     if not values or max(values) <= 1 or max(values) > 100:
         return

@@ -64,6 +64,7 @@ def _row(record: Mapping[str, object], location: str) -> Row:
     read = first_row(objects_in(record.get("answer_attribution"))).get("extracted_value")
     graded = number(evaluation.get("score"))
     right = number(evaluation.get("is_correct"))
+    # HQM writes a score of 0 where it has none, since the schema asks for a number.
     if metadata.get("scored") == "false":
         score = None
     elif graded is None:

@@ -48,12 +48,14 @@ def read_log(file: LogFile) -> Log:
 
 def _row(state: Mapping[str, Any], scenario: str, model: str, location: str) -> Row:
     instance = state["instance"]
+    # HELM maps the letters that it showed to the texts of the options.
     options = list(map(str, (state.get("output_mapping") or {}).values()))
     references = instance.get("references") or ()
     right_texts = [str(r["output"]["text"]) for r in references if "correct" in r["tags"]]
     # of several right references none alone is the key
     key = right_texts[0] if len(right_texts) == 1 else ""
     completion = inner_cell(state, "result.completions.0") or {}
+    # A choice is read from one token, so that every such completion ends at the limit.
     is_cut = inner_cell(completion, "finish_reason.reason") == "length" and not options
     has_failed = inner_cell(state, "result.success") is False
     answer_state: State = "error" if has_failed else "truncated" if is_cut else "ok"

@@ -33,6 +33,8 @@ from hqm.types import Response
 _ZSTANDARD = 93
 _MAX_MEMBER_BYTES = 1 << 28
 """Bytes of the largest member that is unfolded; a sample has a few thousand."""
+# The fixed part of a local file header of a zip (APPNOTE 4.3.7); the last two numbers are the
+# lengths of the name and of the extra field, which the central directory may have otherwise.
 _HEADER = struct.Struct("<4s5H3I2H")
 
 
@@ -144,13 +146,10 @@ def _log(
     form = str((run.get("task_args") or {}).get("form") or "")
     model = str(run.get("model") or path.stem)
     task = str(run.get("task") or path.stem).rpartition("/")[2]
-    rows = [
-        row
-        for name, sample in samples
-        for row in _rows(
-            f"{path}: {name}", sample, Row(place="", respondent=model, form=form, task=task)
-        )
-    ]
+    rows: list[Row] = []
+    for name, sample in samples:
+        run_row = Row(place="", respondent=model, form=form, task=task)
+        rows += _rows(f"{path}: {name}", sample, run_row)
     return Log(
         path=str(path),
         tool=f"inspect_ai {(run.get('packages') or {}).get('inspect_ai', '')}".strip(),
@@ -280,19 +279,12 @@ def _judges(scored: Mapping[str, object]) -> dict[str, dict[str, Any]]:
 
     inspect keeps the conversation with the model. Two scores of one kind have one name, `grade`.
     """
-    metadata = {
-        name: score.get("metadata") or {}
-        for name, score in scored.items()
-        if isinstance(score, Mapping)
-    }
-    if len(metadata) < len(scored) or not all(
-        "grading" in scorer_metadata for scorer_metadata in metadata.values()
-    ):
-        return {}
-    scores_by_judge = {
-        str(scorer_metadata.get("grader") or name): scored[name]
-        for name, scorer_metadata in metadata.items()
-    }
+    scores_by_judge = {}
+    for name, score in scored.items():
+        metadata = score.get("metadata") or {} if isinstance(score, Mapping) else {}
+        if "grading" not in metadata:
+            return {}
+        scores_by_judge[str(metadata.get("grader") or name)] = score
     # two scorers with one model: the scorers' names tell them apart
     if len(scores_by_judge) < len(scored):
         scores_by_judge = dict(scored)

@@ -17,6 +17,7 @@ from hqm.imports.row import Log, Row, number
 from hqm.types import Response
 
 SOURCE = "mm_vet"
+# The model's name may hold underscores: the judge is what stands behind the last one.
 _NAME = re.compile(r"(?P<model>.+)_(?P<judge>[^_]+)-grade-\d+runs?$")
 
 
