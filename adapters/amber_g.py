@@ -62,7 +62,6 @@ from hqm.benchmark.released_files import answers_by_id, records_by, released_for
 from hqm.files.records import read_json, read_text, required_field
 from hqm.scoring.metrics import Array, Tally
 from hqm.scoring.words.interfaces import Recipe
-from hqm.types import group_by
 
 FIFTHS = (20, 40, 60, 80, 100)
 PEOPLE = frozenset("person people individual man woman boy girl child kid".split())
@@ -149,6 +148,7 @@ class _Mention(NamedTuple):
 
 def _percent(top: str, bottom: str, official: bool) -> Callable[[Tally], Array]:
     if official:
+        # The release's counters begin at 0.001, so that no denominator is zero.
         return lambda t: t[top] / (t[bottom] + 0.001) * 100
     return lambda t: 100 * ratio(t[top], t[bottom])
 
@@ -326,6 +326,7 @@ class AmberG(Benchmark):
                 f"{self.name} was given no measure of likeness",
                 remedy="Name one with --set words=NAME.",
             )
+        # The likeness of all pairs is one matrix: a lookup a mention, and no model a mention.
         numbers = dict(zip(words, range(len(words)), strict=True))
         return numbers, self.words.likeness.alike(words, words)
 
@@ -364,13 +365,14 @@ class AmberG(Benchmark):
             "words": float(n_words),
             "clean": float(not wrong),
             "words_made_up": float(len(wrong)),
+            # The middle of a word: with one word of one, it lies at .5.
             "place": sum((index + 0.5) / n_words for index in wrong_indices),
         }
         sizes = {
             "made_up": len(wrong),
             "mentioned": len(mentions),
             "covered": len(set(map(attrgetter("covers"), covered))),
-            "hit": len(set(chain.from_iterable(map(attrgetter("hits"), mentions)))),
+            "hit": len({hit for mention in mentions for hit in mention.hits}),
         }
         if official:
             tally |= zip(sizes, map(float, sizes.values()), strict=True)
@@ -385,6 +387,7 @@ class AmberG(Benchmark):
             tally |= {"hit": _share(sizes["hit"], len(mentions)), "targets": any_object}
             tally |= {"covered": sizes["covered"] * share, "true": 1.0}
         for percent in FIFTHS:
+            # Rounded up, as the paper does: the first fifth of three words is one word.
             first_words = math.ceil(n_words * percent / 100)
             early = {mention.covers for mention in covered if mention.word_index < first_words}
             tally[f"clean_{percent}"] = float(min(wrong_indices, default=n_words) >= first_words)
@@ -459,6 +462,7 @@ class AmberG(Benchmark):
         def invented_words(answer: ScoredAnswer) -> list[str]:
             if not answer.tally["words_made_up"]:
                 return []
+            # The words themselves are not in the tally; they are found again, by the same rules.
             return self.score(answer.item, Response(answer.text)).read.split(", ")
 
         def has_person(answer: ScoredAnswer) -> bool:
@@ -470,11 +474,12 @@ class AmberG(Benchmark):
         yield from made_up_objects(
             answers, invented_words, has_person, PEOPLE.__contains__, category
         )
-        names = chain.from_iterable(set(self._names(i, "truth")) for i in items_asked(answers))
-        by_category = group_by((name for name in names if name in CATEGORY), CATEGORY.__getitem__)
+        by_category: dict[str, list[str]] = {name: [] for name in _CATEGORIES}
+        for item in items_asked(answers):
+            for name in set(self._names(item, "truth")) & CATEGORY.keys():
+                by_category[CATEGORY[name]].append(name)
         rows = []
-        for name in _CATEGORIES:
-            objects = by_category.get(name, [])
+        for name, objects in by_category.items():
             rows.append((name, len(set(objects)), len(objects)))
         rows.sort(key=itemgetter(2), reverse=True)
         yield Analysis(
@@ -510,11 +515,15 @@ class AmberG(Benchmark):
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the released annotation."""
         notes = {item.id: self.annotations[item.id] for item in form.items}
-        overlaps = {key: set(note["truth"]) & set(note["hallu"]) for key, note in notes.items()}
+        overlaps = []
+        for key, note in notes.items():
+            names = set(note["truth"]) & set(note["hallu"])
+            if names:
+                overlaps.append(f"{key}: {', '.join(names)}")
         yield from finding(
             "annotation-overlap",
             "{n} pictures list an object both as true and as a target",
-            [f"{key}: {', '.join(names)}" for key, names in overlaps.items() if names],
+            overlaps,
         )
         for kind, name in (("truth", "a true object"), ("hallu", "a target")):
             yield from finding(

@@ -117,6 +117,7 @@ def pattern_singular(word: str) -> str:
     for plural, singular in _ENDS.items():
         if word.endswith(plural):
             return word.removesuffix(plural) + singular
+    # The first rule that fits is applied, and no other.
     for pattern, replacement in _RULES:
         new, count = pattern.subn(replacement, word)
         if count:
@@ -146,7 +147,9 @@ class Counter:
         """The counting of the release (`official`), or the one that loses nothing (`paper`)."""
         words = dict(lists["inverse"])
         if scoring == "paper":
+            # `paper` finds the two entries that begin with a space.
             words = dict(zip(map(str.strip, words), words.values(), strict=True))
+        # The release's list has an empty word, which would be a mention of nothing.
         words.pop("", None)
         return cls(words, dict(lists["double"]), scoring)
 
@@ -363,6 +366,7 @@ class CocoChair(Benchmark):
         if ANNOTATIONS not in inputs:
             return contents
         differently: dict[str, list[str]] = {}
+        # Both ways of counting in one pass: the annotations are hundreds of megabytes.
         counters = list(map(partial(Counter.from_lists, lists), ("official", "paper")))
         for split in _SPLITS:
             official, paper = _split(inputs[ANNOTATIONS], split, counters)

@@ -97,6 +97,7 @@ the other half.
 _WORD = re.compile(r"\w+")
 _NO_FACT = ("", "none", "n/a")
 """What decomposers write where an answer states no fact of a kind."""
+# Recognizers close the mark with a brace now and then.
 _MARK = re.compile(r"\[\s*([DA])\s*[\]}]")
 # words that the release's tagger puts into none of the classes that it looks at
 _CLOSED = frozenset(
@@ -141,6 +142,7 @@ def marked(text: str, official: bool = True) -> list[str]:
             if letter in "DA":
                 start = i + 3
         return descriptive
+    # split keeps the captured letters: texts stand at the even places, marks at the odd ones.
     pieces = _MARK.split(text)
     return [
         piece.strip() for piece, mark in zip(pieces[::2], pieces[1::2], strict=False) if mark == "D"
@@ -167,6 +169,8 @@ def decomposed(reply: str, official: bool = True) -> dict[str, list[str]] | None
             else:
                 match = re.match(rf"[\W_]*{head}\W*:\W*(.*)", line.strip(), re.IGNORECASE)
             if match:
+                # Facts end in a mark, or in a comma where the next one begins with "There is" or
+                # "There are".
                 pieces = re.split(r"(?<=[.;!])\s+|,\s+(?=There (?:is|are)\b)", match[1])
                 stripped = map(methodcaller("strip", " .*"), pieces)
                 facts.setdefault(kind, [text for text in stripped if text.lower() not in _NO_FACT])
@@ -183,6 +187,8 @@ def last_word(fact: str, at_the_end: bool = False) -> str:
     >>> last_word("There is a young man."), last_word("There is a young man.", at_the_end=True)
     ('man', '')
     """
+    # A word may have a hyphen or an apostrophe; a number and a mark are tokens of their own, since
+    # the release's tagger sees them so.
     tokens: list[str] = re.findall(r"[^\W\d_][\w'’-]*|\d+|[^\w\s]", fact)
     for before, token in reversed(list(zip(["", *tokens], tokens, strict=False))):
         is_passive = token.endswith("ed") and before.lower() in ("is", "are", "was", "were")
@@ -240,6 +246,7 @@ def _pieces(text: str, separator: str) -> list[str]:
 
 def _has_words(words: set[str], texts: Iterable[set[str]]) -> bool:
     """Whether one of these texts has four fifths of the words."""
+    # A decomposer shortens and corrects: four fifths of the words are enough.
     return bool(words) and any(len(words & text) >= 0.8 * len(words) for text in texts)
 
 
@@ -317,6 +324,15 @@ def _by_entities(
     )
 
 
+def _kind_metric(kind: str) -> Metric:
+    return Metric(
+        f"{kind}_faithscore",
+        mean_of(f"{kind}_true", kind),
+        about=f"Of all facts of the kind {kind}, the share that holds.",
+        scale=(0.0, 1.0),
+    )
+
+
 class FaithScore(Benchmark):
     """The 90 questions of the released annotation, scored by recognizer, decomposer and
     verifier.
@@ -348,15 +364,6 @@ class FaithScore(Benchmark):
                 scale=(0.0, 1.0),
             ),
         )
-        kinds = [
-            Metric(
-                f"{kind}_faithscore",
-                mean_of(f"{kind}_true", kind),
-                about=f"Of all facts of the kind {kind}, the share that holds.",
-                scale=(0.0, 1.0),
-            )
-            for kind in KINDS
-        ]
         facts = Metric(
             "fact_faithscore",
             mean_of("facts_true", "facts"),
@@ -372,7 +379,7 @@ class FaithScore(Benchmark):
         )
         return (
             *levels,
-            *kinds,
+            *map(_kind_metric, KINDS),
             facts,
             length,
             *starmap(Metric.within, product(levels, PARTS)),
@@ -415,6 +422,7 @@ class FaithScore(Benchmark):
             "faithscore",
             "the verifier's prompt stands in the code of the release, which is not there",
         )
+        # The program calls a fact `element`.
         return template_in(code, "prompt", "stage3", {"element": "fact"})
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
@@ -571,12 +579,13 @@ class FaithScore(Benchmark):
         replies = await asyncio.gather(
             *(ask("recognizer", fill(question, answer=piece, whole=answer)) for piece in pieces)
         )
-        if self.scoring == "official":
-            replies = [reply.split("\n")[0] for reply in replies]
         kinds = []
-        for reply in map(str.lower, replies):
-            is_analytical = "analytical" in reply
-            if self.scoring != "official" and is_analytical == ("descriptive" in reply):
+        for reply in replies:
+            reading = reply.lower()
+            if self.scoring == "official":
+                reading = reading.split("\n")[0]
+            is_analytical = "analytical" in reading
+            if self.scoring != "official" and is_analytical == ("descriptive" in reading):
                 return None
             kinds.append("A" if is_analytical else "D")
         return kinds
@@ -790,11 +799,17 @@ def _annotation_oddities(rows: Sequence[Mapping[str, Any]]) -> Iterable[Finding]
     )
     # a hedged sentence says what may be: it analyses, and does not describe
     hedged = []
+    silent = []
+    n_sub_sentences = 0
+    n_facts = 0
     for row in rows:
+        n_sub_sentences += len(row["stage 1"])
+        n_facts += len(row["stage 2"])
+        if not any(row["stage 1"].values()):
+            silent.append(row)
         for text, mark in row["stage 1"].items():
             if re.search(r"\b(?:might|possibly|likely)\b", text):
                 hedged.append(mark)
-    silent = [row for row in rows if not any(row["stage 1"].values())]
     if hedged and sum(hedged) < 0.5 * len(hedged) and not any(map(itemgetter("stage 2"), silent)):
         yield Finding(
             "inverted-readme",
@@ -803,8 +818,6 @@ def _annotation_oddities(rows: Sequence[Mapping[str, Any]]) -> Iterable[Finding]
             " 0 throughout have no facts: 1 is descriptive and faithful",
             len(hedged),
         )
-    n_sub_sentences = sum(map(len, map(itemgetter("stage 1"), rows)))
-    n_facts = sum(map(len, map(itemgetter("stage 2"), rows)))
     yield Finding(
         "annotation",
         f"{len(rows)} annotated answers: {n_sub_sentences} sub-sentences, {n_facts} facts; only the"

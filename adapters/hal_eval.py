@@ -97,6 +97,7 @@ _TYPES = {
     "attribute": "attribute",
     "event": "action",
 }
+# The release's words for the types, in the order of KINDS.
 _NAMES = dict(
     zip(("Spatial Relationship", "Objective", "Attributive", "Event"), KINDS, strict=True)
 )
@@ -190,28 +191,27 @@ def _generative() -> Iterator[Metric]:
             share=True,
             about="Share of descriptions without anything made up.",
         ),
-        *(
-            Metric(
-                f"{kind}_ratio",
-                mean_of(kind, "hallucinated"),
-                "neither",
-                about=f"Of the hallucinated descriptions, the share with {description}.",
-                scale=(0.0, 1.0),
-            )
-            for kind, description in (
-                ("object", "a made-up object"),
-                ("relation", "a wrong relation"),
-                ("attribute", "a wrong attribute"),
-                ("event", "a made-up event"),
-                ("multitype", "several types in one, as the evaluator says"),
-                ("other", "none of these types"),
-            )
-        ),
+        _kind_metric("object", "a made-up object"),
+        _kind_metric("relation", "a wrong relation"),
+        _kind_metric("attribute", "a wrong attribute"),
+        _kind_metric("event", "a made-up event"),
+        _kind_metric("multitype", "several types in one, as the evaluator says"),
+        _kind_metric("other", "none of these types"),
         Metric(
             "length", mean_of("words"), "neither", about="Mean length in words.", scale=(0.0, None)
         ),
     ]
     yield from _with_subsets(metrics, (*PARTS, *LENGTHS), LENGTHS)
+
+
+def _kind_metric(kind: str, description: str) -> Metric:
+    return Metric(
+        f"{kind}_ratio",
+        mean_of(kind, "hallucinated"),
+        "neither",
+        about=f"Of the hallucinated descriptions, the share with {description}.",
+        scale=(0.0, 1.0),
+    )
 
 
 def says_hallucinated(reply: str, official: bool) -> bool | None:
@@ -245,6 +245,7 @@ def types_said(reply: str, official: bool, events: bool = True) -> list[str]:
         "object": ("object",),
         "relation": ("relation",),
         "attribute": ("attribut",),
+        # The misspelling is the release's own, and its evaluator may answer with it.
         "event": ("additional", "aditional", *(("event",) if events else ())),
         "multitype": ("multitype",),
     }
@@ -300,6 +301,7 @@ def quoted(answer: str) -> str:
     >>> quoted('No: there are no "unicycles" here'), quoted("No, it isn't Tom's.")
     ('unicycles', '')
     """
+    # findall gives both groups of a match, of which one is empty.
     return " ".join(map("".join, _QUOTED.findall(answer)))
 
 
@@ -307,6 +309,7 @@ def _quoted(answers: Sequence[ScoredAnswer], truths: Mapping[str, str]) -> Analy
     """How well the words that respondents quote as wrong are those that are."""
     rows: list[tuple[str, str, int, int, float]] = []
     for respondent, respondent_answers in by_respondent(answers).items():
+        # A rejected hallucination has the value 1: no is the right answer to it.
         answers_by_kind = group_by(respondent_answers, lambda a: (a.item.meta["kind"], a.value))
         for kind in KINDS:
             refused = answers_by_kind.get((kind, 1.0), [])
@@ -347,6 +350,8 @@ def _by_length(answers: Sequence[ScoredAnswer]) -> Analysis:
             tallies = [
                 a.tally
                 for a in respondent_answers
+                # Bins are open below and closed above: a description of 10 words belongs to the
+                # first.
                 if min_words < a.tally["words"] <= (max_words or float("inf"))
             ]
             if not tallies:
@@ -435,6 +440,7 @@ class HalEval(Benchmark):
                         remedy="Take the files of the release.",
                     )
                 truth = str(required_field(record, "caption", location))
+                # In the order of KINDS, which the release's files do not keep.
                 captions = (truth, *itemgetter(*KINDS)(wrong))
                 pictures.append(_Picture(domain, row, image, captions))
         return pictures
@@ -569,6 +575,8 @@ class HalEval(Benchmark):
             second = await ask(
                 "judge", fill(self.prompt("types"), caption=response.text, reply=first), item.image
             )
+            # The release's evaluator says "additional"; a judge that is asked in HQM's words says
+            # "event".
             kinds = types_said(second, official, events=not official or self.prompts == "hqm")
         return Verdict(
             float(not is_hallucinated),

@@ -227,6 +227,8 @@ class HallusionBench(Benchmark):
             "yes_true": float(truth == "yes"),
             "yes": float(reading == "yes"),
             "false_yes": float(not right and reading == "yes"),
+            # The release keeps only whether an answer counted as right, and infers from it what was
+            # said.
             "yes_inferred": float(right == (truth == "yes")),
             "false_yes_inferred": float(not right and truth == "no"),
             **(yes_no_tally(reading, truth) if reading else {}),
@@ -284,6 +286,7 @@ class HallusionBench(Benchmark):
 
     def _read_correctness(self, reply: str) -> int | None:
         reading = reply.lower()
+        # "incorrect" holds "correct", and is looked for first.
         if "incorrect" in reading:
             return 0
         if "correct" in reading:
@@ -380,7 +383,7 @@ class HallusionBench(Benchmark):
         if self.scoring == "official":
             # the release scores the questions of the file alone, and a figure is as large as they
             # make it
-            form = replace(form, items=_sized(item for item in form.items if item.id in answers))
+            form = replace(form, items=_sized(form.restrict_to(answers).items))
         return form, {
             key: self.with_context(form.by_id[key], answers[key], answers) for key in answers
         }
@@ -482,6 +485,7 @@ def _reference(item: Item) -> str:
     """
     details = str(item.meta["details"])
     match = _YES_OR_NO.match(details)
+    # Only a negated question has a rule; the original's details are as the release wrote them.
     if not item.rule or match is None:
         return details
     opposite = _OPPOSITE[match[1].lower()]

@@ -34,7 +34,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain, filterfalse, groupby, product, starmap
+from itertools import filterfalse, groupby, product, starmap
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
@@ -407,8 +407,11 @@ class Hqh(Benchmark):
         # the pooled rate is printed for every model, even for one without a line
         pooled = {}
         if official:
-            marks = list(chain.from_iterable(readings.get(n, ()) for n in range(len(authors) + 1)))
-            pooled = {"pooled": float(sum(marks)), "pooled_n": float(len(marks))}
+            # From 0, so that a line about an Answer0 is in the pool, which no respondent gave.
+            pooled_marks: list[bool] = []
+            for number in range(len(authors) + 1):
+                pooled_marks += readings.get(number, ())
+            pooled = {"pooled": float(sum(pooled_marks)), "pooled_n": float(len(pooled_marks))}
         verdicts = {}
         for name in responses:
             if marks_by_name[name]:
@@ -478,14 +481,13 @@ class Hqh(Benchmark):
         records = read_records(path)
         if not records or not all(isinstance(record.get("answers"), list) for record in records):
             return None
-        n_models = max(map(len, map(itemgetter("answers"), records)))
-        answers: list[dict[str, Response]] = [{} for _ in range(n_models)]
+        answers: dict[int, dict[str, Response]] = defaultdict(dict)
         for record in records:
-            for collected, text in zip(answers, record["answers"], strict=False):
-                collected[str(record["id"])] = _response({}, text)
+            for n, text in enumerate(record["answers"], 1):
+                answers[n][str(record["id"])] = _response({}, text)
         return [
             Recording(f"Model{n}", "original", 0, collected, path.name)
-            for n, collected in enumerate(answers, 1)
+            for n, collected in sorted(answers.items())
         ]
 
     def check(self, form: Form) -> Iterable[Finding]:
@@ -502,7 +504,7 @@ class Hqh(Benchmark):
                 instructions.total(),
             )
         yield from _type_oddities(form)
-        counts = Counter(map(str, map(attrgetter("target"), by_type.get("counting", ()))))
+        counts = _target_counts(by_type.get("counting", ()))
         if counts["One."] and counts["1."]:
             yield Finding(
                 "number-spelling",
@@ -563,6 +565,11 @@ def _type_oddities(form: Form) -> Iterable[Finding]:
         )
 
 
+def _target_counts(items: Iterable[Item]) -> Counter[str]:
+    """How often each right answer stands."""
+    return Counter(str(item.target) for item in items)
+
+
 def _environment_oddities(items: Sequence[Item]) -> Iterable[Finding]:
     """The oddities of the questions of the type environment."""
     time_or_place = re.compile(
@@ -573,7 +580,7 @@ def _environment_oddities(items: Sequence[Item]) -> Iterable[Finding]:
         f"{{n}} of {len(items)} environment questions ask when or where the picture was taken",
         asking(items, time_or_place),
     )
-    for target, count in Counter(map(str, map(attrgetter("target"), items))).most_common(1):
+    for target, count in _target_counts(items).most_common(1):
         if count > 0.2 * len(items):
             yield Finding(
                 "common-answer",

@@ -61,6 +61,7 @@ class Inventory(Benchmark):
         yield arms(answers)
 
 
+# The 97.5% quantile of the normal distribution.
 _Z = 1.959963984540054
 
 

@@ -82,6 +82,7 @@ class MathVista(Benchmark):
 
     def _answers(self, path: Path) -> dict[str, Response]:
         """Question -> response with its prediction; none where the file is no file of results."""
+        # Files of scores lie beside those of answers, and hold totals only.
         if path.suffix not in (".json", ".jsonl", ".gz") or path.name.startswith("scores_"):
             return {}
         answers: dict[str, Response] = {}

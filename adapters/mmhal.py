@@ -77,6 +77,7 @@ KINDS = (
 _TYPES = {"adversarial": "existence", "holistic": "existence", "other": None}
 _FILES = ("response_template.json", "mmhal-bench_answer_template.json", "MMHal-bench.json")
 _PLACEHOLDERS = ("contents", "question", "reference", "response")
+# Markdown, brackets and "is" may stand between the word and the number; a line end may not.
 _RATING = re.compile(r"\brating\b[^\w\n]*(?:(?:is|of)\b[^\w\n]*)?(-?\d+(?:\.\d+)?)", re.IGNORECASE)
 
 
@@ -329,9 +330,11 @@ class MMHal(Benchmark):
             "{n} questions ask about something that is not in the picture",
             by_kind.get("adversarial", []),
         )
-        hosts = {
-            item.meta["source"].split("/")[2] for item in items if "://" in item.meta["source"]
-        }
+        hosts = set()
+        for item in items:
+            source = item.meta["source"]
+            if "://" in source:
+                hosts.add(source.split("/")[2])
         yield Finding(
             "links", f"the pictures are given by address only, on {len(hosts)} hosts", len(hosts)
         )

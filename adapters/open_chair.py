@@ -29,7 +29,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import filterfalse
-from operator import attrgetter, methodcaller
+from operator import attrgetter
 from pathlib import Path
 
 from hqm import (
@@ -64,6 +64,7 @@ IGNORED = frozenset("painting drawing photo picture portrait photograph".split()
 _EXAMPLE = "example_gen_file.csv"
 _TRUTHS = ("text", "gt_caption", "ground_truth", "caption")
 _GENERATED = ("generated_caption", "generated", "prediction", "response", "answer")
+# Only these marks are taken off, as in the release: "yes!" is an error.
 _MARKS = str.maketrans({",": "", ".": "", ";": "", "\n": " "})
 
 
@@ -199,6 +200,7 @@ class OpenChair(Benchmark):
                     )
                 for text in pq.read_table(shard, columns=[column])[column].to_pylist():
                     row += 1
+                    # The number of a row is the name of its picture, counted on over the files.
                     yield f"{row:05}.png", str(text), f"{shard}: row {row}"
             return
         for path in files_in(self.data, ".csv", ".jsonl", ".json"):
@@ -217,13 +219,11 @@ class OpenChair(Benchmark):
 
     def read(self) -> Form:
         """One item for each row; the id is the number of the row, by which answers are joined."""
-        return Form(
-            "original",
-            tuple(
-                Item(str(i), INSTRUCTION, "caption", truth, image, "existence", "", image)
-                for i, (image, truth, _) in enumerate(self._rows(), 1)
-            ),
-        )
+        items = []
+        for i, (image, truth, _) in enumerate(self._rows(), 1):
+            item = Item(str(i), INSTRUCTION, "caption", truth, image, "existence", "", image)
+            items.append(item)
+        return Form("original", tuple(items))
 
     def prepare_images(self, form: Form) -> None:
         """Unpack the pictures from the dataset's parquet files."""
@@ -271,16 +271,16 @@ class OpenChair(Benchmark):
             for i, (record, item) in enumerate(zip(records, form.items, strict=True), 1)
         ]
         truth = _first_column(records[0].keys() - {column}, _TRUTHS)
-        wrong = [
-            f"{location} is about {stated!r:.60}, and row {item.id} of the benchmark about"
-            f" {expected!r:.60}"
-            for location, record, item in rows
-            for stated, expected in (
-                (record.get("image"), item.image),
-                (truth and record[truth], item.target),
-            )
-            if stated and expected and str(stated).strip() != str(expected).strip()
-        ]
+        wrong = []
+        for location, record, item in rows:
+            stated_truth = truth and record[truth]
+            pairs = ((record.get("image"), item.image), (stated_truth, item.target))
+            for stated, expected in pairs:
+                if stated and expected and str(stated).strip() != str(expected).strip():
+                    subject = f"{location} is about {stated!r:.60}"
+                    wrong.append(
+                        f"{subject}, and row {item.id} of the benchmark about {expected!r:.60}"
+                    )
         if wrong:
             contradict(wrong, len(rows), path, "Bring the rows into the order of the benchmark's.")
         return form, {
@@ -355,10 +355,11 @@ class OpenChair(Benchmark):
             )
         if (self.data / _EXAMPLE).exists():
             records = read_records(self.data / _EXAMPLE)
-            texts = list(map(str, map(methodcaller("get", "generated_caption", ""), records)))
+            texts = [str(record.get("generated_caption", "")) for record in records]
             yield from finding(
                 "example-duplicates",
                 "{n} captions of the release's example repeat an earlier one",
+                # What is left of the counts without one of each: the repetitions.
                 list((Counter(texts) - Counter(set(texts))).elements()),
             )
             yield from finding(

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -184,6 +184,8 @@ def _possible_ends(
         question = questions[end]
         if question not in picture or question in seen:
             return
+        # The rows about a picture begin with its first question: without that, every boundary
+        # between pictures could be moved.
         if not seen and question != next(iter(picture)):
             return
         seen.add(question)
@@ -275,11 +277,11 @@ class Pope(Benchmark):
         form = self._answered_part(rows, form, path)
         rows_by_item = self._by_id(rows, form)
         if rows_by_item is not None:
-            items = (form.by_id[item_id] for item_id in rows_by_item)
-            check_rows(list(zip(rows_by_item.values(), items, strict=True)), path, _spelled)
+            pairs = [(row, form.by_id[item_id]) for item_id, row in rows_by_item.items()]
+            check_rows(pairs, path, _spelled)
             return form, _answers(rows_by_item)
-        pairs = zip(rows, form.items, strict=False)
-        check_questions([(row.place, row.question, item) for row, item in pairs], path, _spelled)
+        asked = zip(rows, form.items, strict=False)
+        check_questions([(row.place, row.question, item) for row, item in asked], path, _spelled)
         return self._by_row(rows, form, path)
 
     @staticmethod
@@ -400,12 +402,12 @@ class Pope(Benchmark):
         parts = form.parts
         if len(parts) < 2 or (rows and form.by_id.keys() >= set(map(attrgetter("id"), rows))):
             return form
-        questions = list(map(_plain, map(attrgetter("question"), rows)))
+        questions = [_plain(row.question) for row in rows]
         fitting = []
         for part in parts:
             # a file may end early, as the release stops at the end of the shorter of the two
-            prompts = map(attrgetter("prompt"), form.select_part(part).items[: len(rows)])
-            if questions == list(map(_plain, prompts)):
+            items = form.select_part(part).items[: len(rows)]
+            if questions == [_plain(item.prompt) for item in items]:
                 fitting.append(part)
         if len(fitting) != 1:
             raise AnswerError(_UNCLEAR, location=str(path), remedy=_part_remedy(parts))
@@ -415,7 +417,12 @@ class Pope(Benchmark):
         """Known faults of the released files: misspelt copies, positives that subsets share, older
         sizes.
         """
-        items_by_part = group_by(form.items, attrgetter("part"))
+        odd_sizes = []
+        parts_by_source: dict[str, list[Sequence[Item]]] = defaultdict(list)
+        for part, items in group_by(form.items, attrgetter("part")).items():
+            parts_by_source[part.partition("_")[0]].append(items)
+            if len(items) != 3000:
+                odd_sizes.append(f"{part}: {len(items)}")
         yield from finding(
             "spelling",
             "{n} questions say 'imange', as the release's own generator writes 'image' behind 'an'",
@@ -425,17 +432,10 @@ class Pope(Benchmark):
             "size",
             "{n} parts do not have the release's 3,000 questions (an older copy of random has"
             " 2,910)",
-            [
-                f"{part}: {len(items)}"
-                for part, items in items_by_part.items()
-                if len(items) != 3000
-            ],
+            odd_sizes,
         )
         for source in SOURCES:
-            source_items = [
-                items for part, items in items_by_part.items() if part.startswith(source)
-            ]
-            yield from _shared_positives(source, source_items)
+            yield from _shared_positives(source, parts_by_source[source])
         yield from self._doubts(form)
         groups = same_question(form)
         # the three files of a source share their questions answered yes

@@ -36,7 +36,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, product
-from operator import attrgetter, itemgetter, methodcaller
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from statistics import correlation
 from typing import Any
@@ -383,8 +383,7 @@ class Valor(Benchmark):
             text = f"{path.parent.name}/{path.stem}"
             named_subsets = [subset for subset in fits if subset in text]
             if not named_subsets:
-                hinted = (subset for hint, subset in _HINTS.items() if hint in text)
-                named_subsets = [subset for subset in hinted if subset in fits]
+                named_subsets = [s for hint, s in _HINTS.items() if hint in text and s in fits]
             # the relation subsets share pictures, so that pictures alone may fit several
             fits = named_subsets or fits
         if len(fits) != 1:
@@ -431,6 +430,7 @@ class Valor(Benchmark):
         if isinstance(truth, list):
             return "object_existence"
         if isinstance(truth, dict) and truth:
+            # The annotation of each subset has a shape of its own, which a file of results repeats.
             kind = type(next(iter(truth.values())))
             if "gt_obj_atts" in record:
                 if kind is dict:
@@ -445,11 +445,11 @@ class Valor(Benchmark):
             "clothes": "attribute_people",
             "total_num_of_objects": "attribute_object",
         }
-        if isinstance(answer, dict) and (names := [key for key in keys if key in answer]):
-            return keys[names[0]]
-        return self._subset_of_pictures(
-            path, list(map(str, map(methodcaller("get", "image_id"), records))), form
-        )
+        for key, subset in keys.items():
+            if isinstance(answer, dict) and key in answer:
+                return subset
+        pictures = [str(record.get("image_id")) for record in records]
+        return self._subset_of_pictures(path, pictures, form)
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the annotation."""
@@ -584,6 +584,7 @@ def _judge_and_chair(
 def _pearson(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Pearson's r; None where there are fewer than three pairs or one side does not vary."""
     judge, chair = zip(*pairs, strict=True) if pairs else ((), ())
+    # Two points always lie on a line, so that their r says nothing.
     if len(pairs) < 3 or len(set(judge)) < 2 or len(set(chair)) < 2:
         return None
     return correlation(judge, chair)

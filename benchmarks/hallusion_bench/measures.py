@@ -133,6 +133,7 @@ def _consistency(scope: str) -> tuple[Metric, ...]:
     return (
         Metric(
             f"{dot}figures_inconsistent",
+            # Tallies of a group are shares of it: what is neither all right nor all wrong is mixed.
             of=_percent(lambda t: t["n"] - t["right"] - t["wrong"], "n"),
             better="lower",
             subset=scope,
@@ -156,21 +157,21 @@ def _consistency(scope: str) -> tuple[Metric, ...]:
             about="Mean over figures of the share of their questions answered right.",
             scale=(0.0, 1.0),
         ),
-        *(
-            Metric(
-                f"{dot}{name}",
-                _percent(name, "diagnosed"),
-                "neither",
-                scope,
-                about=f"Percentage of the diagnosed errors put down to {cause}.",
-                scale=(0.0, 100.0),
-            )
-            for name, cause in (
-                ("lh", "language hallucination"),
-                ("vi", "visual illusion"),
-                ("mixed", "either of the two"),
-            )
-        ),
+        _cause_metric(scope, "lh", "language hallucination"),
+        _cause_metric(scope, "vi", "visual illusion"),
+        _cause_metric(scope, "mixed", "either of the two"),
+    )
+
+
+def _cause_metric(scope: str, name: str, cause: str) -> Metric:
+    dot = f"{scope}." if scope else ""
+    return Metric(
+        f"{dot}{name}",
+        _percent(name, "diagnosed"),
+        "neither",
+        scope,
+        about=f"Percentage of the diagnosed errors put down to {cause}.",
+        scale=(0.0, 100.0),
     )
 
 
@@ -180,6 +181,7 @@ def _consistency(scope: str) -> tuple[Metric, ...]:
 # the judge's checks.
 
 _FIELDS = {"category", "subcategory", "figure_id", "question_id", "model_prediction"}
+# Not inside a word: `vs` ends no name such as "canvas".
 _HALF = re.compile(r"(?i)[-_ ]?(?<![a-z0-9])v[ds](?![a-z0-9])")
 """The part of a file's name by which the two halves of a result differ."""
 _OF_THE_RELEASE = "hallusion_output_model"
@@ -263,6 +265,11 @@ def figure_of(item: Item) -> tuple[str, str]:
     return item.cluster, str(item.meta["figure"])
 
 
+def _has_bare_reference(item: Item) -> bool:
+    """Whether a reference answer is no more than yes or no."""
+    return re.fullmatch(r"\s*(?:yes|no)\.?\s*", item.meta["details"], re.IGNORECASE) is not None
+
+
 def find_oddities(form: Form) -> Iterable[Finding]:
     """The findings beyond those that every benchmark is checked for."""
     items = form.items
@@ -283,14 +290,11 @@ def find_oddities(form: Form) -> Iterable[Finding]:
         items=asking(items, "Whether "),
     )
     yield from finding("spelling", "{n} questions say 'Accroding'", asking(items, "ccroding"))
+    bare = list(filter(_has_bare_reference, items))
     yield from finding(
         "bare-reference",
         "{n} reference answers are no more than yes or no",
-        items=[
-            i
-            for i in items
-            if re.fullmatch(r"\s*(?:yes|no)\.?\s*", i.meta["details"], re.IGNORECASE)
-        ],
+        items=bare,
     )
     yield from finding(
         "no-reference",
@@ -316,16 +320,22 @@ def find_oddities(form: Form) -> Iterable[Finding]:
 
 def _pairs(form: Form) -> Iterable[Finding]:
     pairs: dict[str, list[Item]] = group_by(form.items, lambda item: item.meta["pair"])
-    prompt = attrgetter("prompt")
+    worded_differently = []
+    single = []
+    for pair, members in pairs.items():
+        if len(set(map(attrgetter("prompt"), members))) > 1:
+            worded_differently.append(pair)
+        if len(members) == 1:
+            single.append(pair)
     yield from finding(
         "pair-wording",
         sentence=f"{{n}} of {len(pairs)} question pairs are worded differently across figures",
-        items=[pair for pair, members in pairs.items() if len(set(map(prompt, members))) > 1],
+        items=worded_differently,
     )
     yield from finding(
         "single-pair",
         "{n} question pairs have one figure only",
-        items=[pair for pair, members in pairs.items() if len(members) == 1],
+        items=single,
     )
     figures = set(map(figure_of, filterfalse(text_only, form.items)))
     keys = {(cluster.partition("_")[2], figure) for cluster, figure in figures}
@@ -340,6 +350,7 @@ def _pairs(form: Form) -> Iterable[Finding]:
 def _twins(form: Form) -> list[Item]:
 
     def alike(a: Item, b: Item) -> bool:
+        # difflib's share of equal text: a word or two of a question may differ.
         return difflib.SequenceMatcher(None, a.prompt, b.prompt).ratio() > 0.85
 
     def has_twin(item: Item, items: Sequence[Item]) -> bool:

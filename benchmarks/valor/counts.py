@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, filterfalse
-from operator import itemgetter, methodcaller
+from operator import methodcaller
 from typing import Any
 
 PARTS = (
@@ -241,6 +241,7 @@ def _official_ranks(truth: Mapping[str, str], generated: Any, matched: Reply) ->
                     broader.pop(word, None)
                     broader[word] = piece.strip()
     broader_ranks = {rank[name] for name in broader.values()}
+    # A word that is both broader and matched counts as matched.
     joint = {**broader, **matched["matched_objects"]}
     ranks = [rank[joint[word]] for word in generated.values() if word in joint]
     rising = [ranks[index] for index in longest_rising(ranks)]
@@ -305,9 +306,14 @@ def _paper_words(
     """
     first, second = _plain_matches(matched, *keys)
     words = list(map(_plain, generated_words))
-    hits = [facts[first[word]] for word in words if first.get(word) in facts]
-    broader = [word for word in words if first.get(word) not in facts and second.get(word) in facts]
-    return _counts(len(words), len(hits) + len(broader), len(set(facts.values())), len(set(hits)))
+    hits = []
+    n_broader = 0
+    for word in words:
+        if first.get(word) in facts:
+            hits.append(facts[first[word]])
+        elif second.get(word) in facts:
+            n_broader += 1
+    return _counts(len(words), len(hits) + n_broader, len(set(facts.values())), len(set(hits)))
 
 
 def _tuples(text: object) -> list[str]:
@@ -361,6 +367,7 @@ def _paper_people(
         n = 0
         for mapping in mappings.values():
             for word, name in _mapping(_mapping(mapping).get("object")).items():
+                # A reply may list more pairs on one side: what has no partner is no match.
                 for generated_pair, true_pair in zip(_tuples(word), _tuples(name), strict=False):
                     if generated_words[generated_pair] > 0 and free[true_pair] > 0:
                         generated_words[generated_pair] -= 1
@@ -378,22 +385,25 @@ def _paper_ranks(
 ) -> Counts:
     rank: dict[str | None, int] = {}
     for rank_text, name in truth.items():
+        # An entry such as `cup / mug` may be named by either.
         rank |= dict.fromkeys(map(_plain, (name, *name.split("/"))), int(rank_text))
     first, second = _plain_matches(matched)
-    matched_ranks = []
+    ranks = []
+    are_exact = []
     for word in map(_plain, generated.values()):
         # a word that is matched counts as such, whatever else it is broader than
         if first.get(word) in rank:
-            matched_ranks.append((rank[first[word]], True))
+            ranks.append(rank[first[word]])
+            are_exact.append(True)
         elif second.get(word) in rank:
-            matched_ranks.append((rank[second[word]], False))
-    ranks = list(map(itemgetter(0), matched_ranks))
-    rising = [matched_ranks[index] for index in longest_rising(ranks)]
+            ranks.append(rank[second[word]])
+            are_exact.append(False)
+    rising = longest_rising(ranks)
     return _counts(
         len(generated),
         len(rising),
         len(truth),
-        len(set(map(itemgetter(0), filter(itemgetter(1), rising)))),
+        len({ranks[index] for index in rising if are_exact[index]}),
     )
 
 
