@@ -9,7 +9,7 @@ A case is what differs from an audit of twelve models in which nothing is wrong.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
@@ -21,10 +21,12 @@ from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.audit_rows import RespondentScores
 from hqm.auditing.budget import BudgetRow, ErrorBudget, Gap
 from hqm.auditing.gate import check_against
-from hqm.auditing.policy import Policy
+from hqm.auditing.policy import POLICIES, Policy
 from hqm.auditing.seven_questions import seven_answers
+from hqm.indicators import INDICATOR_FAMILIES
 from hqm.indicators.cases import Case
 from hqm.indicators.flags import adjust_warnings, length_confound, refused_parameters, warn
+from hqm.indicators.indicator import family_indicators
 from hqm.psychometrics.inference.families import FamilyDependence
 from hqm.psychometrics.result import Coefficient
 from hqm.types import Cell, Estimate, Interval
@@ -41,6 +43,8 @@ def decide(case: Mapping[str, Any]) -> dict[str, Any]:
     """
     if case["about"] == "flags":
         return {"audit.flags": _flags(**case["flags"])}
+    if case["about"] == "rules":
+        return {"audit.rules": _RULES[case["of"]](*case["names"])}
     decisions = _decisions(case["audit"], case.get("policy", {}))
     if case["audit"] or "policy" in case:
         decisions = _changed(decisions, _sound_decisions())
@@ -317,6 +321,86 @@ def _flags(
     ]
 
 
+# --- rules that stand in no audit ---
+
+_VALUES = (-1, -0.1, -0.001, 0, 0.001, 0.4, 0.45, 0.499, 0.5, 0.9, 0.95, 0.999, 1, 1.05, 1.1, 2)
+
+
+def _accepted(section: str) -> dict[str, Any]:
+    """Key of a section of a policy -> its default, and which numbers may stand there."""
+    sound = getattr(Policy(name="borders"), section)
+    keys = {}
+    for key, default in sound.model_dump().items():
+        if not isinstance(default, str | tuple):
+            marks = ("01"[_is_policy({section: {key: value}})] for value in _VALUES)
+            keys[key] = [default, "".join(marks)]
+    return keys
+
+
+def _requirements(*keys: str) -> dict[str, bool]:
+    """Keys of a threshold -> whether a policy may have them together."""
+    values = {"interval": "fixed_models", "detail": "errors", "exact": True, "end": "lower"}
+    row = {key: values.get(key, 0.5) for key in keys}
+    is_accepted = _is_policy({"require": [{"indicator": "test_retest.rho_g", **row}]})
+    return {" ".join(keys): is_accepted}
+
+
+def _is_policy(rules: Row) -> bool:
+    try:
+        Policy.model_validate({"name": "borders", **rules})
+    except ValueError:
+        return False
+    return True
+
+
+def _preset(name: str) -> dict[str, Any]:
+    """The numbers of a policy that comes with HQM."""
+    rules = Policy.load(name).model_dump(mode="json", exclude_none=True)
+    for row in rules["require"]:
+        del row["reason"]
+    return rules
+
+
+def _digits(family: str) -> dict[str, int]:
+    """Indicator of a family -> digits after the point where it is printed."""
+    return {indicator.name: indicator.digits for indicator in family_indicators(family)}
+
+
+_RULES: Mapping[str, Callable[..., dict[str, Any]]] = {
+    "accepted": _accepted,
+    "requirements": _requirements,
+    "preset": _preset,
+    "digits": _digits,
+}
+
+
+def _rules() -> Iterator[Row]:
+    for section in ("required", "limits", "coverage", "precision", "passing"):
+        yield {"of": "accepted", "names": [section]}
+    for name in POLICIES:
+        yield {"of": "preset", "names": [name]}
+    for rules in (
+        [],
+        ["at_least"],
+        ["at_most"],
+        ["within"],
+        ["at_least", "at_most"],
+        ["at_least", "within"],
+    ):
+        for ends in (
+            [],
+            ["interval"],
+            ["detail"],
+            ["exact"],
+            ["interval", "exact"],
+            ["detail", "interval"],
+            ["interval", "end"],
+        ):
+            yield {"of": "requirements", "names": [*rules, *ends]}
+    for family in INDICATOR_FAMILIES:
+        yield {"of": "digits", "names": [family]}
+
+
 # --- the cases ---
 
 
@@ -329,6 +413,8 @@ def cases() -> Iterator[Row]:
             yield {**case, "policy": policy} if policy else case
     for flags in _flagged():
         yield {"about": "flags", "flags": flags}
+    for rule in _rules():
+        yield {"about": "rules", **rule}
 
 
 def _sizes() -> Iterator[Row]:
