@@ -90,11 +90,42 @@ def pair_order_of(scores: list[float], noise: list[float], n_items: int | None =
     return asdict(psychometrics.pair_order(scores, noise, n_items=n_items))
 
 
+def wrong_keys_read(scores: FloatArray, **settings: Any) -> list[float]:
+    """The numbers of a reading list without those of its items, which would outweigh them."""
+    result = psychometrics.reading_list(scores, rng=stream(7, "border"), **settings)
+    return [
+        len(result.named),
+        bool(result.doubt),
+        result.stands_out,
+        result.faults,
+        result.evidence,
+        result.common_failure,
+        result.power,
+        result.power_named,
+        *(item.expected for item in result.items[1:8:3]),
+        sum(item.item_rest for item in result.items if math.isfinite(item.item_rest)),
+    ]
+
+
+def planted(scores: list[list[float]], copies: int, **settings: Any) -> Any:
+    """How many planted wrong keys a search for items that few solve finds."""
+    x = np.tile(np.array(scores, dtype=np.float64), (1, copies))
+
+    def search(copy: FloatArray) -> list[int]:
+        found: list[int] = np.flatnonzero(np.nanmean(copy, axis=0) < 0.4).tolist()
+        return found
+
+    rng = stream(7, "border")
+    return psychometrics.planted_faults(x, search, rng=rng, **settings)
+
+
 COMPOSED: Mapping[str, Callable[..., Any]] = {
     "influence": influence,
     "influence_of_two": influence_of_two,
     "lower_bound": lower_bound,
     "too_few": too_few,
+    "planted": planted,
+    "wrong_keys_read": wrong_keys_read,
     "resampled": resampled,
     "pair_order_of": pair_order_of,
     "far_respondents": families.far_respondents,
@@ -105,6 +136,8 @@ MODULES = {
     "influence_of_two": "families",
     "lower_bound": "families",
     "too_few": "families",
+    "planted": "wrong_keys",
+    "wrong_keys_read": "wrong_keys",
     "resampled": "bootstrap",
     "pair_order_of": "ranks",
 }
@@ -121,6 +154,7 @@ def calls() -> Calls:
     yield from _ranks()
     yield from _bootstrap()
     yield from _wrong_keys()
+    yield from _missing_scores()
 
 
 def _spaced(count: int, width: float = 1.0, start: float = 0.0) -> list[float]:
@@ -327,3 +361,55 @@ def _wrong_keys() -> Calls:
         ]
         for alpha in (0.05, 0.3):
             yield "contradicted_items", {"automatic": automatic, "human": human, "alpha": alpha}
+
+
+def _missing_scores() -> Calls:
+    """Searches for wrong keys where answers are missing, and of so many items that some are drawn."""
+    for respondents, items, turned in (
+        (9, 40, (3, 8)),
+        (10, 40, (3, 8)),
+        (12, 60, (3, 8, 20, 41)),
+        (16, 120, (3, 8, 20, 41, 77, 90)),
+        (16, 130, tuple(range(0, 130, 9))),
+    ):
+        chances = [
+            [(k + 1) / (respondents + 1) - item * 7 % 11 / 11 for item in range(items)]
+            for k in range(respondents)
+        ]
+        rows = [
+            "".join(
+                "-"
+                if (k * 7 + item * 3) % 13 == 0
+                else str(
+                    int((chance + 0.35 * math.sin(9.1 * k + 3.7 * item) > 0) != (item in turned))
+                )
+                for item, chance in enumerate(row)
+            )
+            for k, row in enumerate(chances)
+        ]
+        kinds = [f"t{item % 3}" for item in range(items)]
+        for settings in ({}, {"types": kinds}, {"hit": 0.5, "alpha": 0.2}, {"share": 0.1}):
+            yield "wrong_keys_read", {"scores": rows, **settings}
+        # those who fail one type in common
+        common = [
+            row[: items // 2] + "0" * (items // 8) + row[items // 2 + items // 8 :]
+            if k % 2
+            else row
+            for k, row in enumerate(rows)
+        ]
+        yield "wrong_keys_read", {"scores": common}
+        yield (
+            "wrong_keys_read",
+            {"scores": common, "types": ["a"] * (items // 2) + ["b"] * (items - items // 2)},
+        )
+    for offset in (0, 3):
+        rows = [row[offset : offset + 9] for row in rows]
+        yield "contradicted_items", {"automatic": rows, "human": [*reversed(rows)]}
+    graded = [[1, 0, 0.25, None, 1], [1, 0, 0.5, None, 0]]
+    for hit in (1.0, 0.5):
+        yield "with_wrong_keys", {"scores": graded, "hit": hit}
+    marks = [[float(k >= item % 5) for item in range(25)] for k in range(6)]
+    for copies in (1, 3, 12, 16, 80, 81):
+        yield "planted", {"scores": marks, "copies": copies}
+    yield "planted", {"scores": marks, "copies": 3, "share": 0.2, "faults": 30, "max_items": 40}
+    yield "planted", {"scores": [[]], "copies": 1}

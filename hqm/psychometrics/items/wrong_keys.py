@@ -91,7 +91,8 @@ def with_wrong_keys(scores: ArrayLike, *, rng: np.random.Generator, hit: ArrayLi
     meets_key = rng.random(x.shape) < np.broadcast_to(
         np.asarray(hit, dtype=np.float64), (x.shape[1],)
     )
-    return np.where(meets_key | (x == 1), 1 - x, np.where(np.isfinite(x), 0.0, np.nan))
+    # a right answer gets 0 whether it is turned or not; 0 times NaN stays NaN
+    return np.where(meets_key, 1 - x, 0 * x)
 
 
 def planted_faults(
