@@ -413,3 +413,22 @@ def _missing_scores() -> Calls:
         yield "planted", {"scores": marks, "copies": copies}
     yield "planted", {"scores": marks, "copies": 3, "share": 0.2, "faults": 30, "max_items": 40}
     yield "planted", {"scores": [[]], "copies": 1}
+    # pictures of which some answers are missing; more respondents than are left out one by one
+    rows = [
+        "".join("01-"[(k * item + item // 3 + k) % 7 % 3] for item in range(24)) for k in range(6)
+    ]
+    yield "conditional_errors", {"scores": rows}
+    yield "conditional_errors", {"scores": rows, "clusters": [f"p{k // 3}" for k in range(24)]}
+    yield "saturation", {"scores": rows}
+    for count in (199, 200, 201, 203):
+        x = _spaced(count)
+        y = [round(score + 0.2 * math.sin(9.0 * k), 4) for k, score in enumerate(x)]
+        yield "lower_bound", {"scores": x, "other_scores": y}
+    # what answers say of a key beside what labels say
+    human = [
+        "".join("01"[(k * 3 + item) % 5 < 2 + item % 3] for item in range(8)) for k in range(9)
+    ]
+    for chance in (0.0, 0.02, 0.5, 0.9):
+        arguments = {"automatic": ["1" * 8] * 9, "human": human}
+        yield "contradicted_items", {**arguments, "chances": [chance] * 8}
+    yield "contradicted_items", {**arguments, "chances": [0.1 * k for k in range(8)]}

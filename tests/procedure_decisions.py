@@ -29,7 +29,7 @@ from hqm.indicators.flags import adjust_warnings, length_confound, refused_param
 from hqm.indicators.indicator import family_indicators
 from hqm.psychometrics.inference.families import FamilyDependence
 from hqm.psychometrics.result import Coefficient
-from hqm.types import Cell, Estimate, Interval
+from hqm.types import Cell, Estimate, Form, Interval, Item
 
 FILE = Path(__file__).parent / "corpora" / "decisions.jsonl"
 FIRST = str(Cell())
@@ -366,11 +366,33 @@ def _digits(family: str) -> dict[str, int]:
     return {indicator.name: indicator.digits for indicator in family_indicators(family)}
 
 
+def _shown(kind: str, count: int, position: int) -> dict[str, Any]:
+    """Which items are shown of so many: the first of a type whose picture can be, and those to read
+    of contradictory keys.
+    """
+    items = tuple(
+        Item(f"q{k}", "Is it red?", "yes_no", "yes", f"{k}.png", "attribute") for k in range(count)
+    )
+    form = Form("original", items)
+
+    def thumbnail(*pictures: Any) -> str:
+        return "shown" if str(pictures[0]).endswith(f"{position}.png") else ""
+
+    if kind == "type":
+        rows = definitions.pair_of_each_type(form, thumbnail)
+        return {row["item"]: bool(row["thumbnail"]) for row in rows}
+    groups = [{"items": [f"q{k}", f"q{k + 1}"]} for k in range(0, count - 1, 2)]
+    findings = [{"name": "contradictory-label", "rows": groups}]
+    read = definitions.items_to_read(form, (), findings, METRIC, thumbnail)
+    return {"read": [row["item"] for row in read][-2:]}
+
+
 _RULES: Mapping[str, Callable[..., dict[str, Any]]] = {
     "accepted": _accepted,
     "requirements": _requirements,
     "preset": _preset,
     "digits": _digits,
+    "shown": _shown,
 }
 
 
@@ -399,6 +421,28 @@ def _rules() -> Iterator[Row]:
             yield {"of": "requirements", "names": [*rules, *ends]}
     for family in INDICATOR_FAMILIES:
         yield {"of": "digits", "names": [family]}
+    for position in (18, 19, 20, 21):
+        yield {"of": "shown", "names": ["type", 30, position]}
+    for count in (48, 50, 52, 60):
+        yield {"of": "shown", "names": ["read", count, 0]}
+
+
+def _later() -> Iterator[Row]:
+    """Cases that were added to the groups above."""
+    named = {"indicator": "items.label_errors", "value": 1.0}
+    for q in (0.04, 0.005):
+        tested = {**named, "detail": {"candidates": [{"item": "q0", "q": q}]}}
+        for faults in (0.4, 0.9, 1.6, 1.9, 2.6):
+            for stands_out in (False, True):
+                listed = {"indicator": "items.reading_list", "value": 0.1}
+                detail = {"faults": faults, "stands_out": stands_out}
+                yield {"estimates": [tested, {**listed, "detail": detail}]}
+    for size in (16.2, 16.9, 17.8, 18.6):
+        yield {"estimates": [{"indicator": "discriminability.minimum_difference", "value": size}]}
+    for scale in ((None, None), (0, 4)):
+        for items in (277, 278, 400):
+            coverage = {"counting": (1, items)}
+            yield {"without": ["types.index"], "coverage": coverage, "scale": scale}
 
 
 # --- the cases ---
@@ -415,6 +459,8 @@ def cases() -> Iterator[Row]:
         yield {"about": "flags", "flags": flags}
     for rule in _rules():
         yield {"about": "rules", **rule}
+    for fields in _later():
+        yield {"about": "later", "audit": fields}
 
 
 def _sizes() -> Iterator[Row]:
