@@ -343,15 +343,15 @@ def threshold_of(indicator: str, policy: Policy) -> tuple[float, str]:
     """Return what a policy asks of an indicator and of which interval; else what the default
     does.
     """
-    for candidate in (policy, Policy.load()):
-        for requirement in candidate.require:
-            if (
-                requirement.indicator == indicator
-                and requirement.at_least is not None
-                and requirement.interval
-            ):
-                return requirement.at_least, requirement.interval
-    return 0.9, "fixed_models"
+    requirement = next(
+        requirement
+        # the default policy asks something of every indicator that a question rests on
+        for requirement in (*policy.require, *Policy.load().require)
+        if requirement.indicator == indicator
+        and requirement.rule == "at_least"
+        and requirement.interval
+    )
+    return requirement.bound, requirement.interval
 
 
 def _interval(estimate: Estimate, inference: str) -> Interval | None:
@@ -455,11 +455,11 @@ def shift_margin(policy: Policy) -> float:
     """Return the shift by other wordings that a policy allows, as a share of the scale; else what
     the default one does.
     """
-    for candidate in (policy, Policy.load()):
-        for requirement in candidate.require:
-            if requirement.indicator == "parallel_forms.mean_shift" and requirement.within:
-                return requirement.within
-    return 0.1
+    return next(
+        requirement.bound
+        for requirement in (*policy.require, *Policy.load().require)
+        if requirement.indicator == "parallel_forms.mean_shift" and requirement.rule == "within"
+    )
 
 
 def _separate(audit: BenchmarkAudit, policy: Policy) -> AnswerCode:
