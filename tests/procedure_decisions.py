@@ -427,6 +427,48 @@ def _rules() -> Iterator[Row]:
         yield {"of": "shown", "names": ["read", count, 0]}
 
 
+def _few_labels() -> Iterator[Row]:
+    """Correlations with people that labels of few answers lower, beside scores at their ends."""
+    human = str(Cell(judge="human"))
+    estimate = {"indicator": "criterion.pearson", "other": human}
+    for scores in (
+        _SCORES,
+        _SCORES[:2],
+        _SCORES[:3],
+        [1.0, *_SCORES[1:]],
+        [1.05, *_SCORES[1:]],
+        [*_SCORES[:-1], 0.0],
+        [*_SCORES[:-1], -0.05],
+        [0.5] * 12,
+    ):
+        for value, labels in ((0.75, 200), (1.0, 200), (0.999, 200), (0.75, 0), (0.75, 1)):
+            truth = {"indicator": "criterion.disattenuated", "value": 0.9, "other": human}
+            yield {
+                "scores": scores,
+                "estimates": [
+                    {**estimate, "value": value, "ends": (0.5, 0.9)},
+                    {**truth, "detail": {"paired": labels}},
+                ],
+                "policy": {
+                    "require": [
+                        {
+                            "indicator": "criterion.pearson",
+                            "interval": "fixed_models",
+                            "at_least": 0.7,
+                        }
+                    ]
+                },
+            }
+    for end in (-0.1, 0.0, 0.05, 0.95, 1.0):
+        for bound in (-0.1, 0.0, 0.05, 0.95, 1.0):
+            rule = {"indicator": "test_retest.rho_g", "interval": "fixed_models", "at_least": bound}
+            rho = {"indicator": "test_retest.rho_g", "value": 0.97, "ends": (end, 1.0)}
+            yield {"estimates": [rho], "policy": {"require": [rule]}}
+    # more than a hundred times as many items help nobody: of 400, 40,000
+    for size in (1.098, 1.1005, 1.1035, 1.107):
+        yield {"estimates": [{"indicator": "discriminability.minimum_difference", "value": size}]}
+
+
 def _later() -> Iterator[Row]:
     """Cases that were added to the groups above."""
     named = {"indicator": "items.label_errors", "value": 1.0}
@@ -459,8 +501,11 @@ def cases() -> Iterator[Row]:
         yield {"about": "flags", "flags": flags}
     for rule in _rules():
         yield {"about": "rules", **rule}
-    for fields in _later():
-        yield {"about": "later", "audit": fields}
+    for group in (_later, _few_labels):
+        for fields in group():
+            policy = fields.pop("policy", None)
+            case = {"about": group.__name__.strip("_"), "audit": fields}
+            yield {**case, "policy": policy} if policy else case
 
 
 def _sizes() -> Iterator[Row]:
