@@ -9,7 +9,6 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -142,6 +141,8 @@ def audit(
                 ' ["shapes"] into hqm.toml.'
             ),
         )
+    # Before the names are looked up: a file of preferences is no benchmark, and would be refused as
+    # one.
     if audit_files := _other_audit(benchmarks, columns):
         audit_files(out, options)
         return
@@ -171,6 +172,7 @@ def audit(
             # before anything is asked: answers that nobody judges would have no scores
             session.judging.refuse_unjudged()
         session.check()
+        # On the error stream, as the output may be JSON.
         tell(*session.notes)
         if not output.quiet:
             for name, answers in session.imported_answers.items():
@@ -211,7 +213,7 @@ def _other_audit(
             return audit_files
     # without the extension that reads preferences, the error says how to install it
     may_be_preferences = _PREFERENCES not in kinds and (columns is None or "model_a" in columns)
-    if may_be_preferences and any(map(_has_two_models, map(Path, files))):
+    if may_be_preferences and any(_has_two_models(Path(file)) for file in files):
         load_extension(FILE_AUDITS, _PREFERENCES, "an audit of files")
     return None
 
@@ -263,11 +265,12 @@ def _write(audited: Audit, folder: Path) -> None:
     """Write audit.json and the findings, both or none; then the report."""
     from hqm.benchmark.findings import findings_csv
 
-    lists = findings_csv(map(attrgetter("benchmark", "findings"), audited.audits))
+    lists = findings_csv((audit.benchmark, audit.findings) for audit in audited.audits)
     write_together({folder / "audit.json": audited.to_json(), folder / "findings.csv": lists})
     try:
         with waiting("drawing the report"):
             pages = report_files(audited, folder / "report.html")
+    # An error that HQM words names its remedy, and ends the command as everywhere.
     except HQMError:
         raise
     except Exception as error:  # what is audited is written, whatever a figure makes of it
@@ -335,6 +338,7 @@ def _administer(session: Session) -> tuple[bool, list[str]]:
     if output.dry_run:
         print_plan(plan_run(session), output.as_json)
         return True, []
+    # Workers import their libraries while the questions are planned, which takes seconds as well.
     session.get_ready()
     session.fetch_images()
     if not session.options.asking.blind and any(map(session.has_live, session.benchmarks)):
@@ -380,18 +384,24 @@ def _tell(
     from hqm.respondents.server_parameters import describe_left_out
     from hqm.scoring.rules import advice_on_cut
 
+    # The respondents that failed come before the counts, which they explain.
     tell_failures("", outcome.failed)
     respondents = [job.assignment.respondent for job in jobs]
-    errors = show.errors(
-        outcome.errors - outcome.refused if any(map(attrgetter("live"), respondents)) else 0,
-        outcome.refused + sum(map(attrgetter("refused"), jobs)),
-        outcome.reasons,
-    )
+    # Jobs were planned before anything was asked: `stored` is what the store had then.
+    stored = 0
+    refused = outcome.refused
+    for job in jobs:
+        stored += job.stored
+        refused += job.refused
+    # Recorded answers are not asked again: an error among them stays one.
+    has_live = any(respondent.live for respondent in respondents)
+    n_retried = outcome.errors - outcome.refused if has_live else 0
+    errors = show.errors(n_retried, refused, outcome.reasons)
     if advice := advice_on_cut(outcome.states):
         tell(f"{advice}.")
     tell(*describe_left_out(respondents))
-    # jobs were planned before anything was asked: `stored` is what the store had then
-    stored = sum(map(attrgetter("stored"), jobs))
+    # Whether answers were asked for or read from files, or both: the sentence has one count of
+    # each.
     kinds = set(map(type, respondents))
     counts = [f"read {outcome.read}"] if RecordedRespondent in kinds else []
     if kinds != {RecordedRespondent}:
@@ -441,6 +451,8 @@ def _judge(session: Session) -> tuple[bool, list[str]]:
         print(f"hqm: interrupted: {state}. Go on with\n  {command()}", file=sys.stderr)
         raise typer.Exit(stop.status)
     if session.budget.reached:
+        # Later stages ask about replies that are not there yet, so that only the known questions
+        # are counted.
         left = sum(session.judging.pending().values())
         _end_at_the_bound(
             session,
@@ -470,15 +482,14 @@ def print_summary(result: Audit, folder: Path) -> None:
     from hqm.scoring.rules import advice_on_cut
 
     cards = importlib.import_module("hqm.reports.pages.benchmark_card")
-    advice = sorted(
-        {
-            f"{audited.title}, {cell}: {sentence}."
-            for audited in result.audits
-            for cell, counts in audited.state_counts.items()
-            if (sentence := advice_on_cut(counts))
-        }
-    )
-    cut_note = "".join(advice[:1])
+    advice: set[str] = set()
+    for audited in result.audits:
+        for cell, counts in audited.state_counts.items():
+            sentence = advice_on_cut(counts)
+            if sentence:
+                advice.add(f"{audited.title}, {cell}: {sentence}.")
+    # The first by its text, so that two runs print the same one.
+    cut_note = min(advice, default="")
     if len(advice) > 1:
         cut_note += f" So with {len(advice) - 1} other administrations."
     single = len(result.audits) == 1
@@ -503,6 +514,7 @@ def _benchmarks_summary(audits: Sequence[BenchmarkAudit]) -> str:
     if len(audits) <= _MAX_BENCHMARKS:
         n_shown = len(audits)
     else:
+        # One line less, as the last one says how many more there are.
         n_shown = _MAX_BENCHMARKS - 1
     for audited, head in zip(audits[:n_shown], headlines, strict=False):
         marks = "  ".join(

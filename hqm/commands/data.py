@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -112,16 +111,14 @@ def fetch_(
     origin = Origin(source, mirror or os.environ.get("HQM_MIRROR", ""), pins)
     output = options.output
     with downloading(output.quiet or output.as_json) as progress:
-        results = {
-            card: list(fetch(card, data_root(data), origin=origin, progress=progress))
-            for card in cards(benchmarks)
-        }
+        results = {}
+        is_complete = True
+        for card in cards(benchmarks):
+            results[card] = list(fetch(card, data_root(data), origin=origin, progress=progress))
+            for file in results[card]:
+                is_complete = is_complete and (file.state != "missing" or file.optional)
     show.fetched(results, output.as_json)
-    if any(
-        file.state == "missing" and not file.optional
-        for files in results.values()
-        for file in files
-    ):
+    if not is_complete:
         raise typer.Exit(1)
 
 
@@ -257,12 +254,13 @@ def check(
     for report in linted:
         rows = [finding.to_dict() for finding in report.selected_findings(selection)]
         rows_by_benchmark.append((report.benchmark, rows))
-        severities.update(map(itemgetter("severity"), rows))
+        severities.update(str(row["severity"]) for row in rows)
     if lists is not None:
         write_text(lists, findings_csv(rows_by_benchmark))
     # notes never end a check with a failure
     has_failures = "error" in severities or (strict and "warning" in severities)
-    if (has_failures or not all(map(attrgetter("readable"), linted))) and not exit_zero:
+    has_failures = has_failures or not all(report.readable for report in linted)
+    if has_failures and not exit_zero:
         raise typer.Exit(1)
 
 
@@ -343,6 +341,7 @@ def forms(
 
     loaded = load_all(benchmark, data=options.material.data)
     for member in loaded:
+        # The first wording is the original itself.
         names = [form] if number is None else wordings_of(member.card.task, number)[1:]
         for name in names:
             parallel = form_named(member, name)
@@ -350,13 +349,9 @@ def forms(
             part = options.material.part
             if part:
                 original = select_part(original, part, member.name)
-                part_items = original.by_id
-                left_out_items = tuple(item for item in parallel.left_out if item.id in part_items)
-                parallel = replace(
-                    parallel,
-                    items=tuple(item for item in parallel.items if item.id in part_items),
-                    left_out=left_out_items,
-                )
+                # `restrict_to` cuts the items alone; what was left out of other parts goes as well.
+                left_out = tuple(row for row in parallel.left_out if row.id in original.by_id)
+                parallel = replace(parallel.restrict_to(original.by_id), left_out=left_out)
             if rewriter is not None:
                 store = options.output.store
                 parallel = _rephrase(member.name, original, parallel, rewriter, store)
@@ -398,22 +393,13 @@ def list_kinds() -> tuple[str, ...]:
 def _benchmarks() -> None:
     from hqm.benchmark.registry import card, groups, names
 
-    cards = {name: card(name) for name in names()}
-    print_table(
-        "",
-        ("name", "task", "version", "types", "licence", "what"),
-        (
-            (
-                name,
-                benchmark_card.task,
-                benchmark_card.version,
-                ", ".join(benchmark_card.types),
-                benchmark_card.licence,
-                benchmark_card.summary,
-            )
-            for name, benchmark_card in cards.items()
-        ),
-    )
+    rows = []
+    for name in names():
+        released = card(name)
+        types = ", ".join(released.types)
+        row = (name, released.task, released.version, types, released.licence, released.summary)
+        rows.append(row)
+    print_table("", ("name", "task", "version", "types", "licence", "what"), rows)
     for group, members in groups().items():
         print_all(f"{group} = {' + '.join(members)}")
 
@@ -468,7 +454,7 @@ def _parsers() -> None:
 def _indicators() -> None:
     from hqm.indicators import INDICATOR_FAMILIES, statistics
 
-    rows = map(attrgetter("name", "meaning"), statistics().values())
+    rows = ((indicator.name, indicator.meaning) for indicator in statistics().values())
     print_table("", ("statistic", "what"), rows)
     families = ", ".join(
         f"{family.name} ({family.differs})" for family in INDICATOR_FAMILIES.values()

@@ -8,8 +8,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import chain, groupby
-from operator import attrgetter
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from typer.core import TyperCommand, TyperGroup, TyperOption
@@ -69,13 +68,14 @@ def prepare() -> None:
     completion_init()
     if (line := os.environ.get(_LINE)) is not None:
         # typer wants the words and the place among them; bash splits at marks that stand inside our
-        # names
+        # names.
         words = _words(line)
         position = len(words) if line[-1:].isspace() else len(words) - 1
         os.environ.update(COMP_WORDS=shlex.join(words), COMP_CWORD=str(position))
 
 
 def _words(line: str) -> list[str]:
+    # At the Tab key a quotation may be open still.
     for ending in ("", "'", '"'):
         try:
             return shlex.split(line + ending)
@@ -143,7 +143,7 @@ def _policies() -> Values:
 def _codes() -> Values:
     from hqm.benchmark.findings import CODES
 
-    return list(map(attrgetter("code", "name"), CODES.values()))
+    return [(code.code, code.name) for code in CODES.values()]
 
 
 _VALUES: dict[str, Callable[[], Values]] = {
@@ -229,6 +229,7 @@ class GroupedCommand(TyperCommand):
     def __init__(
         self, *arguments: Any, context_settings: dict[str, Any] | None = None, **settings: Any
     ) -> None:
+        # click breaks help at 80 columns unless it is told otherwise.
         settings["context_settings"] = {"max_content_width": WIDTH, **(context_settings or {})}
         super().__init__(*arguments, **settings)
         self.params.sort(key=_position)
@@ -246,9 +247,11 @@ class GroupedCommand(TyperCommand):
         """Read the arguments; a misspelt option is answered with the nearest one alone, one that
         takes one value is given once, and no other option is taken for its value.
         """
-        flags = list(chain.from_iterable(map(attrgetter("opts"), self.get_params(ctx))))
+        flags: list[str] = []
+        for parameter in self.get_params(ctx):
+            flags += parameter.opts
         try:
-            # click keeps the last of two values without a word: the arguments are read once more
+            # click keeps the last of two values without a word: the arguments are read once more.
             values, _, order = self.make_parser(ctx).parse_args(list(args))
             for option, count in Counter(order).items():
                 if not isinstance(option, TyperOption) or option.is_flag:
@@ -263,6 +266,8 @@ class GroupedCommand(TyperCommand):
                         raise UsageError(message, remedy="`--help` says which value.")
             return super().parse_args(ctx, args)
         except Exception as error:
+            # click's error of an option that does not exist: its own suggestions would stand beside
+            # ours.
             if hasattr(error, "possibilities") and hasattr(error, "option_name"):
                 flag = str(error.option_name)
                 remedy = _setting_hint(flag) or meant(flag, flags)

@@ -9,7 +9,6 @@ import copy
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -36,6 +35,7 @@ from hqm.imports.detect import read_logs
 from hqm.imports.log_answers import LogSettings
 from hqm.moved_names import with_renamed_keywords
 from hqm.store.database import Store
+from hqm.types import names_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,6 +99,8 @@ def audit(
     """
     if not isinstance(benchmark, Evidence):
         return audit_of(_gather_evidence(benchmark, store, options, columns))
+    # The defaults of Python are not those of the command line: only what differs from them was
+    # given.
     if store is not None or columns or options != RunOptions.from_values(SCRIPT_DEFAULTS):
         raise UsageError(
             "the evidence is gathered, and files or settings are given beside it",
@@ -248,7 +250,7 @@ def run(
             return RunResult(outcome=_administer(session))
         extension = load_extension(ASKING, "--until", "an option")
         stopped = tuple(extension.run_until(session))
-        outcome = sum_outcomes(map(attrgetter("outcome"), stopped))
+        outcome = sum_outcomes(stopped_run.outcome for stopped_run in stopped)
         return RunResult(outcome=outcome, stopped=stopped)
 
 
@@ -491,7 +493,7 @@ def _load_full(
             title=options.answering.title,
         )
         if len(log_benchmarks) > 1:
-            names = ", ".join(map(attrgetter("name"), log_benchmarks))
+            names = ", ".join(names_of(log_benchmarks))
             raise UsageError(
                 f"the logs hold {len(log_benchmarks)} benchmarks ({names})",
                 remedy="Audit each of hqm.from_logs(...).",

@@ -98,6 +98,7 @@ def verdict(name: str, form: str = "original") -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         text = state.output.completion
         scored = loaded.verdict(items[str(state.sample_id)], Response(text))
+        # inspect has no missing score: not a number keeps an unread answer from counting as wrong.
         value = math.nan if scored.value is None else scored.value
         return Score(value=value, answer=scored.read, explanation=scored.reason or text)
 
@@ -132,6 +133,8 @@ class Report(Hooks):
         folder = os.environ[REPORT]
         policy = os.environ.get(POLICY)
         program = [sys.executable, "-m", "hqm"]
+        # A process of its own: the event loop of inspect goes on, and a failure of the report ends
+        # no run.
         subprocess.run([*program, "audit", *logs, "--out", folder, "--quiet"], check=False)
         if policy:
             subprocess.run([*program, "gate", folder, "--policy", policy], check=False)

@@ -77,7 +77,7 @@ def interruption(
     request = Interruption()
 
     def ask(number: int, _frame: FrameType | None) -> None:
-        # a scheduler's SIGTERM only asks: the batch in hand is still finished
+        # A scheduler's SIGTERM only asks: the batch in hand is still finished.
         if number == signal.SIGINT and (request.is_requested or is_idle()):
             raise KeyboardInterrupt
         request.is_requested = True
@@ -109,7 +109,7 @@ def watch() -> None:
     the numbers of signals are written to a pipe even then, and a thread reads them there.
     """
     reader, writer = os.pipe()
-    # `set_wakeup_fd` refuses a descriptor that can block
+    # `set_wakeup_fd` refuses a descriptor that can block.
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     threading.Thread(target=_leave_at_the_second, args=(reader,), daemon=True).start()
@@ -138,6 +138,7 @@ def leave(status: int, sentence: str = "") -> NoReturn:
         else:
             cursor = ""
         os.write(2, f"{cursor}{text}".encode())
+    # Not `sys.exit`, which waits for threads that hang in C.
     os._exit(status)
 
 
@@ -181,6 +182,7 @@ def report_failure(error: Exception) -> str:
 
 def _remove_secrets(text: str) -> str:
     for name, value in os.environ.items():
+        # A shorter value, such as 1 or on, stands in many texts and is no secret.
         if _SECRET.search(name.upper()) and len(value) >= 8:
             text = text.replace(value, f"<{name}>")
     from hqm.text import KEY

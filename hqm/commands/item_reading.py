@@ -79,7 +79,7 @@ def read_items(
         human_faults = person_faults(session.keys.get(source.name))
         listed = _listed_items(checked, form, path.with_name(AUDIT))
         reasons = choose_items(form, listed, human_faults)
-        form = replace(form, items=tuple(item for item in form.items if item.id in reasons))
+        form = form.restrict_to(reasons)
         source.prepare_images(form)
         pictures = [item.image for item in form.items if item.image]
         source.pictures.fetch(pictures, private=options.material.allow_private_images)
@@ -95,6 +95,7 @@ def read_items(
 def _listed_items(checked: Checked, form: Form, path: Path) -> set[str]:
     """The reading list: items with contradictory keys, and those that an audit names."""
     findings = [finding.to_dict() for finding in checked.findings]
+    # Ids alone are wanted: no thumbnail is made.
     rows = items_to_read(form, (), findings, "", lambda *_: "")
     for audit in Audit.load(path).audits if path.is_file() else ():
         if audit.benchmark == checked.benchmark:

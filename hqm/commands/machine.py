@@ -90,6 +90,7 @@ def doctor(
 
 
 def _print(report: Report) -> None:
+    # A narrower window would have every word on a line of its own.
     screen_width = max(width(), 30)
     problems = [("PROBLEM", problem) for problem in report.problems]
     for heading, text in [*report.lines, *problems]:
@@ -164,6 +165,7 @@ def _requirements() -> dict[str, dict[str, bool]]:
     for requirement in map(Requirement, importlib.metadata.requires("hqm-audit") or ()):
         marker = requirement.marker
         installed = installed_version(requirement.name)
+        # A development build fits as well, which specifiers leave out unless they are told.
         fits = installed is not None and requirement.specifier.contains(installed, prereleases=True)
         for extra in ("", *EXTRAS):
             # a requirement that names no extra belongs to every installation
@@ -185,12 +187,15 @@ def _models(report: Report) -> None:
         state = f"{version}, {runs}"
     else:
         state = "not installed, so no hf/ model runs here"
+    # vLLM often lives in an environment of its own, with other versions of torch than HQM's.
     program = os.environ.get("HQM_VLLM") or shutil.which("vllm")
     report.data["vllm"] = program
     report.lines += [
         ("torch", state),
         ("vllm", program or "not found (vllm/ models need it; name it with HQM_VLLM)"),
     ]
+    # The program comes with the driver: where it is there and torch sees nothing, the build of
+    # torch is the wrong one.
     if version and not gpus and shutil.which("nvidia-smi"):
         report.problems.append(
             f"this machine has a driver for GPUs and torch {version} sees none: install a build of"
@@ -277,6 +282,7 @@ def _release_state(card: Card, root: Path) -> _ReleaseState:
     """
     from hqm.files.datasets import is_hub
 
+    # Neither lies below the data root.
     if not card.data.folder or is_hub(card.data.folder):
         state = "on the hub" if card.data.folder else "with HQM"
         return {"state": state, "missing": [], "pictures": True}
@@ -310,7 +316,7 @@ def _is_complete(path: Path, size: int) -> bool:
 
 def _servers(report: Report, urls: Sequence[str]) -> None:
     named_urls = dict.fromkeys(filter(None, [*urls, os.environ.get("OPENAI_BASE_URL")]))
-    local_urls = map("http://127.0.0.1:{}/v1".format, PORTS)
+    local_urls = [f"http://127.0.0.1:{port}/v1" for port in PORTS]
     servers: list[_Server] = []
     for url in dict.fromkeys([*named_urls, *local_urls]):
         server = _probe_server(url, named=url in named_urls)
@@ -366,6 +372,7 @@ def _probe_server(url: str, *, named: bool) -> _Server:
         reachable = True
         state = f"it has {', '.join(models[:3]) or 'no model'}{suffix}"
     except HTTPError as error:
+        # Unauthorized and forbidden: a server of models is there, since no key was sent.
         reachable = error.code in (401, 403)
         state = "it is there, and wants a key"
         if not reachable:

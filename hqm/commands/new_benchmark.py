@@ -153,6 +153,8 @@ def _from_source(
 ) -> tuple[NewBenchmark, Sequence[Mapping[str, object]], Description]:
     named_columns = parse_columns(columns)
     source = questions_of_logs(questions, with_pictures=images is not None)
+    # A log of a known tool is asked about first: its JSON lines would also pass as a table of
+    # questions.
     source = source or open_source(questions)
     if split:
         source = source.select_splits([split_name.strip() for split_name in split.split(",")])
@@ -166,6 +168,7 @@ def _from_source(
         faults = [(fault.location, fault.message) for fault in read.faults.values()]
         write_text(draft_folder / "left_out.csv", csv_text([("place", "fault"), *faults]))
     n_pictured = sum("image" in row for row in read.rows)
+    # Pictures that were named and never found are a misread column, and no benchmark of texts.
     if images and not n_pictured:
         raise UsageError(
             "no column names the pictures"
@@ -221,6 +224,7 @@ def _write_files(
     respondents: Sequence[str],
 ) -> None:
     write_records(folder / "items.jsonl", rows)
+    # The action is pinned to the version that wrote the workflow: a later one may judge otherwise.
     action = f"{REPOSITORY.removeprefix('https://github.com/')}@v{__version__}"
     workflow = _template("workflow.yml").replace("OWNER/hqm@REVISION", action)
     write_texts(
@@ -242,19 +246,19 @@ def _samples(task: Task, images: Path) -> tuple[list[dict[str, object]], tuple[s
     """
     scenes = importlib.import_module("hqm.benchmarks.shapes.scene")
     registry = importlib.import_module("hqm.benchmark.registry")
+    # The embedded benchmarks are named by their tasks, such as shapes_yesno.
     shapes = registry.load(f"shapes_{task.replace('_', '')}")
     images.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, object]] = []
-    by_picture = (
-        (picture, list(islice(picture_rows, 2)))
-        for picture, picture_rows in groupby(
-            read_records(shapes.data / "items.jsonl"), itemgetter("image")
-        )
-    )
-    asked_twice = (entry for entry in by_picture if len(entry[1]) == 2)
-    for number, (picture, picture_rows) in enumerate(islice(asked_twice, _SCENES), 1):
+    records = read_records(shapes.data / "items.jsonl")
+    for picture, picture_records in groupby(records, itemgetter("image")):
+        if len(rows) == 2 * _SCENES:
+            break
+        picture_rows = list(islice(picture_records, 2))
+        if len(picture_rows) < 2:
+            continue
         scene = shapes.scenes[picture]
-        name = f"sample-{number}.png"
+        name = f"sample-{len(rows) // 2 + 1}.png"
         scenes.draw(scene).save(images / name)
         picture_fields = {
             "image": name,
@@ -352,6 +356,7 @@ def print_new(new: NewBenchmark) -> None:
         f"{new.web} pictures are web addresses, which are fetched when they are first"
         " shown": new.web,
     }
+    # A sentence is printed where what it is about is not empty, or not 0.
     print_lines(*compress(sentences, sentences.values()))
     folder = shlex.quote(str(new.folder))
     respondent_option = " -r hf/MODEL" if new.columns else ""

@@ -12,7 +12,6 @@ import os
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
-from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
@@ -21,6 +20,7 @@ import typer
 from hqm.commands.options import FIRST_PANEL, MACHINE_PANEL, OPTIONS, Option, RunOptions
 from hqm.errors import DataError, UsageError
 from hqm.moved_names import with_renamed_keywords
+from hqm.types import names_of
 
 FILE = "hqm.toml"
 """The name of a settings file, in the current folder or in the user's configuration."""
@@ -298,7 +298,7 @@ setting, and `machine`.
 
 def _select_options(names: Sequence[str], excluded: Sequence[str]) -> list[Option]:
     """The options of these names, and those of the groups of these names in `RunOptions`."""
-    groups = set(map(attrgetter("name"), fields(RunOptions)))
+    groups = names_of(fields(RunOptions))
     options = (OPTIONS[name] for name in names if name not in groups)
     members = [
         option

@@ -721,7 +721,7 @@ class RunOptions:
         for name, value in values.items():
             option = OPTIONS[name]
             groups[option.group][name] = option.read(value)
-        # annotations are texts in this module, and are resolved to the classes of the groups
+        # Annotations are texts in this module, and are resolved to the classes of the groups.
         kinds = get_type_hints(cls)
         return cls(**{group: kinds[group](**members) for group, members in groups.items()})
 
@@ -774,6 +774,7 @@ def _option(group: str, name: str, hint: object, defaults: Any) -> Option:
         option_format = formats[0]
     else:
         option_format = OptionFormat(kind, lambda value: value, lambda value: value)
+    # A keyword of Python may be a text; the command line gives a path already.
     if kind == Path | None:
         option_format = OptionFormat(
             kind, lambda path: None if path is None else Path(path), lambda path: path
@@ -784,7 +785,7 @@ def _option(group: str, name: str, hint: object, defaults: Any) -> Option:
     )
     if isinstance(info, Setting):
         return Option(group, name, info.help, keyword, option_format.read, setting=info)
-    # typer's objects are shared by all commands that have the option
+    # typer's objects are shared by all commands that have the option.
     info = copy.copy(info)
     info.rich_help_panel = info.rich_help_panel or defaults.heading
     parameter = keyword.replace(

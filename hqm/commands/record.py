@@ -50,13 +50,15 @@ def record_of(
 ) -> dict[str, object]:
     """Return what a repetition needs: versions, settings, hashes of data and cards."""
     packages = ("numpy", "pandas", "pillow", "scipy", "torch", "transformers", "openai")
-    versions = {package: installed_version(package) for package in packages}
     return {
         "python": platform.python_version(),
-        "packages": {package: version for package, version in versions.items() if version},
+        "packages": {
+            package: version for package in packages if (version := installed_version(package))
+        },
         "settings": {
             "runs": options.asking.times,
             "forms": list(dict.fromkeys([*options.material.forms, *options.material.form_files])),
+            # Left out where it is not set, so that records of other commands stay as they were.
             **({"expected": True} if options.asking.expected else {}),
             "scoring": options.reading.scoring,
             "parser": options.reading.parser,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, compress, repeat, starmap
-from operator import eq
+from itertools import chain
 from pathlib import Path
 
 from hqm.errors import AnswerError, HQMError, UsageError
@@ -161,16 +160,16 @@ class Router:
         """
         letters = plain_letters(path.name)
         max_count = max(counts.values())
-        # the first rule that leaves one group decides: there is one, the file's name, all items,
-        # most answers
-        rankings = (
-            repeat(True),
-            [plain_letters(name) in letters for name in counts],
-            starmap(eq, counts.values()),
-            map(max_count.__eq__, counts.values()),
+        # The first rule that leaves one group decides: there is one, the file's name, all items,
+        # most answers.
+        candidates = (
+            list(counts),
+            [name for name in counts if plain_letters(name) in letters],
+            [name for name, (n_answers, n_items) in counts.items() if n_answers == n_items],
+            [name for name, count in counts.items() if count == max_count],
         )
-        for selectors in rankings:
-            units = self._groups_of(compress(counts, selectors))
+        for names in candidates:
+            units = self._groups_of(names)
             if len(units) == 1:
                 return units
         return self._groups_of(counts)

@@ -6,8 +6,7 @@ import importlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from itertools import chain
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -217,7 +216,8 @@ def _check_numbers(audit: Audit, path: Path | None, policy: Policy, *, as_json: 
             pages = {path: str(latex.format_tables(tables, path.suffix.lower()))}
         write_together(pages)
         print_line(f"wrote  {'  '.join(map(str, pages))}")
-    if any(map(attrgetter("findings"), opinions)):
+    # The status comes last, so that the file of numbers is written in either case.
+    if any(opinion.findings for opinion in opinions):
         raise typer.Exit(1)
 
 
@@ -257,6 +257,8 @@ def _write_index(folder: Path, files: Sequence[Path], policy: Policy) -> None:
     from hqm.auditing.audit import Audit
 
     pages = importlib.import_module("hqm.reports.pages.report_page")
+    # Extensions are asked first: an audit of theirs is no `Audit`, and loading it as one would be
+    # refused.
     describers = [load_extension(PAGES, name, "a page") for name in names_in(PAGES)]
     dated = []
     for file in files:
@@ -280,7 +282,9 @@ def _join_audits(audits: Sequence[Audit]) -> Audit:
         f"audit {i}": {"command": audit.command, **audit.record}
         for i, audit in enumerate(audits, 1)
     }
-    members = chain.from_iterable(map(attrgetter("audits"), audits))
+    members: list[BenchmarkAudit] = []
+    for audit in audits:
+        members += audit.audits
     return Audit(tuple(members), command(), record)
 
 
@@ -318,7 +322,7 @@ def _verify_statement(audit: Audit, text: str, as_json: bool) -> None:
 def _verify(audit: Audit, signature: str, rescoring: Rescoring) -> None:
     """Print the estimates with a signature, or that there is none; then the status is 1."""
     as_json = rescoring.options.output.as_json
-    # a statement is a sentence; only a whole signature has blanks too, behind the benchmark's name
+    # A statement is a sentence; only a whole signature has blanks too, behind the benchmark's name.
     if " " in signature and not signature.startswith("benchmark:"):
         _verify_statement(audit, signature, as_json)
         return
@@ -447,14 +451,14 @@ class Rescoring:
             return None
         file, before = self._origin(name, estimate)
         version = parse_signature(estimate.signature).get("hqm", "")
-        signers = (
-            f"{kind} {label}" if ":" in label else f"{kind} {label} of HQM {version}"
-            for kind, label, _ in changed
-        )
-        signed = (
-            f"signed by {' and '.join(signers)}, this is"
-            f" {' and '.join(map(itemgetter(-1), changed))}"
-        )
+        signers = []
+        present_labels = []
+        for kind, label, present_label in changed:
+            signer = f"{kind} {label}"
+            # A label without a version is that of a whole version of HQM.
+            signers.append(signer if ":" in label else f"{signer} of HQM {version}")
+            present_labels.append(present_label)
+        signed = f"signed by {' and '.join(signers)}, this is {' and '.join(present_labels)}"
         if name not in self._rescored:
             from hqm.commands.rescoring import rescored
 

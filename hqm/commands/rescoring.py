@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import product
-from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
@@ -26,7 +25,7 @@ from hqm.errors import DataError, DesignError, UsageError
 from hqm.files.records import read_text
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.store.database import Store
-from hqm.types import Cell, Form
+from hqm.types import Cell, Form, names_of
 
 
 def audit_readings(
@@ -71,19 +70,20 @@ def audit_readings(
         options.judging.judges or ("",),
     ):
         recorded = scoring == "recorded"
-        # the scores of a tool are the same with every parser and judge of ours
+        # The scores of a tool are the same with every parser and judge of ours.
         if recorded and has_recorded:
             continue
         has_recorded = has_recorded or recorded
+        # A session a reading: it caches the scores of one way to read, and may cut its benchmarks.
         session = Session(names, store, _reading_options(options, scoring, reader, judge))
         for benchmark in session.benchmarks:
-            benchmark_metrics = set(map(attrgetter("name"), benchmark.metrics))
+            benchmark_metrics = set(names_of(benchmark.metrics))
             found_metrics = [metric for metric in metrics if metric in benchmark_metrics]
             used.update(found_metrics)
             known_metrics |= benchmark_metrics
             if metrics and not found_metrics:
                 continue
-            audited = found_metrics or list(map(attrgetter("name"), benchmark.audited))
+            audited = found_metrics or names_of(benchmark.audited)
             audits += _audits(session, benchmark, audited, recorded=recorded)
     unknown = [metric for metric in metrics if metric not in used]
     if unknown:
@@ -122,7 +122,7 @@ def _audits(
         )
     _drop_unasked_items(session, benchmark, respondents)
     evidence = session.evidence(benchmark, respondents, pictures=False, recorded=recorded)
-    # one audit a metric: what an audit says by type is by its first metric
+    # One audit a metric: what an audit says by type is by its first metric.
     for metric in metrics:
         yield audit(replace(evidence, metrics=(benchmark.metric(metric),)))
 
@@ -170,6 +170,7 @@ class ReopenedAudit:
     def matrix(self) -> ScoreMatrix:
         """The scores of the reference administration."""
         cell = Cell.parse(self.audited.reference)
+        # Without gathering the evidence, which reads every form, run and judge of the store.
         if cell.judge == "rule":
             form = self.benchmark.original
             return self.session.answers.matrix(self.benchmark, cell, form, self.respondents)
@@ -195,10 +196,10 @@ def reopened(
     name, audited
         The benchmark, or its part of the audit; one of the two.
 
-    Returns
-    -------
-    Shortened
-        The forms, with their items and what they lose against all items.
+    Yields
+    ------
+    ReopenedAudit
+        The answers; the store is closed at the end of the block.
 
     Raises
     ------
@@ -269,6 +270,7 @@ def _audited_name(full_audit: Audit, audited: BenchmarkAudit) -> str:
 
 def _audited_options(options: groups.RunOptions, full_audit: Audit) -> groups.RunOptions:
     """Return the options with which the answers are scored as they were in the audit."""
+    # An audit of an older version lacks some keys: what is not recorded has its default.
     settings = full_audit.record.get("settings", {})
     reading = {
         key: settings[key]
@@ -281,6 +283,7 @@ def _audited_options(options: groups.RunOptions, full_audit: Audit) -> groups.Ru
         options,
         reading=groups.ReadingOptions(**reading),
         judging=groups.JudgingOptions(**judging),
+        # Runs and forms are those that the store holds; only blind answers are filed apart.
         asking=groups.AskingOptions(blind=bool(settings.get("blind"))),
     )
 
@@ -288,6 +291,7 @@ def _audited_options(options: groups.RunOptions, full_audit: Audit) -> groups.Ru
 def _find_audit_of(full_audit: Audit, benchmark: Benchmark, file: Path) -> BenchmarkAudit:
     for audited in full_audit.audits:
         if audited.benchmark == benchmark.name:
+            # Nothing that HQM could run again made these scores.
             foreign_scorings = {
                 "recorded": "the tools that recorded the answers",
                 "people": "people",
@@ -299,7 +303,7 @@ def _find_audit_of(full_audit: Audit, benchmark: Benchmark, file: Path) -> Bench
                     remedy="Audit it by the benchmark's own scoring.",
                 )
             return audited
-    audited_names = list(map(attrgetter("benchmark"), full_audit.audits))
+    audited_names = [audited.benchmark for audited in full_audit.audits]
     raise UsageError(
         f"it has no audit of {benchmark.name}, but of {', '.join(audited_names)}",
         location=str(file),
@@ -316,6 +320,7 @@ def _audited_respondents(
     stored = respondents_in(session.asks, benchmark)
     respondents = []
     for row in audited.respondents:
+        # By identity first, since one name may stand for several, as with another temperature.
         matches = [
             candidate for candidate in stored if dict(candidate.identity) == dict(row.identity)
         ] or [candidate for candidate in stored if candidate.name == row.name]
@@ -325,6 +330,7 @@ def _audited_respondents(
                 location=str(session.store.path),
                 remedy="Name the store of this audit with --store.",
             )
+        # The name of the audit stays, as its estimates call the respondent so.
         respondents.append(replace(matches[0], name=row.name))
     return respondents
 
@@ -338,8 +344,8 @@ def _check_same_items(
 ) -> None:
     """Restrict the benchmark to the items of the audit. Refuse another version of the benchmark."""
     items_digest = full_audit.record.get("benchmarks", {}).get(benchmark.name, {}).get("items", "")
-    # what was administered may be a part of the benchmark: it is compared without its unanswered
-    # items
+    # What was administered may be a part of the benchmark: it is compared without its unanswered
+    # items.
     if items_digest in ("", benchmark.original.digest):
         return
     answered = _answered_form(session, benchmark, respondents)

@@ -234,6 +234,7 @@ def export(
     elif to.endswith(".json"):
         _write_metadata(what, Path(to), benchmarks or [], options.material.data)
     else:
+        # Read-only, so that a store can be exported while an audit writes into it.
         with Store(Path(what), readonly=True) as opened:
             rows = export_store(opened, Path(to))
         print(f"wrote  {to}  {rows} rows: answers, and the administrations that they belong to")
@@ -245,6 +246,7 @@ def _one_audit(path: Path, names: Sequence[str], format_name: str) -> BenchmarkA
 
     audits = Audit.load(find_audit(path)).audits
     chosen = [audit for audit in audits if not names or audit.benchmark in names]
+    # The formats hold one table, and its rows have no column for a benchmark.
     if len(chosen) != 1:
         present = ", ".join(map(attrgetter("benchmark"), audits))
         raise UsageError(
@@ -415,6 +417,8 @@ def import_(
         settings = LogSettings(source, respondent, run, answering.partial, files=answering.files)
         _import_logs(benchmark, files, store, settings, options)
         return
+    # An export names respondents and runs itself: an option that did nothing would seem to have
+    # worked.
     if (source, respondent, run, options.answering.partial) != ("auto", None, None, False):
         raise UsageError(
             "--from, --respondent, --run and --partial are for logs",

@@ -9,9 +9,7 @@ import copy
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain, filterfalse
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +55,7 @@ from hqm.respondents.base import RecordedRespondent, Respondent, RespondentName
 from hqm.respondents.kinds import kind_of, read_families
 from hqm.respondents.server_limits import Budget
 from hqm.store.database import Store
-from hqm.types import ORIGINAL, REWORDINGS, Form, Item
+from hqm.types import ORIGINAL, REWORDINGS, Form, Item, names_of
 
 ASKING = "hqm.asking"
 """The group of entry points by which an extension asks in another order, or stops early."""
@@ -98,6 +96,7 @@ class Session:
         _check_exclusive(options.asking)
         self.asks = Asks(store, blind=options.asking.blind)
         self.answers = Answers(self.asks)
+        # One budget for respondents and judges: the bounds are those of the command.
         self.budget = Budget(
             options.asking.max_requests,
             options.asking.max_tokens_total,
@@ -105,7 +104,8 @@ class Session:
             prices=options.compute.prices,
         )
 
-        # the benchmarks; a corrected key is read against the whole one, before a part is cut out
+        # The judges before the benchmarks: how one is loaded depends on whether anybody judges it.
+        # A corrected key is read against the whole benchmark, before a part is cut out.
         self.judging = SessionJudges(self)
         self.notes: list[str] = []
         """Sentences for the user about what was read, and how."""
@@ -115,12 +115,12 @@ class Session:
             loaded = [name] if isinstance(name, Benchmark) else self._load(name, len(names))
             self.benchmarks += loaded
             member_names = [benchmark.name for benchmark in loaded]
-            # recorded answers may be sent to a group as a whole, or to a benchmark by its own name
+            # Recorded answers may be sent to a group as a whole, or to a benchmark by its own name.
             members[str(name) if len(loaded) > 1 else member_names[0]] = member_names
         mode = options.judging.mode
-        if mode and mode not in chain.from_iterable(map(attrgetter("modes"), self.benchmarks)):
+        if mode and not any(mode in benchmark.modes for benchmark in self.benchmarks):
             load_all(str(names[0]), **options.loading)  # says which modes there are
-        counts = Counter(map(attrgetter("name"), self.benchmarks))
+        counts = Counter(names_of(self.benchmarks))
         repeated = sorted(name for name, count in counts.items() if count > 1)
         if repeated:
             raise UsageError(
@@ -129,6 +129,7 @@ class Session:
         self.keys = self._corrected_keys()
         self.full_benchmarks: dict[str, Benchmark] = {}
         for benchmark in self.benchmarks:
+            # Files of answers, judgements and labels are matched to all items, and cut afterwards.
             self.full_benchmarks[benchmark.name] = copy.copy(benchmark)
             if options.material.part or options.material.limit:
                 benchmark.original = restrict_form(
@@ -141,7 +142,7 @@ class Session:
         # what is read or made once, by the name of the benchmark, or of the respondent
         self._router = Router(members, self._count_answers)
         self._routes: Routes | None = None
-        # one benchmark reads its files once anyway
+        # One benchmark reads its files once anyway; of several, each looks at every file.
         self._memory = FileMemory(MAX_BYTES if len(self.benchmarks) > 1 else 0)
         self._respondents: dict[str, list[Respondent]] = {}
         self._live_respondents: dict[str, Respondent] = {}
@@ -159,7 +160,7 @@ class Session:
         """The benchmarks of a name. Of several names, one whose answers nothing judges is scored by
         its rule, where it has one.
         """
-        # of several benchmarks, a mode is meant for those that have it
+        # Of several benchmarks, a mode is meant for those that have it.
         loaded = load_all(name, **self.options.loading, fitting=n_names > 1)
         if n_names == 1 or self.options.judging.mode or self.judging.has_judge:
             return loaded
@@ -282,25 +283,27 @@ class Session:
 
     def _recorded(self, benchmark: Benchmark, paths: Sequence[Path]) -> list[Respondent]:
         """Read recorded answers, and leave out of the benchmark the parts that nobody answered."""
-        # a file is matched to the whole benchmark, and cut afterwards: otherwise its rows about
-        # other parts would be unmatched
+        # A file is matched to the whole benchmark, and cut afterwards: otherwise its rows about
+        # other parts would be unmatched.
         is_cut = bool(self.options.material.part or self.options.material.limit)
         full_benchmark = self.full_benchmarks[benchmark.name] if is_cut else benchmark
         full_forms = self._readable_forms(full_benchmark)
         recorded = read_recorded_answers(full_benchmark, paths, full_forms, self.logs)
-        recorded_forms = set(map(attrgetter("form"), recorded.recordings))
+        recorded_forms = {recording.form for recording in recorded.recordings}
         self._recorded_forms[benchmark.name] = recorded_forms & full_forms.keys()
         forms = forms_by_name(self.forms(benchmark))
         self._check_recorded_forms(benchmark, recorded_forms, forms)
         recordings = [*benchmark.included_recordings, *recorded.recordings]
         if is_cut:
-            restricted = [
-                _restrict_recording(recording, forms[recording.form]) for recording in recordings
-            ]
-            recordings = [recording for recording in restricted if recording.answers]
+            whole_recordings = recordings
+            recordings = []
+            for recording in whole_recordings:
+                restricted = _restrict_recording(recording, forms[recording.form])
+                if restricted.answers:
+                    recordings.append(restricted)
 
-        # a part of which nobody answered anything was not administered; within the others, what was
-        # not answered is missing
+        # A part of which nobody answered anything was not administered; within the others, what was
+        # not answered is missing.
         administered = _answered_parts(benchmark.original, recordings)
         benchmark.original = replace(benchmark.original, items=administered)
 
@@ -351,7 +354,7 @@ class Session:
             # offline, the store says who answered, and nothing is read for it
             if not self.offline:
                 self.forms(benchmark)
-                names = list(map(attrgetter("name"), self.respondents(benchmark)))
+                names = names_of(self.respondents(benchmark))
             if judging.judgements:
                 self.judging.read_judgements(benchmark, names)
             else:
@@ -383,11 +386,11 @@ class Session:
         option_names = self.options.material.form_names(benchmark.card.task)
         form_names = list(dict.fromkeys([*option_names, *self.options.material.form_files]))
         if benchmark.included_recordings:
-            recorded_forms = set(map(attrgetter("form"), benchmark.included_recordings))
+            recorded_forms = {recording.form for recording in benchmark.included_recordings}
             form_names = [ORIGINAL, *sorted(recorded_forms - {ORIGINAL})]
         is_default = self.options.material.forms == MaterialOptions().forms
         if self._only_recorded and is_default:
-            # what was recorded was administered, whether or not somebody names it
+            # What was recorded was administered, whether or not somebody names it.
             administered = sorted(self._recorded_forms.get(benchmark.name, ()))
             form_names = list(dict.fromkeys([*form_names, *administered]))
         forms = forms_by_name(
@@ -425,7 +428,7 @@ class Session:
         forms = self.forms(benchmark)
         if isinstance(respondent, RecordedRespondent):
             recorded = set(respondent.cells)
-            # whole pictures before scaled ones, as the live respondents have them
+            # Whole pictures before scaled ones, as the live respondents have them.
             runs = sorted(
                 {cell[1:] for cell in recorded},
                 key=lambda run_scale: (bool(run_scale[1]), run_scale),
@@ -442,9 +445,9 @@ class Session:
             if form.name != ORIGINAL:
                 administrations.append(Administration(form, 0))
                 continue
-            times = self.options.asking.times
-            administrations += map(partial(Administration, form), range(times))
-            scaled += map(partial(Administration, form, 0), self.options.asking.resolutions)
+            asking = self.options.asking
+            administrations += [Administration(form, run) for run in range(asking.times)]
+            scaled += [Administration(form, 0, resolution) for resolution in asking.resolutions]
         return administrations + scaled
 
     def jobs(self) -> list[Job]:
@@ -452,19 +455,21 @@ class Session:
         for benchmark in self.benchmarks:
             self.check_respondents(benchmark)
         asking = self.options.asking
-        # what is expected of reruns follows from probabilities, which are asked for with the
-        # answers
-        plan = partial(
-            plan_job,
-            self.asks,
-            probabilities=asking.probabilities or asking.expected,
-            retry_errors=asking.retry_errors,
-        )
+        # What is expected of reruns follows from probabilities, which are asked for with the
+        # answers.
+        probabilities = asking.probabilities or asking.expected
         jobs: list[Job] = []
         for assignment in chain.from_iterable(map(self.assignments, self.benchmarks)):
             respondent = assignment.respondent
-            administrations = self.administrations(assignment.benchmark, respondent)
-            jobs += map(partial(plan, assignment), administrations)
+            for administration in self.administrations(assignment.benchmark, respondent):
+                job = plan_job(
+                    self.asks,
+                    assignment,
+                    administration,
+                    probabilities=probabilities,
+                    retry_errors=asking.retry_errors,
+                )
+                jobs.append(job)
         return jobs
 
     def check_respondents(self, benchmark: Benchmark) -> None:
@@ -498,13 +503,13 @@ class Session:
         compute = self.options.compute
         if compute.engine == "local":
             assignments = chain.from_iterable(map(self.assignments, self.benchmarks))
-            # one that the store knows may have nothing left to answer
+            # One that the store knows may have nothing left to answer.
             unknown = [a.respondent for a in assignments if a.number(self.store) is None]
             get_ready(unknown, workers=compute.workers)
 
     def has_live(self, benchmark: Benchmark) -> bool:
         """Whether a respondent of a benchmark looks at its pictures."""
-        return any(map(attrgetter("live"), self.respondents(benchmark)))
+        return any(respondent.live for respondent in self.respondents(benchmark))
 
     def fetch_images(self) -> None:
         """Make or download the pictures that a live respondent will see."""
@@ -580,7 +585,7 @@ class Session:
         """Gather the same answers scored by the corrected key; return None without such a key."""
         if benchmark.name not in self.keys:
             return None
-        # the session's benchmark keeps the released key
+        # The session's benchmark keeps the released key.
         corrected = copy.copy(benchmark)
         corrected.original = self.keys[benchmark.name].applied(benchmark.original)
         return self.evidence(
@@ -591,7 +596,7 @@ class Session:
 
     def joined(self, audits: Sequence[BenchmarkAudit], command: str) -> Audit:
         """Join the audits of all benchmarks, add the record, and flag unequal lengths."""
-        # lengths differ between benchmarks, so that only a command with several of them can see it
+        # Lengths differ between benchmarks, so that only a command with several of them can see it.
         confounded = length_confound({audit.benchmark: audit.n_items for audit in audits})
         flagged = []
         for audit in audits:
@@ -622,9 +627,11 @@ def _check_exclusive(options: AskingOptions) -> None:
 
 def _answered_parts(form: Form, recordings: Iterable[Recording]) -> tuple[Item, ...]:
     """The items of those parts of a form of which anything was answered."""
-    answered = set(chain.from_iterable(map(attrgetter("answers"), recordings)))
+    answered: set[str] = set()
+    for recording in recordings:
+        answered.update(recording.answers)
     parts = {item.part for item in form.items if item.id in answered}
-    return tuple(item for item in form.items if item.part in parts)
+    return form.select_part(*parts).items
 
 
 def _label_arguments(options: JudgingOptions) -> dict[str, Any]:

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import repeat
-from operator import attrgetter, itemgetter
 from typing import Protocol, TypeVar
 
 from hqm.administration.administering import Outcome, sum_outcomes
@@ -34,7 +32,7 @@ from hqm.labels.people_labels import STAGE, Labels, judge_units, labelled_units,
 from hqm.respondents.base import Request, Respondent
 from hqm.respondents.server_limits import CHARACTERS_A_TOKEN, PICTURE_TOKENS, Budget, price
 from hqm.store.database import Store
-from hqm.types import ORIGINAL, Form, Judgement, Response
+from hqm.types import ORIGINAL, Form, Judgement, Response, names_of
 
 _Judging = TypeVar("_Judging", bound=Judging)
 
@@ -90,9 +88,11 @@ def plan_requests(
     prices: tuple[float, float] | None,
 ) -> JudgePlan:
     """Return what requests to a judge take and cost, each of them made so many times."""
+    # No tokenizer is loaded for a plan: a usual number of characters stands for a token.
     read = sum(len(request.prompt) for request in requests) // CHARACTERS_A_TOKEN
     read += PICTURE_TOKENS * sum(request.image is not None for request in requests)
-    written = sum(map(attrgetter("sampling.max_tokens"), requests))
+    # Replies are counted at their full length, so that the plan is an upper bound.
+    written = sum(request.sampling.max_tokens for request in requests)
     prices = prices or prices_of(judging.panel.main)
     cost = None if prices is None else price(n_repeats * read, n_repeats * written, prices)
     return JudgePlan(
@@ -114,6 +114,7 @@ def _expected_answers(benchmark: Benchmark) -> list[Response]:
     """Return answers of the usual length, no two of which are equal unless a word answers."""
     if benchmark.card.task in ("yes_no", "choice"):
         return [Response("Yes")] * len(benchmark.original)
+    # Equal answers to a question are judged once: a number behind each makes a question of it.
     words = "word " * (_EXPECTED_WORDS - 1)
     return [Response(f"{words}{number}.") for number in range(len(benchmark.original))]
 
@@ -168,13 +169,14 @@ class SessionJudges:
         ):
             raise _no_judge(benchmark)
         for panel in panels:
+            # Two judges of one name would share a cell of the store, and their verdicts be mixed.
             if panel.label in from_files:
                 raise UsageError(
                     f"the judge {panel.label!r} is asked, and judgements of it are brought",
                     remedy="Name the judgements' judge otherwise: --judgements NAME=FILE.",
                 )
         labels = [judge for judge in self.session.options.judging.judges if judge in from_files]
-        # all of the files' judges, unless some are named
+        # All of the files' judges, unless some are named.
         return [*panels, *(from_files[label] for label in labels or from_files)]
 
     @property
@@ -201,19 +203,20 @@ class SessionJudges:
         """
         benchmarks = self.session.benchmarks
         unjudged = list(filter(self.is_missing, benchmarks))
+        # Of one benchmark the refusal comes from `judges`, which also counts people's labels.
         if len(benchmarks) > 1 and unjudged:
             raise _no_judge(unjudged[0])
 
     def _has_people_scores(self, benchmark: Benchmark) -> bool:
         """Return whether people's labels can be the scores of a benchmark that no model judged."""
-        # an adapter shows by its verdict on one label whether labels can be scores
+        # An adapter shows by its verdict on one label whether labels can be scores.
         probe = Judgement(HUMAN, benchmark.original.items[0].id, "", 1.0)
         if benchmark.verdict_of_people(benchmark.original.items[0], probe) is None:
             return False
         if self.session.options.judging.criterion is not None:
             return True
-        judges = map(itemgetter(0), self.session.store.judged(benchmark.name))
-        return "people" in map(labelled_by, judges)
+        judged = self.session.store.judged(benchmark.name)
+        return any(labelled_by(judge) == "people" for judge, *_ in judged)
 
     def panels(self, benchmark: Benchmark) -> list[Judging]:
         """Return the panels of models to ask; none for a benchmark that a rule scores."""
@@ -229,8 +232,11 @@ class SessionJudges:
             respondent = self.live_judge(name)  # one whose name means nothing is refused here
             if role in benchmark.roles:
                 role_respondents[role] = respondent
-        panels = [Panel(self.live_judge(name), role_respondents) for name in live_names]
-        return list(map(partial(self._judging, Judging, benchmark), panels))
+        judgings = []
+        for name in live_names:
+            panel = Panel(self.live_judge(name), role_respondents)
+            judgings.append(self._judging(Judging, benchmark, panel))
+        return judgings
 
     def _judging(self, kind: type[_Judging], benchmark: Benchmark, panel: Panel) -> _Judging:
         session = self.session
@@ -295,7 +301,7 @@ class SessionJudges:
         else:
             respondents = self.session.stored_respondents(benchmark)
         if names is None:
-            names = list(map(attrgetter("name"), respondents))
+            names = names_of(respondents)
         texts = AnswerTexts(self.session.answers, full_benchmark, forms, respondents)
         sources = list(map(JudgementSource.parse, self.session.options.judging.judgements))
         return import_judgements(
@@ -345,12 +351,13 @@ class SessionJudges:
                 rows = self.session.answers.with_resolution(cell.resolution).by_respondent(
                     benchmark, form, respondents, cell.run
                 )
-                # the first judge is asked of every administration; the others, and repetitions,
-                # of the reference alone
+                # The first judge is asked of every administration; the others, and repetitions, of
+                # the reference alone.
                 askings = [(judges[0], 0)]
                 if cell.form == ORIGINAL and cell.run == 0 and not cell.resolution:
                     repetitions = range(self.session.options.judging.rejudge)
-                    askings = [*zip(repeat(judges[0]), repetitions), *zip(judges[1:], repeat(0))]
+                    askings = [(judges[0], repetition) for repetition in repetitions]
+                    askings += [(judge, 0) for judge in judges[1:]]
                 for judging, asking in askings:
                     yield judging, partial(judging.judge, form, rows, asking, progress, stop)
             units = self._labelled_units(benchmark, respondents)
@@ -369,7 +376,7 @@ class SessionJudges:
         if path is None:
             labels = stored_labels(self.session.store, benchmark, form, 0)
         else:
-            names = list(map(attrgetter("name"), respondents))
+            names = names_of(respondents)
             labels = Labels(tuple(benchmark.read_criterion(path, form, names)))
         answers = self.session.answers.by_answer(benchmark, form, respondents, 0)
         return judge_units(labelled_units(benchmark, form, labels), answers)
@@ -395,7 +402,7 @@ class SessionJudges:
             row = _expected_answers(benchmark)
             for number, panel in enumerate(self.panels(benchmark)):
                 requests = panel.first_requests(benchmark.original, row)
-                # only the first judge judges again
+                # Only the first judge judges again.
                 n_repeats = options.judging.rejudge if number == 0 else 1
                 plan = plan_requests(panel, requests, n_respondents * n_repeats, prices)
                 if plan.askings:

@@ -39,6 +39,7 @@ def store_path(names: Sequence[str], store: Path | None, folder: Path | None = N
 def stem(names: Sequence[str]) -> str:
     """Return the name of a command's output folder: its benchmarks, joined."""
     return "-".join(
+        # A card is known by its folder's name.
         (path.absolute().parent if path.name == "card.toml" else path).stem
         for path in map(Path, names)
     )
@@ -64,6 +65,7 @@ def writable(path: Path, no_wait: bool = False) -> Iterator[Store]:
                 try:
                     yield store
                 finally:
+                    # Something was stored: the files stay, whatever comes after.
                     if store.respondents():
                         created = []
         except HQMError:
@@ -80,6 +82,7 @@ def readable(path: Path) -> Store:
     from hqm.store.database import Store
 
     if path.exists():
+        # Without the lock: a dry run or a report may go beside an audit that writes.
         return Store(path, readonly=True)
     return Store(":memory:")
 
@@ -115,7 +118,7 @@ def labelled(
         return readable(path)
     if can_be_written(path):
         return writable(path, no_wait)
-    imports = list(map("the judgements of {}".format, judgements))
+    imports = [f"the judgements of {source}" for source in judgements]
     if criterion:
         imports.insert(0, f"the labels of {criterion}")
     print(
@@ -140,6 +143,7 @@ def check_output(to: Path | str | None, sources: Iterable[Path | str]) -> None:
     paths = list(map(Path, sources))
     in_folders = [source / name for source in paths for name in (AUDIT, f"out/{AUDIT}")]
     read_paths = [source for source in [*paths, *in_folders] if source.is_file()]
+    # `samefile` sees through links and other spellings of a path.
     if path.name == AUDIT or any(map(path.samefile, read_paths)):
         raise UsageError(
             "the output would take the place of an audit, or of what the command reads",

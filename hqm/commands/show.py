@@ -11,7 +11,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 from hqm.commands.terminal import print_json, print_lines, print_report_table, print_table, tell
@@ -84,6 +83,7 @@ def expectations(result: Audit) -> None:
                 n_absent += 1
                 name = f"{estimate.indicator} ({estimate.metric})"
                 print(f"{title}, {name} has no number: {estimate.reason}.")
+        # The assumption concerns numbers: where all are missing, only their reasons are printed.
         if n_absent < n_estimates:
             print(f"{title}, expected from probabilities: {FLAGS['EXPECTED']}.")
         if not n_estimates:
@@ -133,7 +133,7 @@ def judgements(taken_files: ImportedJudgements | None) -> None:
     be JSON.
     """
     if taken_files is not None:
-        sentences = map(attrgetter("sentence"), taken_files.matchings)
+        sentences = (matching.sentence for matching in taken_files.matchings)
         print_lines(*sentences, to=sys.stderr, prefix="judgements: ")
         print_lines(*taken_files.notes, to=sys.stderr, prefix="judgements: note: ")
 
@@ -156,7 +156,7 @@ def imported_logs(
         )
         return
     print_lines(*logs.notes, prefix="note: ")
-    print_lines(*map(attrgetter("sentence"), logs.matchings))
+    print_lines(*(matching.sentence for matching in logs.matchings))
     for comparison in scores:
         recorded_scores(comparison)
     print(logs.sentence)
@@ -263,7 +263,7 @@ def _print_findings(rows: Sequence[Mapping[str, Any]]) -> None:
         print_lines(*map(str, finding["examples"]), prefix="      ")
         if finding["code"].startswith("F"):
             print(f"      -> {finding['remedy']}")
-    counts = Counter(map(itemgetter("severity"), rows))
+    counts = Counter(row["severity"] for row in rows)
     tally = ", ".join(_counted(counts[name], name) for name in SEVERITIES if counts[name])
     print(f"  found: {tally}" if tally else "  nothing found")
 
@@ -306,9 +306,10 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
     if as_json:
         print_json(result.to_dict())
         return
+    # A dictionary in place of a set, as it keeps the order.
     explanations: dict[str, None] = {}
     # tests are listed by benchmark, in the order in which these first appear
-    for name in dict.fromkeys(map(attrgetter("benchmark"), result.tests)):
+    for name in dict.fromkeys(test.benchmark for test in result.tests):
         print(f"{name}, policy {result.policy}:")
         for test in result.tests:
             if test.benchmark == name:
@@ -320,7 +321,7 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
             explanations[f"  {test.what}: {test.reason}"] = None
     if explanations:
         print_lines("why the policy asks for it:", *explanations)
-    counts = Counter(map(str, map(attrgetter("outcome"), result.tests)))
+    counts = Counter(str(test.outcome) for test in result.tests)
     order = ("PASS", "FAIL", "UNDECIDED", "NOT MEASURED")
     outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in order)
     print(f"policy {result.policy}: {'passed' if result.passed else 'not passed'} ({outcomes})")
@@ -357,6 +358,7 @@ def forms(name: str, original: Form, parallel: Form, examples: int) -> None:
     )
     for rule, count in count_rules(parallel).items():
         print(f"  {rule}: {count}")
+        # A prompt that many items share, as of one template, is one example.
         printed: set[str] = set()
         for item in parallel.items:
             if item.rule == rule and item.prompt not in printed and len(printed) < examples:
@@ -598,9 +600,11 @@ def _indicators(audited: BenchmarkAudit) -> None:
     tables = _tables()
     brief = tables.indicators_brief(audited)
     is_single = len(audited.respondents) == 1
-    rows = [list(map(attrgetter("text"), row)) for row in brief.rows]
-    if is_single:
-        rows = [row for row in rows if row[2] != tables.DASH]
+    rows = []
+    for row in brief.rows:
+        texts = [cell.text for cell in row]
+        if not is_single or texts[2] != tables.DASH:
+            rows.append(texts)
     if is_single:
         print(
             f"One respondent answered, so {len(brief.rows) - len(rows)} indicators that compare"

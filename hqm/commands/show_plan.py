@@ -29,6 +29,7 @@ def print_plan(planned: Plan, as_json: bool) -> None:
     rows = []
     for (respondent, benchmark), forecast in planned.forecasts.items():
         kind = kind_of(respondent.partition("/")[0])
+        # Only what is paid by tokens lacks a price; a model on one's own machine has none to lack.
         if kind is not None and kind.price == "per token":
             unpriced = "no price"
         else:
@@ -49,12 +50,13 @@ def _total_forecast(planned: Plan) -> Forecast:
     forecasts = list(planned.forecasts.values())
     totals: dict[str, Any] = {}
     for field in fields(forecasts[0]):
+        # A price that is not known adds nothing, and the total says what is known.
         values = [value for value in map(attrgetter(field.name), forecasts) if value is not None]
         totals[field.name] = sum(values) if values else None
-    totals["measured"] = all(map(attrgetter("measured"), forecasts))
+    totals["measured"] = all(forecast.measured for forecast in forecasts)
     if sum(layout.engines > 0 for layout in planned.layouts) > 1:
-        # at best all run beside each other
-        totals["seconds_least"] = max(map(attrgetter("seconds_least"), forecasts))
+        # At best all run beside each other.
+        totals["seconds_least"] = max(forecast.seconds_least for forecast in forecasts)
     return replace(forecasts[0], **totals)
 
 
@@ -92,7 +94,7 @@ def _plan_notes(planned: Plan, *, measured: bool) -> Iterator[str]:
         yield "? assumed: the store has not seen this respondent answer yet. Tokens out: at most."
     layouts = planned.layouts
     if any(layout.gpus or layout.misfit for layout in layouts):
-        engines = sum(map(attrgetter("engines"), layouts))
+        engines = sum(layout.engines for layout in layouts)
         gpus = sum(layout.engines * layout.gpus for layout in layouts)
         yield f"{len(layouts)} models, {engines} engines on {gpus:g} GPUs:"
         for layout in layouts:
@@ -117,6 +119,7 @@ def _bound(bound: Bound) -> str:
         outcome = "could end the command"
     else:
         outcome = "would not be reached"
+    # Even at the least that it may take.
     if bound.least > bound.limit:
         outcome = "would end the command"
     amount = f"{bound.needed:,.10g}"
@@ -127,9 +130,11 @@ def _bound(bound: Bound) -> str:
 
 def _numbers(forecast: Forecast, unpriced: str = "") -> list[str]:
     """The numbers of a forecast as the table of a plan has them."""
+    # The mark in the table; its meaning stands in the notes below it.
     marker = "" if forecast.measured else "?"
     minutes = f"{forecast.seconds / 60:.1f}"
     if marker:
+        # Above ten minutes, tenths of a minute would be more exact than an assumption.
         decimals = 0 if forecast.seconds_most > 600 else 1
         shortest = f"{forecast.seconds_least / 60:,.{decimals}f}"
         minutes = f"{shortest} to {forecast.seconds_most / 60:,.{decimals}f}?"
@@ -166,7 +171,7 @@ def _gpu_notes(planned: Plan) -> Iterator[str]:
         f"Alone, without supervision: {duration} on one {longest.card}; a stopped command"
         " continues where it stopped."
     )
-    largest = max(map(attrgetter("model"), planned.layouts), key=attrgetter("weights"))
+    largest = max(planned.layouts, key=lambda layout: layout.model.weights).model
     yield (
         f"Memory: the largest model, {largest.name}, has weights of"
         f" {largest.weights / _GIB:.1f} GiB; pictures and answers come on top."

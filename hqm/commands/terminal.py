@@ -38,11 +38,13 @@ def width(stream: TextIO | None = None) -> int:
     """Return the width of the terminal behind a stream; at least 120 for a file or a pipe."""
     stream = stream or sys.stdout
     columns = os.environ.get("COLUMNS", "")
+    # A log or a file has no width, and lines broken for a narrow window are hard to search there.
     if not stream.isatty():
         return max(int(columns) if columns.isdecimal() else 0, _MIN_FILE_WIDTH)
     if columns.isdecimal() and int(columns):
         return int(columns)
     try:
+        # Some terminals report a width of 0.
         return os.get_terminal_size(stream.fileno()).columns or 80
     except (OSError, ValueError):
         return shutil.get_terminal_size().columns
@@ -56,6 +58,8 @@ def can_redraw(stream: TextIO) -> bool:
 def is_notebook() -> bool:
     """Return whether this process is the kernel of a notebook, which shows HTML."""
     ipython = sys.modules.get("IPython")
+    # IPython is looked up and not imported: where it runs, it is loaded. Its shell in a terminal
+    # has no kernel.
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")
 
@@ -184,6 +188,7 @@ def tell_failures(subject: str, failed: Iterable[tuple[str, HQMError]]) -> None:
 
 def print_json(value: object) -> None:
     """Print a value as JSON, nothing rounded."""
+    # NaN and Infinity are no JSON: a number that is not finite must have become null before.
     print(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
 
 
@@ -228,7 +233,7 @@ def _counting(bar: str, line: str, unit: str, quiet: bool) -> Iterator[Counted]:
         lines: dict[str, _ProgressLines] = {}
 
         def say(name: str, n_done: int, total: int) -> None:
-            # a later stage of a judge asks more: the total grows as it becomes known
+            # A later stage of a judge asks more: the total grows as it becomes known.
             total = max(n_done, total) if total else 0
             lines.setdefault(name, _ProgressLines(line.format(name))).reach(n_done, total)
 
@@ -284,6 +289,7 @@ def report_waits(quiet: bool = False) -> Iterator[None]:
         waits[activity] += 1 if begins else -1
         if begins and waits[activity] == 1:
             ended[activity] = threading.Event()
+            # A daemon: a command that ends during a wait does not wait for its messenger.
             threading.Thread(
                 target=_report_wait, args=(activity, ended[activity]), daemon=True
             ).start()
@@ -298,6 +304,7 @@ def _report_wait(activity: str, ended: threading.Event) -> None:
     began = time.monotonic()
     for elapsed in _wait_times():
         if ended.wait(max(0.0, began + elapsed - time.monotonic())):
+            # A wait that no line was printed about ends without one.
             if elapsed != FIRST_WAIT:
                 tell(f"{activity}: done after {_duration(time.monotonic() - began)}")
             return
@@ -378,6 +385,7 @@ class _NotebookBars:
 
     def update(self, task: int, *, completed: int, total: int | None) -> None:
         self._rows[task] = (self._rows[task][0], completed, total)
+        # Each state is sent to the browser: five a second are enough.
         if time.monotonic() - self._drawn > _NOTEBOOK_INTERVAL:
             self.draw()
 
