@@ -60,6 +60,7 @@ class HQMError(Exception):
         choices: Iterable[str] = (),
         **renamed: object,
     ) -> None:
+        # Keywords of 0.2.0, which packages of other authors may still use.
         location = _deprecated(renamed, "place", "location", location)
         name = _deprecated(renamed, "given", "name", name)
         choices = _deprecated(renamed, "known", "choices", choices)
@@ -70,6 +71,7 @@ class HQMError(Exception):
         self.location = location
         self.remedy = remedy
         sentence = f"{location}: {message}" if location else message
+        # A question that is asked back keeps its mark.
         stop = "" if sentence.endswith("?") else "."
         super().__init__(f"{sentence.rstrip('.')}{stop} {remedy}" if remedy else sentence)
 

@@ -17,6 +17,7 @@ EXTENSIONS = "hqm.extensions"
 
 def names_in(group: str) -> tuple[str, ...]:
     """Return the names that installed packages bring in a group of entry points, sorted."""
+    # Two packages may bring one name, which `load_extension` refuses.
     return tuple(sorted({point.name for point in entry_points(group=group)}))
 
 
@@ -40,12 +41,14 @@ def load_extension(group: str, name: str, kind: str) -> Any:
         raise missing_extension(name) or UsageError(
             f"there is no {kind.partition(' ')[2]} {name!r}"
         )
+    # Whichever came first would depend on the order of installation.
     if len(points) > 1:
         raise CardError(
             f"{len(points)} packages call {kind} {name!r}", remedy="Uninstall all but one."
         )
     try:
         return points[0].load()
+    # Code of others may fail in any way while it is imported.
     except Exception as error:
         raise CardError(
             f"its entry point cannot be loaded: {type(error).__name__}: {error}",

@@ -201,7 +201,7 @@ class RenamedAttributes:
         def __getattr__(self, name: str) -> Any:
             current_name = _renamed_attributes(type(self)).get(name)
             if current_name is None:
-                # a property that raised an AttributeError leads here too: its own message counts
+                # A property that raised an AttributeError leads here too: its own message counts.
                 return object.__getattribute__(self, name)
             _warn_of_renaming(f"{type(self).__name__}.{name}", current_name)
             return getattr(self, current_name)
@@ -210,6 +210,7 @@ class RenamedAttributes:
 def _renamed_attributes(kind: type) -> dict[str, str]:
     """Return the attributes of version 0.2.0 that a class has under other names."""
     names: dict[str, str] = {}
+    # Subclasses of other packages have the attributes of their bases.
     for base in kind.__mro__:
         names |= RENAMED_ATTRIBUTES.get(base.__name__, {})
     return names
@@ -257,6 +258,7 @@ def find_moved(package: str, name: str, moved_names: Mapping[str, str]) -> Any:
         loaded = importlib.import_module(module)
     except ModuleNotFoundError as error:
         extension = module.partition(".")[0]
+        # A library that the extension itself lacks is another matter.
         if error.name != extension:
             raise
         raise AttributeError(

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 TAG = "b2:"
+# 96 bits: among a million million texts, two hashes are equal with a chance of one in 160,000.
 _SIZE = 12
 _ENCODER = json.JSONEncoder(
     sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
@@ -41,7 +42,7 @@ def digest(value: object) -> str:
     >>> digest("yes")
     'b2:2f70aeb064908305f964ab96'
     """
-    # half a surrogate pair is no character, but a text that holds one has a hash all the same
+    # Half a surrogate pair is no character, but a text that holds one has a hash all the same.
     return digest_bytes(canonical_json(value).encode("utf-8", "surrogatepass"))
 
 
@@ -72,7 +73,7 @@ def digest_all(texts: Iterable[str]) -> str:
     """The hash of many texts in their order; they need not fit into memory together."""
     running = hashlib.blake2b(digest_size=_SIZE)
     texts = iter(texts)
-    # batches of a thousand: one call for a long text is faster than two calls for each text
+    # Batches of a thousand: one call for a long text is faster than two calls for each text.
     while batch := list(islice(texts, 1000)):
         running.update("\0".join([*batch, ""]).encode("utf-8", "surrogatepass"))
     return TAG + running.hexdigest()
@@ -228,6 +229,7 @@ def changed_procedures(signature: str) -> list[tuple[str, str, str]]:
     """
     parts = parse_signature(signature)
     scoring, _, qualifiers = parts.get("scorer", "").partition("(")
+    # Readers stand by their names alone; what has an equals sign is a setting.
     readers = re.findall(r"[\w.]+(?::\d+)?(?![\w=:])", qualifiers)
     benchmark = parts.get("benchmark", "").partition("@")[0]
     labels = [

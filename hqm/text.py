@@ -129,6 +129,7 @@ def has_words(text: str) -> bool:
     >>> has_words("<think>Hm</think>No")
     True
     """
+    # A pattern on every answer would cost more than the look at its beginning.
     if "<think" in text[:40].lower() and _THINKING.match(text):
         text = _THINKING.sub("", text, count=1)
     return _INVISIBLE.fullmatch(text) is None and text != ""
@@ -257,6 +258,7 @@ def look_of(name: str) -> str:
     ('m0', True, 'gpt-4o')
     """
     if not name.isascii():
+        # NFKC, so that letters of full width and ligatures look like plain ones.
         name = visible_text(unicodedata.normalize("NFKC", name.translate(_LOOK_ALIKES)))
     return " ".join(name.casefold().split())
 

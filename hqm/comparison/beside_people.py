@@ -8,8 +8,7 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, repeat
-from operator import itemgetter
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -51,7 +50,9 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
     """
     rows = _answers_in(path)
     scores: dict[str, dict[Answer, float]] = {}
-    names = set().union(*map(itemgetter(1), rows.values()))
+    names: set[str] = set()
+    for _, row in rows.values():
+        names.update(row)
     for name in sorted(names.difference(_KEY_COLUMNS)):
         numbers = {answer: _number(row.get(name)) for answer, (_, row) in rows.items()}
         if set(numbers.values()) == {None}:
@@ -68,8 +69,8 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
                     remedy="Correct it, or leave the cell empty.",
                 )
         scores[name] = column
-        respondents = map(itemgetter(1), column)
-        check_scales(name, list(zip(respondents, column.values(), strict=True)), str(path))
+        numbers_by_respondent = [(answer[1], number) for answer, number in column.items()]
+        check_scales(name, numbers_by_respondent, str(path))
     if not scores:
         raise DataError(
             "it has no column of numbers beside `item` and `respondent`",
@@ -104,7 +105,7 @@ def _answers_in(path: Path) -> dict[Answer, tuple[str, Mapping[str, object]]]:
 
 
 def _number(value: object) -> float | None:
-    # float(True) would be 1.0
+    # float(True) would be 1.0, and a column of answers a metric.
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
@@ -146,7 +147,10 @@ def caption_scores(
             else:
                 tally = None
             if tally is not None:
+                # A caption without objects divides by 0, and counts as one that makes nothing up.
                 value = np.nan_to_num(metric({key: np.array(v) for key, v in tally.items()}))
+                # Of people's labels the higher is better, and a metric beside them has the same
+                # direction.
                 scores[item, recording.respondent] = metric.sign * float(value)
     if not scores:
         raise DataError(
@@ -179,20 +183,27 @@ def compare_with_people(
     for judgement in benchmark.read_criterion(criterion, benchmark.original, None):
         if judgement.judge == HUMAN and judgement.label is not None:
             labels[judgement.item, judgement.respondent].append(judgement.label)
-    respondents = sorted(set(map(itemgetter(1), labels)))
+    respondents = _respondents_of(labels)
+    # A file of labels may hold the answers too, beside which they were given.
     columns = _metric_columns(benchmark, scores, metrics, recorded or [criterion])
     for name, column in columns.items():
         columns[name] = _labelled_scores(column, respondents, name)
     for name, column in columns.items():
         if not labels.keys() & column.keys():
             raise _no_common_answer(labels.keys(), column.keys(), name, criterion)
+    # Sorted, as the order of a set would change the resampling.
     answers = sorted(labels.keys() & set().union(*columns.values()))
     values = {}
     for name, column in columns.items():
-        values[name] = list(map(column.get, answers, repeat(math.nan)))
+        values[name] = [column.get(answer, math.nan) for answer in answers]
     means = [float(np.mean(labels[answer])) for answer in answers]
     clusters = [benchmark.original.by_id[item].cluster or item for item, _ in answers]
     return metrics_beside_people(values, means, clusters)
+
+
+def _respondents_of(answers: Collection[Answer]) -> list[str]:
+    """Return who gave these answers, each once, by name."""
+    return sorted({respondent for _, respondent in answers})
 
 
 def _labelled_scores(
@@ -209,7 +220,7 @@ def _labelled_scores(
         Two names of one respondent have scores of one answer.
     """
     labelled_names = {}
-    for respondent in sorted(set(map(itemgetter(1), column))):
+    for respondent in _respondents_of(column):
         ends = short_names(respondent)
         labelled_names[respondent] = respondent
         if any(label in ends or respondent in short_names(label) for label in respondents):
@@ -232,7 +243,7 @@ def _no_common_answer(
     labelled: Collection[Answer], scored: Collection[Answer], name: str, criterion: Path
 ) -> DataError:
     """Return the error of scores of which none is about a labelled answer, with names of both."""
-    # where respondents agree, the items are what does not
+    # Where respondents agree, the items are what does not.
     label_items, label_respondents = map(set, zip(*labelled, strict=True))
     score_items, score_respondents = map(set, zip(*scored, strict=True))
     kind = "respondents"

@@ -108,7 +108,7 @@ def compare_audits(
             benchmark_audits += audit.audits
             costs |= _answer_costs(audit)
         else:
-            # without its Audit it has no record, so its answers have no price of their own
+            # Without its Audit it has no record, so its answers have no price of their own.
             benchmark_audits.append(audit)
     check_no_duplicates(benchmark_audits)
     measures = measures_of(benchmark_audits, metrics)
@@ -119,16 +119,19 @@ def compare_audits(
             remedy="Name further audits, or repeat --metric, --scoring, --parser or --judge.",
         )
     shared = set(measures[0].scores).intersection(*map(attrgetter("scores"), measures))
-    # in the order of the first measure: the order of a set would change the resampling
+    # In the order of the first measure: the order of a set would change the resampling.
     names = [name for name in measures[0].scores if name in shared]
     protocol = tuple(dict.fromkeys(map(_protocol, benchmark_audits)))
+    # The shortest, so that no measure is extrapolated beyond the items that it has.
     common_length = length or min(map(attrgetter("items"), measures))
+    # A correlation of two respondents is 1 or -1, whatever their scores.
     if len(names) < 3:
         return _untested_comparison(measures, len(names), common_length, protocol, command)
     check_families(families, names)
     named_families: dict[str, str] = {}
     for audited in benchmark_audits:
         named_families |= audited.families
+    # What the caller says goes before what the audits recorded.
     family_names = families_of(names, named_families | dict(families or {}))
     effective = _effective(measures, names, family_names)
     table, ratios = by_types(measures, names)
@@ -199,6 +202,8 @@ def adjust_differences(
     first, and for others if it holds for these.
     """
     p_values = list(map(attrgetter("p_values"), chain(differences, williams_tests)))
+    # All tests that are printed together: corrected indicator by indicator, a comparison of several
+    # would exceed its level.
     adjusted = iter(holm_in_order(p_values))
     adjusted_differences = []
     for difference in differences:
@@ -222,6 +227,7 @@ def _effective(
     n_families = len(set(family_names))
     if n_families == len(names):
         return None
+    # Of one family nothing can be said of others, whatever its scores are.
     if n_families == 1:
         return 1.0
     effective = [family_dependence(column(m, names), family_names).n_eff for m in measures]
@@ -250,6 +256,7 @@ def _notes(measures: Sequence[Measure], names: Sequence[str], family_names: list
         notes.append(
             f"Respondents that not every measure scored are left out: {', '.join(absent)}."
         )
+    # Several metrics of one audit say the same of it: each sentence once.
     notes += dict.fromkeys(unequal)
     lengths = list(map(attrgetter("items"), measures))
     if np.ptp(lengths) > 0.5 * min(lengths):
@@ -321,7 +328,7 @@ def forecasts(
     """
     studies = []
     for m in measures:
-        # a reply of a judge costs; a rule's verdict does not, and people's labels have their price
+        # A reply of a judge costs; a rule's verdict does not, and people's labels have their price.
         judged = m.words.get("judge", "rule") not in ("rule", "human")
         price = unit_prices(prices, costs.get(m.benchmark, {}), list(m.scores), judged=judged)
         studies.append((m, _components_of(m), price))
@@ -329,6 +336,8 @@ def forecasts(
     for (a, study_a, price_a), (b, study_b, price_b) in combinations(studies, 2):
         pair = _pair(a, b, (study_a, study_b), (price_a, price_b), names, n_effective)
         pairs.append(pair)
+    # Between equal benchmarks one of them was to be trusted in 26 to 44 % of the comparisons before
+    # this was tested.
     adjusted = holm_in_order([[pair.these.p, pair.others.p] for pair in pairs])
     return tuple(map(_adjusted_pair, pairs, adjusted))
 
@@ -361,13 +370,14 @@ def _pair(
     n_effective: float | None,
 ) -> ForecastPair:
     priced = prices[0].unit == prices[1].unit != ANSWERS
-    # where one of them has no price, the answers of both are counted
+    # Where one of them has no price, the answers of both are counted, and a verdict as one more.
     answer_prices = [(p.answer + p.verdict) if priced else 1.0 + (p.verdict > 0) for p in prices]
     cost = len(names) * min(answer_prices[0] * first.items, answer_prices[1] * second.items)
     sizes = []
     items = []
     pictures = []
     for study, price in zip(components, answer_prices, strict=True):
+        # What costs nothing is not limited by the cost: its study stays as long as it is.
         count = cost / (price * len(names)) if price > 0 else float(study.items)
         sizes.append(StudySize(pictures=count / study.per_picture, items=study.per_picture))
         items.append(round(count))
@@ -416,7 +426,10 @@ def _reliability(components: StudyComponents, size: StudySize, value: float) -> 
             "degenerate", components.reason or "its respondents do not differ beyond chance"
         )
     is_effect_kept = [
-        "form" not in e or bool({"item", "picture"} & {*e}) for e in components.effects
+        # With the wording kept, what it does to all scores or to a respondent is no error; what it
+        # does to items or pictures varies with these.
+        "form" not in e or bool({"item", "picture"} & {*e})
+        for e in components.effects
     ]
     covariance = components.covariance
     if covariance:
@@ -534,7 +547,7 @@ def key_effect(before: BenchmarkAudit, after: BenchmarkAudit, key: CorrectedKey)
 def _ranks(scores: Mapping[str, float | None], *, higher: bool) -> dict[str, int]:
     scored = {name: score for name, score in scores.items() if score is not None}
     ordered = sorted(scored.values(), reverse=higher)
-    # equal scores share the best of their ranks: `index` finds the first of them
+    # Equal scores share the best of their ranks: `index` finds the first of them.
     return {name: 1 + ordered.index(score) for name, score in scored.items()}
 
 

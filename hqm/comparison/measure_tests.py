@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, compress, repeat
+from itertools import combinations, compress
 from operator import attrgetter
 
 import numpy as np
@@ -49,6 +49,7 @@ from hqm.psychometrics.reliability.compare_reliability import (
 from hqm.psychometrics.result import Array, BoolArray, Indices, IntArray, effective_size
 from hqm.psychometrics.validity.correlation import DependentCorrelations, Multitrait
 
+# The 97.5th percentile of the standard normal distribution, of 95% intervals.
 _Z = 1.959963984540054
 _MAX_HTMT = 3.0
 """A heterotrait-monotrait ratio beyond this says only that its denominator is next to nothing."""
@@ -61,7 +62,7 @@ def column(measure: Measure, names: Sequence[str], scores: Scores | None = None)
 
 def _align(scores: Scores, names: Sequence[str]) -> Array:
     """(respondents,): scores in the order of the names; NaN where there is none."""
-    return np.array(list(map(scores.get, names, repeat(math.nan))), dtype=np.float64)
+    return np.array([scores.get(name, math.nan) for name in names], dtype=np.float64)
 
 
 def agreements(
@@ -78,6 +79,8 @@ def agreements(
         r = pearson(x, y, n_effective=n_effective)
         same_answers = first.answers == second.answers
         product = _reliability(first) * _reliability(second)
+        # Spearman (1904) divides by the root of both reliabilities, which holds for errors that are
+        # not shared.
         if product > 0 and not same_answers:
             corrected = r.value / math.sqrt(product)
         else:
@@ -115,7 +118,7 @@ def williams_comparisons(
     """
     tests = []
     for judge in measures:
-        # measures of the judge's own answers share its noise, and would seem closer for that alone
+        # Measures of the judge's own answers share its noise, and would seem closer for that alone.
         candidates = [m for m in measures if m.answers != judge.answers]
         for first, second in combinations(candidates, 2):
             tests.append(
@@ -142,6 +145,7 @@ def _williams_comparison(
     n_effective: float | None,
 ) -> WilliamsComparison:
     columns = np.stack([truth, column(left, names), column(right, names)])
+    # All three correlations over the same respondents, as Williams' test takes one number of them.
     t, x, y = columns[:, np.isfinite(columns).all(axis=0)]
     r_tx = pearson(t, x).value
     r_ty = pearson(t, y).value
@@ -175,7 +179,8 @@ def by_types(
     """Types as traits and measures as methods: Campbell and Fiske's table, and whether two types
     are distinct.
     """
-    # one reading of the same answers is no second method
+    # One reading of the same answers is no second method; reversed, so that the first of them
+    # stays.
     methods = {m.answers: m for m in reversed(measures)}.values()
     methods_of_type: dict[str, list[Measure]] = {}
     for m in reversed(methods):
@@ -195,6 +200,7 @@ def by_types(
     if not shared:
         return None, {}
     scores = np.stack(columns, axis=1)
+    # Campbell and Fiske (1959).
     table = multitrait_multimethod(scores, traits, labels)
     ratios = {f"{a} ~ {b}": _ratio(scores, traits, a, b) for a, b in combinations(shared, 2)}
     return table, ratios
@@ -212,8 +218,11 @@ def separations(
     measures: Sequence[Measure], names: Sequence[str], tests: Mapping[str, PairwiseDifferences]
 ) -> list[Separation]:
     """Compare every pair of measures by the pairs of respondents that each separates."""
-    tested_labels = (measure.label for measure in measures if measure.label in tests)
-    distinctions = [(label, _signed_distinctions(tests[label])) for label in tested_labels]
+    distinctions = [
+        (measure.label, _signed_distinctions(tests[measure.label]))
+        for measure in measures
+        if measure.label in tests
+    ]
     pairs = []
     for (first_label, first), (second_label, second) in combinations(distinctions, 2):
         pairs.append(_separation(first_label, second_label, names, first, second))
@@ -237,9 +246,11 @@ def respondent_tests(
     """
     tests: dict[str, PairwiseDifferences] = {}
     for m in measures:
+        # Without a better end there is no order, and without all intervals no family of tests of
+        # all pairs.
         if m.better == "neither" or not m.intervals.keys() & m.scores.keys() >= set(names):
             continue
-        # the audit keeps intervals: half of one is z standard errors
+        # The audit keeps intervals: half of one is z standard errors.
         errors = np.diff([m.intervals[name] for name in names])[:, 0] / (2 * _Z)
         pairwise = independent_differences(
             _align(m.scores, names), errors, higher_is_better=m.sign > 0
@@ -247,9 +258,11 @@ def respondent_tests(
         if pairwise.status == "ok":
             tests[m.label] = pairwise
     upper = np.triu_indices(len(names), 1)
+    # Over the pairs of all measures together, since their separations are compared.
     adjusted_p = holm([np.array(tested.p)[upper] for tested in tests.values()]) if tests else ()
     for (label, pairwise), p in zip(tuple(tests.items()), adjusted_p, strict=True):
         adjusted = np.full((len(names), len(names)), math.nan)
+        # The matrix is symmetric; a pair of a respondent with itself has no test.
         adjusted[upper] = adjusted.T[upper] = p
         tests[label] = replace(pairwise, adjusted=tuple(map(tuple, adjusted.tolist())))
     return tests
@@ -262,7 +275,7 @@ def _separation(
     first: IntArray,
     second: IntArray,
 ) -> Separation:
-    # each pair once, in the order of `combinations`
+    # Each pair once, in the order of `combinations`.
     rows, columns = np.triu_indices(len(names), 1)
     first_signs = first[rows, columns]
     second_signs = second[rows, columns]
@@ -337,10 +350,11 @@ def administrations(
         columns = len(record.clusters)
         no_scores = np.full(rows, math.nan)
         no_replicates = np.full((rows, columns), math.nan)
-        by_respondent = list(map(record.scores.get, names, repeat(no_scores)))
+        by_respondent = [record.scores.get(name, no_scores) for name in names]
         scores = measure.sign * np.stack(by_respondent, axis=1)
-        replicates_by_respondent = list(map(record.replicates.get, names, repeat(no_replicates)))
+        replicates_by_respondent = [record.replicates.get(name, no_replicates) for name in names]
         replicates = measure.sign * np.stack(replicates_by_respondent, axis=1)
+        # A correlation is of two administrations: of more runs the first two are taken.
         n_rows = 2 if statistic == "pearson" else rows
         return LeaveOneOutScores(
             scores[:n_rows], replicates[:n_rows], record.clusters, noise, record.sizes
@@ -348,7 +362,7 @@ def administrations(
     second = measure.pairs.get(family)
     if second is None:
         return None
-    # a judge's share of faithful answers is good when high
+    # A judge's share of faithful answers is good when high.
     second_sign = 1 if family == "criterion" else measure.sign
     scores = np.stack([column(measure, names), second_sign * _align(second, names)])
     return LeaveOneOutScores(scores, np.empty((*scores.shape, 0)), (), noise)
@@ -388,7 +402,7 @@ def _single(data: LeaveOneOutScores, statistic: Statistic, families: Sequence[st
             "degenerate", "all respondents have the same score in an administration", n
         )
     if statistic == "rho_g":
-        # noise that exceeds the spread of the scores leaves no reliability, as the audit says
+        # Noise that exceeds the spread of the scores leaves no reliability, as the audit says.
         value = max(0.0, value)
 
     def reliability_of_rows(rows: Indices) -> tuple[float, float]:
@@ -442,6 +456,8 @@ def _retest_of(left: Measure, right: Measure, names: Sequence[str]) -> str:
     for measure in (left, right):
         estimate = measure.estimate("test_retest.rho_g")
         drifts = estimate is not None and "DRIFT" in estimate.flags
+        # rho_G takes runs for repetitions of one another; where they drift, ICC(A,1) counts the
+        # shift as error.
         if drifts or administrations(measure, "test_retest.rho_g", names) is None:
             return "test_retest.icc_a1"
     return "test_retest.rho_g"
@@ -465,7 +481,9 @@ def _difference(
     if length is None:
         factors = (1.0, 1.0)
     else:
+        # Spearman and Brown's formula takes the ratio of the lengths.
         factors = (length / left.items, length / right.items)
+    # A stream a test: the numbers do not depend on which other measures are compared.
     rng = stream(seed, f"compare {indicator} {length} {left.key} {right.key}")
     if first.noise is None or second.noise is None:
         noise = None
@@ -478,6 +496,8 @@ def _difference(
             first, second, rng, statistic=statistic, factors=factors
         )
         shared = shared_variance(first, second, statistic=statistic, factors=factors)
+        # The test for other respondents must not be surer than that for these, whose error it
+        # includes.
         if math.isfinite(fixed_difference.error):
             min_error = fixed_difference.error
         else:

@@ -141,7 +141,7 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
         errors = retest.detail.get("by_respondent", {})
     types: dict[str, None] = {}
     kinds = []
-    # the audit has scores by type of its leading metric alone
+    # The audit has scores by type of its leading metric alone.
     if metric == next(iter(audit.metrics)):
         for row in audit.respondents:
             types |= dict.fromkeys(row.by_type)
@@ -155,6 +155,8 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
         metric=metric,
         better=audit.metrics[metric]["better"],
         items=next((e.n_items for e in estimates if e.n_items), audit.n_items),
+        # Measures with the same text were scored from the same answers, whatever scored them:
+        # scoring, parser and judge are left out.
         answers=(
             f"{audit.benchmark} {audit.version} {reference.form} {reference.run}"
             f" {reference.sight}{reference.until}{reference.resolution}"
@@ -162,6 +164,7 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
         scores=_finite_scores(audit.scores_by_name(metric)),
         intervals=_intervals(audit, metric),
         pairs=_second_scores(audit, metric, estimates),
+        # The detail has standard errors of one run; noise is their square.
         noise={name: error**2 for name, error in _finite_scores(errors).items()},
         by_type={kind: _finite_scores(type_scores_by_name(audit, kind)) for kind in types},
         estimates=estimates,
@@ -188,7 +191,7 @@ def _second_scores(
     scores: dict[str, dict[str, float]] = {}
     for estimate in estimates:
         family, _, statistic = estimate.indicator.partition(".")
-        # an estimate of several administrations joins their names by " & "
+        # An estimate of several administrations joins their names by " & ".
         if statistic == "pearson" and family not in scores and " & " not in estimate.other:
             scores[family] = _finite_scores(
                 {row.name: score_in(row, estimate.other, metric) for row in audit.respondents}
@@ -228,7 +231,7 @@ def _with_labels(measures: Sequence[Measure]) -> tuple[Measure, ...]:
         qualifiers = []
         for word in ("scoring", "parser", "judge", "version"):
             variants = set(map(itemgetter(word), words))
-            # an empty word, such as that of no parser, would leave empty parentheses
+            # An empty word, such as that of no parser, would leave empty parentheses.
             if measure.words[word] and len(variants) > 1:
                 qualifiers.append(measure.words[word])
         head = []
@@ -236,6 +239,8 @@ def _with_labels(measures: Sequence[Measure]) -> tuple[Measure, ...]:
             head.append(measure.title)
         if len(metrics) > 1:
             head.append(measure.metric)
+        # Where measures differ in scoring alone, the scoring is the name; title and metric would
+        # repeat.
         label = " ".join(head) or ", ".join(qualifiers) or f"{measure.title} {measure.metric}"
         if head and qualifiers:
             label = f"{label} ({', '.join(qualifiers)})"
@@ -478,14 +483,14 @@ class Comparison:
 
     def to_json(self) -> str:
         """Everything as JSON; a number that does not exist is null."""
-        # the audits hold the scores without each picture
+        # The audits hold the scores without each picture.
         measures = tuple(replace(m, left_out={}, components={}, budget=None) for m in self.measures)
         data = asdict(replace(self, measures=measures))
         for measure in data["measures"]:
             del measure["components"], measure["budget"]
             signed = map(itemgetter("indicator", "signature"), measure.pop("estimates"))
             measure["signatures"] = dict(signed)
-        # the keys of the file are those of version 0.2.0
+        # The keys of the file are those of version 0.2.0.
         data["separations"] = list(map(_without_prefix, data["separations"]))
         data["tests"] = {population: count.to_dict() for population, count in self.tests.items()}
         return json.dumps(json_data(data), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -493,5 +498,5 @@ class Comparison:
 
 def _count_tests(tests: Sequence[tuple[str, float]]) -> TestCount:
     reasons = Counter(reason for reason, p in tests if not math.isfinite(p))
-    # the p-value of a test that was not made is NaN, which is not below any level
+    # The p-value of a test that was not made is NaN, which is not below any level.
     return TestCount(len(tests) - reasons.total(), sum(p < 0.05 for _, p in tests), dict(reasons))

@@ -173,16 +173,19 @@ def unit_prices(
         What the record of an audit says of its benchmark: `respondents` (tokens, seconds and prices
         of each), `verdict_tokens`, `label_seconds`.
     respondents
-        The respondent.
+        The respondents, each once.
     judged
         Whether a judge has to score each answer.
     """
     price_list = prices or PriceList()
     measured = costs.get("respondents", {})
-    answer_prices = {
-        name: _answer_price(name, price_list, measured.get(name, {})) for name in respondents
-    }
-    known_prices = [price for price, _ in answer_prices.values() if price is not None]
+    known_prices = []
+    price_sources: dict[str, None] = {}
+    for name in respondents:
+        price, source = _answer_price(name, price_list, measured.get(name, {}))
+        if price is not None:
+            known_prices.append(price)
+            price_sources[f"answers: {source}"] = None
     verdict, verdict_source = (
         _verdict_price(price_list, costs.get("judge", {})) if judged else (0.0, "")
     )
@@ -200,14 +203,10 @@ def unit_prices(
             " in this count"
         )
         return UnitPrices(verdict=1.0 if judged else 0.0, sources=(reason,), limits=price_list.most)
-    sources = list(
-        dict.fromkeys(
-            f"answers: {source}" for price, source in answer_prices.values() if price is not None
-        )
-    )
-    if unpriced := len(answer_prices) - len(known_prices):
+    sources = list(price_sources)
+    if unpriced := len(respondents) - len(known_prices):
         sources.append(
-            f"{unpriced} of {len(answer_prices)} respondents have no price and cost nothing in this"
+            f"{unpriced} of {len(respondents)} respondents have no price and cost nothing in this"
             " count"
         )
     if verdict_source:
@@ -220,7 +219,7 @@ def unit_prices(
             " prices.toml"
         )
     return UnitPrices(
-        answer=sum(known_prices) / max(len(answer_prices), 1),
+        answer=sum(known_prices) / max(len(respondents), 1),
         verdict=verdict or 0.0,
         label=label,
         picture=new.picture,
@@ -266,7 +265,7 @@ def _verdict_price(prices: PriceList, measured: Measured) -> tuple[float | None,
         return prices.judge.verdict, "prices.toml"
     name = str(measured.get("name", ""))
     judge_prices = PriceList(tokens=prices.tokens)
-    # a judge is paid by its tokens alone: the seconds of its machine are those of the respondents
+    # A judge is paid by its tokens alone: the seconds of its machine are those of the respondents.
     priced = measured.copy()
     priced.pop("seconds", None)
     price, source = _answer_price(name, judge_prices, priced)

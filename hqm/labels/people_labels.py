@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import chain, compress, repeat
-from operator import attrgetter, itemgetter
+from itertools import chain
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -119,6 +118,7 @@ def check_digests(
         digest = LabelContext.from_judgement(judgement).answer_digest
         stored = digests.get((judgement.respondent, judgement.item))
         if digest and stored and digest != stored:
+            # An answer that several raters labelled counts once, by their pooled label.
             different += RATER not in judgement.judge
             if stale == "refuse":
                 raise AnswerError(
@@ -154,30 +154,27 @@ def pool_labels(
             name=pool,
             choices=POOLS,
         )
-    # `human` and `human/anna` are labels of one judge: the first pooled, the second a rater's own
+    # `human` and `human:anna` are labels of one judge: the first pooled, the second a rater's own.
     judge_labels = [j for j in labels.judgements if j.judge.partition(RATER)[0] == judge]
     answer_labels = [j for j in judge_labels if RATER not in j.judge]
     contexts = list(map(LabelContext.from_judgement, judge_labels))
     probabilities = _probabilities(judge_labels, contexts)
-    added: list[tuple[str, str]] = []
+    n_added = 0
     if probabilities:
-        added += [
-            answer for answer in map(_answer_of, answer_labels) if answer not in probabilities
-        ]
+        n_added = sum(_answer_of(label) not in probabilities for label in answer_labels)
     unpooled = PooledLabels(
         judgements=tuple(answer_labels),
         probabilities=probabilities,
-        added=len(added),
+        added=n_added,
         stale=stale,
-        schemas=tuple(sorted(set(map(attrgetter("schema"), contexts)) - {""})),
+        schemas=tuple(sorted({context.schema for context in contexts} - {""})),
     )
-    # a rater who decided nothing has no labels to pool
-    labels_by_rater = dict(filter(itemgetter(1), labels.by_rater.items()))
-    raters = {}
-    for name, rater_labels in labels_by_rater.items():
-        rated_judge, _, _ = name.partition(RATER)
-        if rated_judge == judge:
-            raters[name] = rater_labels
+    # A rater who decided nothing has no labels to pool.
+    raters = {
+        name: rater_labels
+        for name, rater_labels in labels.by_rater.items()
+        if rater_labels and name.partition(RATER)[0] == judge
+    }
     if not raters:
         return unpooled
     adjudicator = f"{judge}{RATER}{ADJUDICATION}"
@@ -194,21 +191,29 @@ def _pool_raters(
     """Return the sample with the labels that its raters' labels pool to."""
     answers = list(map(_answer_of, unpooled.judgements))
     # (raters, answers): NaN where a rater did not label the answer
-    rows = [list(map(labels.get, answers, repeat(np.nan))) for labels in raters.values()]
-    table = np.array(rows)
+    table = np.full((len(raters), len(answers)), np.nan)
+    for row, labels in enumerate(raters.values()):
+        for column, answer in enumerate(answers):
+            table[row, column] = labels.get(answer, np.nan)
     rule = _pooling_rule(table, pool, has_adjudications=bool(adjudicated))
     pooled = pooled_labels(table, rule)
+    # Where all raters gave one label the mean is that label, of whatever scale.
     if pool == "adjudicated":
         pooled = np.where(_are_unanimous(table), pooled_labels(table, "mean"), np.nan)
     replicates = None
+    # One rater might have been another, but one rater's labels do not say how another's differ.
     if len(raters) > 1:
+        # A fixed seed: the pooled labels, and their replicates, belong to the labels and not to a
+        # command.
         rng = stream(0, "raters")
         replicates = rater_replicates(table, rule, rng, replicates=_REPLICATES)
     if pool != "mean":
         _settle(pooled, replicates, answers, adjudicated)
     if replicates is not None:
+        # An answer without a pooled label is missing from every replicate, so that all are over the
+        # same answers.
         replicates = np.where(np.isfinite(pooled), replicates, np.nan)
-    # an answer that no rater could decide is missing, and not unresolved
+    # An answer that no rater could decide is missing, and not unresolved.
     labelled = np.isfinite(table).any(axis=0)
     judgements = []
     for judgement, label in zip(unpooled.judgements, pooled.tolist(), strict=True):
@@ -277,6 +282,7 @@ def _settle(
 def _are_unanimous(table: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """(answers,): whether all raters of an answer gave one label."""
     rated = np.isfinite(table)
+    # Where nobody labelled, inf is above -inf: such answers are no disagreement.
     low = np.where(rated, table, np.inf).min(axis=0)
     high = np.where(rated, table, -np.inf).max(axis=0)
     return np.asarray(low >= high)
@@ -298,6 +304,7 @@ def _probabilities(
         probability = context.probability
         if (
             probability is not None
+            # Written as text and read again, one probability may differ in its last digits.
             and abs(probabilities.setdefault(answer, probability) - probability) > 1e-9
         ):
             raise AnswerError(
@@ -382,8 +389,8 @@ def import_labels(
     judgements = []
     for judgement in benchmark.read_criterion(path, form, respondents):
         if judgement.label is not None:
-            # whole numbers as decimals, so that labels from the file and labels from the store have
-            # one hash
+            # Whole numbers as decimals, so that labels from the file and labels from the store have
+            # one hash.
             judgement = replace(judgement, label=float(judgement.label))
         judgements.append(judgement)
     file = digest_file(path)
@@ -397,7 +404,7 @@ def import_labels(
 
 def stored_labels(store: Store, benchmark: Benchmark, form: Form, run: int) -> Labels:
     """Return the stored labels of one administration; of each judge, those of its latest file."""
-    # of two files of one judge, the one that the store lists last is the later
+    # Of two files of one judge, the one that the store lists last is the later.
     latest: dict[str, str] = {}
     names: dict[tuple[str, str], list[str]] = {}
     for store_name, form_name, stored_run in store.judged(benchmark.name):
@@ -414,11 +421,11 @@ def stored_labels(store: Store, benchmark: Benchmark, form: Form, run: int) -> L
             names.setdefault((judge, file), []).append(name)
     judgements: list[Judgement] = []
     for judge, file in sorted(latest.items()):
-        # labels that older versions stored have no file in their judge's name
+        # Labels that older versions stored have no file in their judge's name.
         ending = f"@{file}" if file else ""
         for name in sorted(names[judge, file]):
             rows = store.judgements(benchmark.name, f"{name}{ending}", form.name, run)
-            judgements += map(partial(replace, judge=name), rows)
+            judgements += [replace(row, judge=name) for row in rows]
     return Labels(tuple(judgements), tuple(sorted(set(filter(None, latest.values())))))
 
 
@@ -439,7 +446,7 @@ def labels_matrix(
         judgements = [j for j in judgements if _answer_of(j) in probabilities]
     labels = {}
     labelled = set()
-    # what the hash of the scores is made of: answer, label, and its probability where there is one
+    # What the hash of the scores is made of: answer, label, and its probability where there is one.
     rows: list[list[str | float]] = []
     for judgement in judgements:
         answer = _answer_of(judgement)
@@ -450,7 +457,7 @@ def labels_matrix(
             if probabilities:
                 rows[-1].append(probabilities[answer])
     sample = Form(form.name, tuple(item for item in form.items if item.id in labelled))
-    # labels bring their verdicts, so that no response is scored
+    # Labels bring their verdicts, so that no response is scored.
     builder = MatrixBuilder(cell, sample, _no_score, lambda _: ())
     for name in respondents:
         responses: list[Response | None] = []
@@ -459,6 +466,7 @@ def labels_matrix(
             label = labels.get((name, item.id))
             weight = 1.0
             if probabilities:
+                # Inverse probability weights in tally and count alike, so that a mean is Hajek's.
                 weight = 1 / probabilities.get((name, item.id), 1.0)
             responses.append(None if label is None else Response(""))
             verdicts.append(_weighted_verdict(label or 0.0, weight))
@@ -627,8 +635,7 @@ def stage_evidence(
             benchmark, questions, _ask_about_units(benchmark, judge, cell, used, answers)
         )
         for role in benchmark.stages:
-            is_in_role = map(role.__eq__, map(attrgetter("role"), used))
-            decided = list(compress(zip(used, verdicts, strict=True), is_in_role))
+            decided = [pair for pair in zip(used, verdicts, strict=True) if pair[0].role == role]
             if decided:
                 stage = benchmark.stages[role]
                 evidence.append(_role_evidence(role, judge.label, stage, decided, probabilities))
@@ -643,22 +650,34 @@ def _role_evidence(
     probabilities: Mapping[tuple[str, str], float],
 ) -> StageEvidence:
     """Return what one judge decided in one role, unit by unit, beside people's labels."""
-    units = list(map(itemgetter(0), decided))
-    verdicts = list(map(itemgetter(1), decided))
-    human = np.array(list(map(attrgetter("label"), units)))
+    human = []
+    values = []
+    clusters = []
+    weights = []
+    n_not_asked = 0
+    n_unread = 0
+    for unit, verdict in decided:
+        human.append(unit.label)
+        # Without a verdict NaN.
+        values.append(math.nan if verdict.value is None else verdict.value)
+        clusters.append(unit.item.cluster or unit.item.image or unit.item.id)
+        weights.append(1 / probabilities.get(unit.answer, 1.0))
+        if verdict.state == "missing":
+            n_not_asked += 1
+        elif not verdict.scored:
+            n_unread += 1
     return StageEvidence(
         role=role,
         label=label,
         unit=stage.unit,
         yes=stage.yes,
         no=stage.no,
-        # None becomes NaN
-        judge=np.array(list(map(attrgetter("value"), verdicts)), dtype=np.float64),
-        human=human,
-        clusters=tuple(u.item.cluster or u.item.image or u.item.id for u in units),
-        weights=np.array([1 / probabilities.get(u.answer, 1.0) for u in units]),
-        not_asked=list(map(attrgetter("state"), verdicts)).count("missing"),
-        unread=sum(not v.scored and v.state != "missing" for v in verdicts),
+        judge=np.array(values),
+        human=np.array(human),
+        clusters=tuple(clusters),
+        weights=np.array(weights),
+        not_asked=n_not_asked,
+        unread=n_unread,
         unresolved=int(np.isnan(human).sum()),
     )
 

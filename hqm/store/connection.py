@@ -66,6 +66,7 @@ def create(db: sqlite3.Connection) -> None:
         if name in existing:
             continue
         db.execute(statement)
+        # Not of `meta` and `verdicts`, of which rows are deleted on purpose.
         for verb in ("UPDATE", "DELETE") if name in TABLES else ():
             db.execute(
                 f"CREATE TRIGGER {name}_no_{verb.lower()} BEFORE {verb} ON {name} "
@@ -133,6 +134,8 @@ class StoreConnection(StoreFile):
             version = self._version()
         if version != str(VERSION):
             raise self._version_error(version)
+        # With a write-ahead log, a kill of the process loses no commit at this level; a power cut
+        # may lose the last ones and leaves the file whole.
         self._db.execute("PRAGMA synchronous=NORMAL")
         self._db.execute("PRAGMA foreign_keys=ON")
         if not readonly and not {"administrations", "verdicts"} <= tables(self._db):
@@ -187,6 +190,7 @@ class StoreConnection(StoreFile):
         try:
             yield
         except sqlite3.DatabaseError as error:
+            # sqlite3 has no error of its own for a text that is no UTF-8.
             if "decode" in str(error):
                 raise self.damage("a text is no UTF-8") from error
             message, remedy = _explain(str(error))
@@ -224,7 +228,7 @@ class StoreConnection(StoreFile):
                 location=str(self.path),
                 remedy=f"It has {', '.join(TABLES)}.",
             )
-        # a store of HQM 0.1.0 has no administrations until it is opened for writing
+        # A store of HQM 0.1.0 has no administrations until it is opened for writing.
         if table not in tables(self._db):
             return
         with self._guard():

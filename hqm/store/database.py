@@ -64,6 +64,7 @@ def _append_one(
     if error is None:
         return response
     note = f"it could not be stored as it came: {type(error.__cause__ or error).__name__}"
+    # A detail is the likeliest culprit, and the least loss.
     for substitute in (response._replace(detail={"replaced": note}), Response("", "error", note)):
         error = _append_error(append, [(question, substitute)])
         if error is None:
@@ -117,7 +118,7 @@ def attempts_of(
     values = numbers
     condition = f"ask IN ({','.join('?' * len(numbers))})"
     if len(numbers) >= _MAX_PARAMETERS:
-        # one query over the whole range counts asks in between in vain, and is faster than many
+        # One query over the whole range counts asks in between in vain, and is faster than many.
         values = (min(numbers), max(numbers))
         condition = "ask BETWEEN ? AND ?"
     query = (
@@ -125,6 +126,7 @@ def attempts_of(
         " BY ask"
     )
     n_attempts: dict[int, int] = dict(db.execute(query, (respondent, run, *values)).fetchall())
+    # The usual case, of questions that nobody asked before, needs no count one by one.
     if not n_attempts and len(set(numbers)) == len(numbers):
         return [0] * len(numbers)
     attempts = []
@@ -226,6 +228,7 @@ class Store(StoreConnection, RenamedAttributes):
 
     def respondent(self, name: str, identity: Mapping[str, object]) -> int:
         """Return the number of the respondent with this identity, inserted where it is new."""
+        # The name is part of who it is: two models may run with equal settings.
         key = digest({"name": name, **identity})
         row = self._first("SELECT id FROM respondents WHERE digest = ?", key)
         if row is None:
@@ -288,7 +291,8 @@ class Store(StoreConnection, RenamedAttributes):
     def _append(self, respondent: int, run: int, answers: Sequence[tuple[Ask, Response]]) -> None:
         timestamp = time.time()
         with self._transaction():
-            # rows are never deleted, so the asks of this process's earlier batches are still stored
+            # Rows are never deleted, so the asks of this process's earlier batches are still
+            # stored.
             stored_ids = self._stored_ask_ids
             new_asks = {a.digest: a for a, _ in answers if a.digest not in stored_ids}
             self._insert_asks(new_asks.values())
@@ -301,6 +305,7 @@ class Store(StoreConnection, RenamedAttributes):
                 content = _columns(response)
                 rows.append((respondent, run, number, attempt, *content, timestamp))
             self._db.executemany("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        # After the commit: of a batch that was rolled back, no ask is stored.
         stored_ids.update(new_ids)
 
     def restore(

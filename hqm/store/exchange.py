@@ -123,6 +123,7 @@ def _verified(
     """Yield the rows between the heads, each checked against its hash, all against their head's."""
     start = 0
     completeness = []
+    # Exports of HQM 0.1.0 begin without a head, and have no hashes.
     exported.signed = rows[0][1].get("kind") == "export"
     while start < len(rows):
         location, head = rows[start]
@@ -171,6 +172,7 @@ def _verified(
                 remedy=_UNCHANGED_REMEDY,
             )
         completeness.append(bool(head["whole"]))
+        # Several exports may stand one behind another in a file, each with its head.
         start += 1 + head["rows"]
     exported.has_all_administrations = exported.signed and all(completeness)
 
@@ -236,7 +238,7 @@ def _is_object(text: str) -> bool:
 
 
 def _is_number(value: object, low: float, high: float) -> bool:
-    # JSON's true is no number, although Python's is
+    # JSON's true is no number, although Python's is.
     return isinstance(value, (int, float)) and type(value) is not bool and low <= value <= high
 
 
@@ -286,8 +288,8 @@ def _add_answer(
     """Add a row of the kind `answer`, whose hash is that of its question."""
     question = Ask(row["ask"], row["prompt"], row.get("image"), row.get("image_digest"))
     unsalted = ask(question.prompt, question.image, question.image_digest)
-    # the asks of recorded answers and of replies with a schema are salted, and the row does not
-    # hold the salt; its own hash vouches for it
+    # The asks of recorded answers and of replies with a schema are salted, and the row does not
+    # hold the salt; its own hash vouches for it.
     may_be_salted = exported.signed or json.loads(row["identity"]).get("kind") == "recorded"
     first = asks.setdefault(question.digest, question)
     is_contradicted = (first.prompt, first.image_digest) != (question.prompt, question.image_digest)
@@ -431,7 +433,7 @@ def _rows(store: Store) -> Iterator[dict[str, object]]:
         }
     judgements = list(store.rows("judgements"))
     for row in judgements:
-        # the number of a row depends on the order in which rows were stored
+        # The number of a row depends on the order in which rows were stored.
         del row["id"]
     for row in sorted(judgements, key=lambda row: tuple(map(str, row.values()))):
         yield {**row, "kind": "judgement"}
@@ -512,6 +514,7 @@ def import_store(path: Path, store: Store, say: Callable[[str], None] = _say) ->
             f" were kept ({examples})."
         )
     new = 0
+    # The store could no longer say that what is not recorded never took place.
     if store.has_all_administrations and exported.answers and not exported.has_all_administrations:
         store.mark_administrations_missing()
     for (name, identity, run), answers in exported.answers.items():

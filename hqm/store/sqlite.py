@@ -60,6 +60,7 @@ def connect_alone(path: Path) -> sqlite3.Connection:
 
 
 def _connect(target: str, *, uri: bool = True) -> sqlite3.Connection:
+    # `isolation_level=None`: Python's own would begin transactions behind our back.
     return sqlite3.connect(
         target, uri=uri, timeout=_TIMEOUT, isolation_level=None, check_same_thread=False
     )
@@ -67,7 +68,8 @@ def _connect(target: str, *, uri: bool = True) -> sqlite3.Connection:
 
 def use_wal(database: sqlite3.Connection) -> None:
     """Let other processes read while one writes."""
-    # fails while another process creates the same new file, and then that process has set the mode
+    # It fails while another process creates the same new file, and then that process has set the
+    # mode.
     with suppress(sqlite3.OperationalError):
         database.execute("PRAGMA journal_mode=WAL")
 
@@ -75,6 +77,8 @@ def use_wal(database: sqlite3.Connection) -> None:
 @contextmanager
 def transaction(database: sqlite3.Connection) -> Iterator[None]:
     """Commit the statements of the block together, or none of them."""
+    # The lock is taken at once: a transaction that begins by reading may find it taken when it
+    # writes.
     database.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -186,7 +190,7 @@ def writing(store: Path, *, wait: bool = True) -> Iterator[None]:
         holder = {
             "pid": os.getpid(),
             "host": platform.node(),
-            # the further arguments may hold a key, and everybody may read the lock's file
+            # The further arguments may hold a key, and everybody may read the lock's file.
             "command": " ".join(["hqm", *sys.argv[1:2]]),
         }
         os.ftruncate(descriptor, 0)
@@ -251,7 +255,7 @@ class ReadCache:
 
     def get_or_read(self, key: Hashable, read: Callable[[], _T]) -> _T:
         """The cached value of a key; otherwise it is read, and cached if there is room."""
-        # the first number changes with the commits of others, the second with this connection's
+        # The first number changes with the commits of others, the second with this connection's.
         state = (int(self._select("PRAGMA data_version")[0][0]), self._db.total_changes)
         if state != self._state:
             self._values.clear()

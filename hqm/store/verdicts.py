@@ -66,7 +66,7 @@ class StoredVerdicts:
     def _verdicts(self) -> dict[tuple[str, str], Verdict]:
         verdicts: dict[tuple[str, str], Verdict] = {}
         for batch in self._store.verdict_batches(*self._key):
-            # a batch that bytes were changed in is made again
+            # A batch that bytes were changed in is made again.
             with suppress(ValueError, TypeError, KeyError, IndexError):
                 verdicts |= self._read_batch(json.loads(batch))
         return verdicts
@@ -76,14 +76,15 @@ class StoredVerdicts:
         verdicts = []
         for row in batch["verdicts"]:
             text = json.dumps(row)
+            # Answers are many and verdicts few: a million answers share some dozen objects.
             if text not in self._shared:
                 self._shared[text] = Verdict(**dict(zip(_FIELDS, row, strict=True)))
             verdicts.append(self._shared[text])
-        items = map(batch["items"].__getitem__, batch["item"])
+        items = batch["items"]
         hashes = batch["answers"]
         answers = (hashes[i : i + DIGEST_CHARS] for i in range(0, len(hashes), DIGEST_CHARS))
-        keys = zip(items, answers, strict=True)
-        return dict(zip(keys, map(verdicts.__getitem__, batch["verdict"]), strict=True))
+        rows = zip(batch["item"], answers, batch["verdict"], strict=True)
+        return {(items[item], answer): verdicts[verdict] for item, answer, verdict in rows}
 
 
 def _write_batch(verdicts: dict[tuple[str, str], Verdict]) -> str | None:
@@ -99,7 +100,7 @@ def _write_batch(verdicts: dict[tuple[str, str], Verdict]) -> str | None:
     answers = []
     try:
         for (item, answer), verdict in verdicts.items():
-            # the order of a tally is that of the metrics' columns, and is kept
+            # The order of a tally is that of the metrics' columns, and is kept.
             row = json.dumps([getattr(verdict, name) for name in _FIELDS], default=dict)
             item_numbers.append(items.setdefault(item, len(items)))
             verdict_numbers.append(rows.setdefault(row, len(rows)))
