@@ -272,6 +272,16 @@ class Form(RenamedAttributes):
         """The names of its parts, in their order; none where no item has one."""
         return tuple(dict.fromkeys(item.part for item in self.items if item.part))
 
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """The types of its items, in their order; none where no item is labelled."""
+        return tuple(dict.fromkeys(item.type for item in self.items if item.type))
+
+    @cached_property
+    def images(self) -> tuple[str, ...]:
+        """The pictures that its items name, each once, in their order."""
+        return tuple(dict.fromkeys(item.image for item in self.items if item.image))
+
     def select_part(self, *parts: str) -> Form:
         """Return the items of one part, or of several."""
         return replace(self, items=tuple(item for item in self.items if item.part in parts))

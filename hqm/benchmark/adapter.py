@@ -8,7 +8,7 @@ What HQM works out from these members (forms made once, the scorer's name in a s
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
@@ -47,7 +47,7 @@ from hqm.scoring.score_cache import ScoringKey
 from hqm.scoring.words.interfaces import Recipe, Words
 from hqm.scoring.words.parts import compose, find_words
 from hqm.signature import scoring_label
-from hqm.types import Form, Item, Judgement, Response, Verdict
+from hqm.types import Form, Item, Judgement, Response, Verdict, names_of
 
 # --- what a short form says of the full benchmark ---
 #
@@ -142,17 +142,15 @@ class Calibration:
     def to_dict(self) -> dict[str, Any]:
         """The calibration as JSON data."""
         return {
-            **{attribute.name: getattr(self, attribute.name) for attribute in fields(self)},
+            **asdict(self),
             "weights": self.weights.tolist(),
             "auxiliary": self.auxiliary.tolist(),
-            "errors": dict(self.errors),
-            "loss": {name: asdict(loss) for name, loss in self.loss.items()},
-            "parallel": {name: dict(statistics) for name, statistics in self.parallel.items()},
         }
 
     def positions_of(self, ids: Sequence[str]) -> list[int] | None:
         """The position of each item in the calibration; None where they are not its items."""
-        positions = {key: position for position, key in enumerate(self.ids)}
+        positions = dict(zip(self.ids, range(len(self.ids)), strict=True))
+        # Weights belong to items, and recorded answers may stand in another order.
         return [positions[key] for key in ids] if sorted(ids) == sorted(positions) else None
 
 
@@ -167,9 +165,17 @@ def read_calibration(path: Path) -> Calibration:
     data = read_json(path)
     try:
         loss = {name: FormLoss(**values) for name, values in data["loss"].items()}
-        arrays = {key: np.array(data[key], dtype=np.float64) for key in ("weights", "auxiliary")}
-        tuples = {key: tuple(map(str, data[key])) for key in ("ids", "respondents", "families")}
-        calibration = Calibration(**{**data, **arrays, **tuples, "loss": loss})
+        read_fields = {
+            "ids": tuple(map(str, data["ids"])),
+            "respondents": tuple(map(str, data["respondents"])),
+            "families": tuple(map(str, data["families"])),
+            "weights": np.array(data["weights"], dtype=np.float64),
+            "auxiliary": np.array(data["auxiliary"], dtype=np.float64),
+            "loss": loss,
+        }
+        # A key that no version had is a TypeError here, so that a newer file is refused and not
+        # half read.
+        calibration = Calibration(**{**data, **read_fields})
     except (AttributeError, KeyError, TypeError, ValueError):
         raise DataError(
             "it is no calibration of a short form", location=str(path), remedy=_RECREATE_REMEDY
@@ -273,6 +279,7 @@ class Adapter(RenamedAttributes):
         """The parallel form; by default yes/no questions are negated, options shuffled and other
         prompts rephrased.
         """
+        # Imported where it is used: a command that only reads scores never makes a form.
         from hqm.forms.make_forms import build_parallel
 
         return build_parallel(form)
@@ -293,6 +300,7 @@ class Adapter(RenamedAttributes):
         """The names of the subsets that an item belongs to; a metric may look at one of them
         (`existence.f1`).
         """
+        # An empty part would be a subset that all items without one have in common.
         return list(filter(None, (item.part, item.type)))
 
     def groupings(self, item: Item) -> Mapping[str, str]:
@@ -357,6 +365,8 @@ class Adapter(RenamedAttributes):
                 location=self.card.name,
                 remedy="Bring the raw replies: item, role, reply.",
             )
+        # One reply of one role: a procedure that asks again finds none left, and the answer is
+        # unscored.
         return dict.fromkeys(self.roles, (mark,))
 
     def official_prompt(self, name: str) -> str:
@@ -583,6 +593,7 @@ class Benchmark(Adapter):
                 remedy="Use --set withheld=official with --scoring official only.",
             )
         self.withheld: Withholding = withheld
+        # The empty mode stays out of signatures: most benchmarks have one procedure only.
         self.mode = mode or next(iter(self.modes), "")
         self.prompts = prompts
         self._home = home
@@ -594,6 +605,8 @@ class Benchmark(Adapter):
         """The part that `hqm.load` was asked for, where `original` has only its items."""
         self._web = str(images) if is_url(str(images)) else ""
         self._images = Path(images) if images is not None and not self._web else None
+        # Only the names are looked up here; word lists and models are loaded when `words` is first
+        # used.
         self.recipe = compose(words, self.recipes, card.name)
         self._rewordings: tuple[Form, list[Form]] | None = None
         self._further: tuple[Form, tuple[Form, ...]] | None = None
@@ -681,6 +694,7 @@ class Benchmark(Adapter):
     @property
     def further_forms(self) -> tuple[Form, ...]:
         """The forms beside the original and the parallel one, made once."""
+        # As in `reworded`: forms of another `original` are stale.
         if self._further is None or self._further[0] is not self.original:
             self._further = (self.original, self.more_forms(self.original))
         return self._further[1]
@@ -755,7 +769,7 @@ class Benchmark(Adapter):
     def metric(self, name: str) -> Metric:
         """Return the metric of this name."""
         # of two metrics with one name the first counts
-        names = list(map(attrgetter("name"), self.metrics))
+        names = names_of(self.metrics)
         check_known(name, names, f"{self.name} has no metric {name!r}", "It has {}.")
         return self.metrics[names.index(name)]
 
@@ -782,17 +796,17 @@ class Benchmark(Adapter):
     def oracle(self, name: str) -> Callable[[Item, Response], Verdict]:
         """One of `judges()`, which sees answers only."""
         judge = self.judges()[name]
+        # A plain judge sees texts alone, and would score a refusal as an answer.
         return lambda item, response: self.no_answer(response) or judge(item, response)
 
     def with_context(
         self, item: Item, response: Response, answers: Mapping[str, Response]
     ) -> Response:
         """Return the response with the other answers that the judge procedure sees (`beside`)."""
-        texts = {
-            key: answers[key].text
-            for key in self.context_items(item)
-            if key in answers and self.no_answer(answers[key]) is None
-        }
+        texts = {}
+        for key in self.context_items(item):
+            if key in answers and self.no_answer(answers[key]) is None:
+                texts[key] = answers[key].text
         if not texts:
             return response
         return response._replace(detail={**response.detail, "beside": texts})

@@ -89,8 +89,7 @@ def scored_answers(answers: Iterable[ScoredAnswer]) -> Iterator[ScoredAnswer]:
 
 def items_asked(answers: Sequence[ScoredAnswer]) -> list[Item]:
     """Return the items that are answered, each once."""
-    items = list(map(attrgetter("item"), answers))
-    return list(dict(zip(map(attrgetter("id"), items), items, strict=True)).values())
+    return list({answer.item.id: answer.item for answer in answers}.values())
 
 
 # --- which objects captions make up ---
@@ -147,9 +146,8 @@ def made_up_objects(
         for word, n in object_counts.items():
             # several words are of one category, so that counts are added up
             category_counts[category(word)] += n
-        category_rows += [
-            (respondent, kind, n, n / total) for kind, n in _by_frequency(category_counts)
-        ]
+        for kind, n in _by_frequency(category_counts):
+            category_rows.append((respondent, kind, n, n / total))
         with_person = [
             words
             for caption, words in zip(captions, objects, strict=True)

@@ -30,6 +30,7 @@ class _Section(BaseModel):
     @field_validator("*")
     @classmethod
     def _storable(cls, value: object) -> Any:
+        # TOML can write it as \u0000, and no path can hold it.
         if isinstance(value, str) and "\0" in value:
             raise ValueError("it holds the character NUL, which no text has")
         if isinstance(value, str) and len(value) > _MAX_CARD_CHARS:
@@ -62,6 +63,8 @@ class DataSection(_Section):
     @field_validator("folder", "items", "checksums")
     @classmethod
     def _check_below_folder(cls, name: str) -> str:
+        # Windows takes a backslash for a separator, too: a card must not reach out of its folder
+        # there.
         path = PurePosixPath(name.replace("\\", "/"))
         if path.is_absolute() or ".." in path.parts:
             raise ValueError(f"{name!r} lies outside the benchmark's folder; name a place in it")
@@ -71,6 +74,7 @@ class DataSection(_Section):
     @classmethod
     def _check_encoding(cls, encoding: str) -> str:
         try:
+            # A codec that is no text encoding (hex, rot13) raises LookupError here, too.
             "a".encode(encoding)
         except (LookupError, ValueError):
             raise ValueError(
@@ -243,6 +247,7 @@ class RaiSection(_Section):
     @property
     def unsaid(self) -> list[str]:
         """The fields that are empty and that no check can fill, by their names in metadata."""
+        # `_FINDING_LETTERS` in croissant.py says which findings fill them.
         filled_by_check = ("data_limitations", "data_biases")
         texts: dict[str, str] = self.model_dump()
         return [

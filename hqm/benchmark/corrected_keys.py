@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from pathlib import Path
 
 from hqm.benchmark.adapter import Benchmark
@@ -48,11 +47,12 @@ class CorrectedKey:
         """The form by this key: targets replaced, ambiguous items left out."""
         # an item that no rule could reword stays among those left out, unless the key drops it too
         omitted = set(self.left_out)
-        items = (item for item in form.items if item.id not in omitted)
         return replace(
             form,
             items=tuple(
-                replace(i, target=self.targets[i.id]) if i.id in self.targets else i for i in items
+                replace(item, target=self.targets.get(item.id, item.target))
+                for item in form.items
+                if item.id not in omitted
             ),
             left_out=tuple(item for item in form.left_out if item.id not in omitted),
         )
@@ -197,6 +197,7 @@ def _by_release(
         form_of_parts = form.select_part(*parts)
     # copies of a release are numbered otherwise: picture and question say which item is meant
     matched = match_rows(rows, form_of_parts, benchmark.spelled)
+    # One row that fits no item is enough: a key of another version would correct the wrong items.
     if matched.refused:
         first = rows[matched.refused[0]]
         raise DataError(
@@ -218,7 +219,7 @@ def _by_release(
         if value.strip().lower() not in _OMISSION_WORDS
     }
     # of parts that the key does not speak of, nothing is left out
-    covered = set(map(attrgetter("part"), form.restrict_to(values).items))
+    covered = {item.part for item in form.restrict_to(values).items}
     omitted = [item.id for item in form.items if item.part in covered and item.id not in targets]
     return targets, omitted
 

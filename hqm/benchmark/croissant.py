@@ -95,8 +95,11 @@ def _responsible(
     if not texts.get("data_collection") and card.source.images:
         texts["data_collection"] = card.source.images
     for field, codes in _FINDING_LETTERS.items():
-        field_findings = [f for f in findings if code_of(f.name).code[0] in codes]
-        sentences = [f"{f.sentence}." for f in field_findings if code_of(f.name).severity != "note"]
+        sentences = []
+        for found in findings:
+            code = code_of(found.name)
+            if code.code[0] in codes and code.severity != "note":
+                sentences.append(f"{found.sentence}.")
         if sentences:
             check_result = f"Found by a check of HQM {__version__}: {' '.join(sentences)}"
             texts[field] = f"{texts.get(field, '')} {check_result}".strip()
@@ -270,7 +273,7 @@ def _items_file(path: Path, folder: Path) -> dict[str, object]:
 def _pictures(benchmark: Benchmark, folder: Path) -> list[dict[str, object]]:
     if not benchmark.card.data.images or not benchmark.images.is_dir():
         return []
-    suffixes = sorted({Path(item.image).suffix for item in benchmark.original.items if item.image})
+    suffixes = sorted({Path(image).suffix for image in benchmark.original.images})
     return [
         {
             "@type": "cr:FileSet",

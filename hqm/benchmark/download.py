@@ -12,9 +12,9 @@ import http.client
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import filterfalse
+from itertools import chain, filterfalse
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from hqm.version import __version__
 
 RECORD = "made.json"
 """The record beside derived files: the checksum of each, and those of its inputs."""
+# 256 KiB, after each of which the progress line moves.
 _CHUNK_BYTES = 1 << 18
 
 Progress = Callable[[str, int, int], None]
@@ -85,10 +86,13 @@ class Origin:
 
     def pinned(self, card: Card, file: SourceFile) -> SourceFile:
         """A file of a card with the address and the checksum that it has here."""
+        # A list made in the data root names the folder too, one made inside of the folder does not.
         listed = self.checksums.expected.get(
             f"{card.data.folder}/{file.path}"
         ) or self.checksums.expected.get(file.path)
         if listed is not None:
+            # The size goes with the checksum: that of the card would refuse a file of the mirror's
+            # revision.
             file = file.model_copy(update={"sha256": listed.sha256 or "", "size": listed.size or 0})
         if self.mirror and file.url:
             address = urlsplit(file.url)
@@ -129,7 +133,7 @@ def fetch(
     origin = origin or Origin()
     folder = root / card.data.folder
     files = [origin.pinned(card, file) for file in card.source.files]
-    derived_files = _DerivedFiles(card, folder, list(filter(attrgetter("made_from"), files)), files)
+    derived_files = _DerivedFiles(card, folder, files)
     inputs: dict[str, Path] = {}
     for file in files:
         if file.made_from:
@@ -226,6 +230,7 @@ def _partial_path(target: Path) -> Path:
         raise DataError(
             f"it cannot be made: {error.strerror}", location=str(target.parent)
         ) from None
+    # In the folder of the target, so that the last step is a rename within one file system.
     return target.with_name(f"{target.name}.part")
 
 
@@ -233,6 +238,8 @@ def _downloaded(file: SourceFile, target: Path, progress: Progress | None) -> Fe
     partial = _partial_path(target)
     try:
         _download(file, partial, progress)
+    # These say that the file cannot be had now: the other files of the release are fetched all the
+    # same.
     except (
         URLError,
         TimeoutError,
@@ -240,6 +247,7 @@ def _downloaded(file: SourceFile, target: Path, progress: Progress | None) -> Fe
         http.client.HTTPException,
         ValueError,
     ) as error:
+        # `URLError` wraps the reason, and the others are it.
         reason = error.code if isinstance(error, HTTPError) else getattr(error, "reason", error)
         return Fetched(
             target,
@@ -267,6 +275,7 @@ def _download(file: SourceFile, partial: Path, progress: Progress | None) -> Non
     if existing_bytes:
         headers["Range"] = f"bytes={existing_bytes}-"
     try:
+        # A redirection from https to http, or to a file, is refused.
         reply = build_opener(SameScheme).open(Request(file.url, headers=headers), timeout=60)
     except HTTPError as error:
         # 416: the range begins behind the end of the server's file
@@ -295,6 +304,8 @@ def _receive(
     # 206: the server goes on from the range; with any other status it sends the whole file again
     is_resumed = reply.status == 206
     received_bytes = existing_bytes if is_resumed else 0
+    # Of a resumed download this is the length of the rest alone; without the header it is not
+    # known.
     announced_bytes = int(reply.headers.get("Content-Length") or 0)
     expected_bytes = received_bytes + announced_bytes
     if file.size and expected_bytes > file.size:
@@ -302,6 +313,7 @@ def _receive(
         raise _mismatch_error(file, f"it has {expected_bytes:,} bytes, not {file.size:,}", file.url)
     total_bytes = file.size or (expected_bytes if announced_bytes else 0)
     with partial.open("ab" if is_resumed else "wb") as stream:
+        # A reply that goes on behind its size is not read to its end.
         while not total_bytes or received_bytes <= total_bytes:
             chunk = reply.read(_CHUNK_BYTES)
             if not chunk:
@@ -313,6 +325,7 @@ def _receive(
     if file.size and received_bytes > file.size:  # the server had not said how long it is
         partial.unlink()
         raise _mismatch_error(file, f"it has more than {file.size:,} bytes", file.url)
+    # The partial file stays, and the next command asks for the rest of it.
     if total_bytes and received_bytes < total_bytes:
         raise ConnectionError("the connection ended early; run the same command again to go on")
 
@@ -320,16 +333,14 @@ def _receive(
 class _DerivedFiles:
     """The files of a release that are made from others, and the record of their inputs."""
 
-    def __init__(
-        self, card: Card, folder: Path, derived: list[SourceFile], files: list[SourceFile]
-    ) -> None:
+    def __init__(self, card: Card, folder: Path, files: Sequence[SourceFile]) -> None:
         self.card = card
         self.folder = folder
-        self.derived = derived
+        self.derived = list(filter(attrgetter("made_from"), files))
         self.pins = {file.path: file.sha256 for file in files if file.sha256}
-        sources: set[str] = set().union(*map(attrgetter("made_from"), derived))
-        # found here and not when it is missing: the card itself is wrong
-        unknown = sources.difference(map(attrgetter("path"), files))
+        sources = chain.from_iterable(map(attrgetter("made_from"), self.derived))
+        unknown = set(sources).difference(map(attrgetter("path"), files))
+        # Found here and not when it is missing: the card itself is wrong.
         if unknown:
             raise CardError(
                 f"no file {min(unknown)!r} is listed, but others are made from it",
@@ -376,6 +387,8 @@ class _DerivedFiles:
         """Write a derived file, and record the checksums of its inputs."""
         if file.path not in contents:
             raise CardError(f"its adapter does not make {file.path}", location=self.card.name)
+        # `indent=0` writes a line for each value: two revisions of a file can be compared by a
+        # diff.
         write_text(target, json.dumps(contents[file.path], indent=0, allow_nan=False))
         checksums = {name: self._checksums(inputs[name]) for name in file.made_from}
         self._write_record(target, made_from=checksums)
@@ -411,6 +424,8 @@ class _DerivedFiles:
     def _read_record(self) -> dict[str, Any]:
         try:
             record = json.loads((self.folder / RECORD).read_text("utf-8"))
+        # A record that is missing or broken is none: its files are made again, which is always
+        # right.
         except (OSError, ValueError):
             return {}
         if isinstance(record, dict):
@@ -428,6 +443,8 @@ class _DerivedFiles:
             or entry.get("sha256") != sha256_file(target)
         ):
             return False
+        # Only inputs with a pin are compared: of a folder, whose checksums are an object, the card
+        # has none.
         checksums = entry.get("made_from") or {}
         return all(
             checksums[name] == pin

@@ -473,6 +473,7 @@ class Selection:
 def _longest_match(entries: Sequence[str], code: str, name: str) -> int:
     """The length of the longest entry that matches, or -1; a full name exceeds any code."""
     matches = (entry for entry in entries if code.startswith(entry) or entry == name)
+    # As in ruff, the longest entry decides between --select and --ignore.
     return max(map(len, matches), default=-1)
 
 
@@ -570,10 +571,10 @@ def row_of(*items: Item) -> dict[str, Any]:
     """The row of a finding's list about one item, or about several that belong together: ids, keys,
     pictures, question.
     """
-    questions = dict.fromkeys(map(attrgetter("prompt"), items))
-    images = dict.fromkeys(filter(None, map(attrgetter("image"), items)))
+    questions = dict.fromkeys(item.prompt for item in items)
+    images = dict.fromkeys(item.image for item in items if item.image)
     row: dict[str, Any] = {
-        "items": list(map(attrgetter("id"), items)),
+        "items": [item.id for item in items],
         "keys": [item.target if isinstance(item.target, str) else "" for item in items],
         "question": " / ".join(questions),
         "images": list(images),
@@ -620,7 +621,7 @@ _ABOUT_A_PICTURE = re.compile(
 
 def names_pictures(form: Form) -> bool:
     """Whether any item names a picture; where none does, questions may be about unknown ones."""
-    return any(map(attrgetter("image"), form.items))
+    return bool(form.images)
 
 
 def shown_picture(item: Item, has_pictures: bool) -> str:
@@ -690,6 +691,7 @@ def _contradict(group: Sequence[Item]) -> bool:
     one item is a wrong option of the other.
     """
     answers = [(right_answer(item), item.options) for item in group]
+    # Ordered pairs: the right option of each is looked for among the options of the other.
     pairs = itertools.permutations(answers, 2)
     return any(
         first != second and (not options or first in options)
@@ -702,13 +704,18 @@ def right_answer(item: Item) -> str:
     options in another order.
     """
     letter = str(item.target)
+    # LETTERS is longer than any list of options: the rest of it names none.
     return dict(zip(LETTERS, item.options, strict=False)).get(letter, letter)
+
+
+def _targets(items: Sequence[Item]) -> list[str]:
+    return [str(item.target) for item in items]
 
 
 def _balance(form: Form) -> Iterable[Finding]:
     for kind, items in group_by_type(form).items():
         # of equally common answers the first in the file, so that the finding does not change
-        top, n = Counter(map(str, map(attrgetter("target"), items))).most_common(1)[0]
+        top, n = Counter(_targets(items)).most_common(1)[0]
         # fewer items than 20 are unbalanced by chance too often
         if n / len(items) > 0.65 and len(items) >= 20:
             name = kind or "unlabelled"
@@ -744,7 +751,7 @@ def _pattern(form: Form) -> Iterable[Finding]:
 
 def _order(items: Sequence[Item]) -> str:
     """The order of right answers that makes them predictable, in words; empty for any other."""
-    targets = list(map(str, map(attrgetter("target"), items)))
+    targets = _targets(items)
     n_labels = len(set(targets))
     # sorted answers change once fewer than there are labels, alternating ones at every step
     n_changes = sum(map(ne, targets, targets[1:]))
@@ -782,6 +789,7 @@ def findings_csv(benchmarks: Iterable[tuple[str, Iterable[Mapping[str, Any]]]]) 
     ]
     for benchmark, findings in benchmarks:
         for finding in findings:
+            # A finding about the whole file has no rows, and must not be lost in the table.
             rows = finding.get("rows") or [{"what": finding.get("sentence", "")}]
             for i, row in enumerate(rows, 1):
                 further_cells = "; ".join(

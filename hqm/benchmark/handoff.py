@@ -13,7 +13,6 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +147,7 @@ def _inspect(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> None:
     (folder / "images").mkdir()
     names = _pictures(benchmark, folder / "images", forms)
     for form in forms:
+        # A generator: the file is written row by row.
         rows = (
             {**asked_row(benchmark, item, form), "image": names.get(item.image or "")}
             for item in form.items
@@ -173,10 +173,10 @@ def _lmms_eval(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Non
     # the schema that the library `datasets` writes beside an image column, so that it decodes the
     # pictures
     texts = ("id", "form", "prompt", "target", "type", "part", "cluster")
-    features: dict[str, object] = {key: {"dtype": "string", "_type": "Value"} for key in texts}
-    features["image"] = {"_type": "Image"}
+    text_feature = {"dtype": "string", "_type": "Value"}
+    features = {**dict.fromkeys(texts, text_feature), "image": {"_type": "Image"}}
     kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-    schema = pa.schema([*((key, pa.string()) for key in texts), ("image", kind)]).with_metadata(
+    schema = pa.schema({**dict.fromkeys(texts, pa.string()), "image": kind}).with_metadata(
         {"huggingface": json.dumps({"info": {"features": features}})}
     )
     for form in forms:
@@ -247,8 +247,7 @@ def picture_path(benchmark: Benchmark, name: str) -> Path:
 def _pictures(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Mapping[str, str]:
     """Copy every picture under a plain name; picture -> that name."""
     names: dict[str, str] = {}
-    items = chain.from_iterable(map(attrgetter("items"), forms))
-    for image in dict.fromkeys(filter(None, map(attrgetter("image"), items))):
+    for image in dict.fromkeys(chain.from_iterable(form.images for form in forms)):
         source = picture_path(benchmark, image)
         plain = re.sub(r"[^A-Za-z0-9._-]+", "_", image).lstrip("._") or "picture"
         # two names that differ only in replaced characters need two files

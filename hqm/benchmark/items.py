@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -45,6 +46,8 @@ def read_items(card: Card, data: Path) -> Form:
     intake = take_rows(path, encoding=card.data.encoding, names=(), headings=headings)
     for location, record in intake.located():
         item = item_of(record, card, location)
+        # Ids that only look the same (a Cyrillic letter, other case) would be two items of one name
+        # in tables.
         plain_id = look_of(item.id)
         if plain_id in ids:
             raise DataError(
@@ -79,13 +82,13 @@ def item_of(record: Mapping[str, object], card: Card, location: str) -> Item:
     names = card.fields
     record = dict(record)
     mapped_names = _mapped_names(names)
-    _check_names(record, mapped_names, location)
+    meta = {key: value for key, value in record.items() if key not in mapped_names}
+    _check_names(record, meta, mapped_names, location)
     image = _text(record.get(names.image), names.image, location) or None
     if image is not None and not is_url(check_address(image, location)):
         # a name from a file never leaves the folder of pictures
         image = safe_name(image, location)
     options = _options(record.get(names.options), names.options, location)
-    meta = {key: value for key, value in record.items() if key not in mapped_names}
     _check_storable([meta, record.get(names.target)], location)
     try:
         return Item(
@@ -119,9 +122,13 @@ def _mapped_names(names: FieldsSection) -> frozenset[str]:
     return frozenset(getattr(names, field) for field in FieldsSection.model_fields)
 
 
-def _check_names(record: Mapping[str, object], mapped_names: frozenset[str], location: str) -> None:
+def _check_names(
+    record: Mapping[str, object],
+    unmapped: Mapping[str, object],
+    mapped_names: frozenset[str],
+    location: str,
+) -> None:
     """Refuse a field that looks like a misspelling of one that the record does not have."""
-    unmapped = [name for name in record if name not in mapped_names]
     # a field of another name is meta, unless a field is missing that it could be
     absent = tuple(sorted(mapped_names - record.keys())) if unmapped else ()
     for name in unmapped:
@@ -146,6 +153,7 @@ def _close_fields(name: str, absent: tuple[str, ...]) -> list[str]:
 def _text(value: object, name: str, location: str, *, required: bool = False) -> str:
     """A field's text: a text or a number is taken, null only for a field that may be empty."""
     if isinstance(value, bool) or not (value is None or isinstance(value, (str, int, float))):
+        # `bool` is asked first, since True is an int and would become the text "True".
         kind = {bool: "true or false", dict: "an object", list: "a list"}.get(
             type(value), type(value).__name__
         )
@@ -176,6 +184,7 @@ def _options(value: object, name: str, location: str) -> tuple[str, ...]:
     if value is None or value == "":
         return ()
     if isinstance(value, str):
+        # A comma stands inside of many options.
         value = value.split("|")
     if not isinstance(value, (list, tuple)):
         raise FieldError(
@@ -194,6 +203,10 @@ def _options(value: object, name: str, location: str) -> tuple[str, ...]:
     return options
 
 
+_UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")
+"""A null character, or half of a surrogate pair: UTF-8 has no bytes for the half."""
+
+
 def _check_storable(value: object, location: str, name: str = "") -> None:
     """Refuse what neither a hash nor a store can hold: a number that is not finite, a lone
     surrogate.
@@ -208,9 +221,7 @@ def _check_storable(value: object, location: str, name: str = "") -> None:
             location=location,
             remedy="Write null, or leave it out.",
         )
-    if isinstance(value, str) and (
-        "\0" in value or any("\ud800" <= character <= "\udfff" for character in value)
-    ):
+    if isinstance(value, str) and _UNSTORABLE.search(value):
         raise FieldError(
             f"{subject} a character that cannot be stored: {value!r:.60}",
             location=location,
@@ -303,10 +314,13 @@ def letter_of(
         )
     text = str(target).strip()
     letters = tuple(LETTERS[: len(options)])
+    # All answers of the column were seen to be positions before this is asked, see
+    # `_counts_from_zero`.
     if zero_based:
         return letters[int(text)]
     if text in names:
         return letters[names.index(text)]
+    # "(b)", "B." and "b" name one option.
     as_letter = text.strip("().").upper()
     if text in options:
         return option_letter(text, options, location)

@@ -46,6 +46,7 @@ def parse_judge(name: str) -> tuple[str, int]:
     >>> parse_judge("rule"), parse_judge("openai/gpt-4o#1")
     (('rule', 0), ('openai/gpt-4o', 1))
     """
+    # From the right, as the name of a model may hold the separator.
     label, _, asking = name.rpartition(ASKING_SEPARATOR)
     if label and asking.isdecimal():
         return (label, int(asking))
@@ -171,6 +172,7 @@ def reading(reply: str) -> Iterator[None]:
     """
     try:
         yield
+    # What code that takes a text apart raises; a NameError or an OSError is a fault of the adapter.
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         excerpt = reply if len(reply) <= 80 else f"{reply[:80]}..."
         raise UnreadableReply(
@@ -213,6 +215,7 @@ def replay(replies: Replies) -> AskJudge:
     async def ask(
         role: str, prompt: str, image: str | None = None, schema: Mapping[str, object] | None = None
     ) -> str:
+        # The iterator keeps its place between calls: the loop takes one reply and leaves the rest.
         for reply in remaining.get(role, iter(())):
             return reply
         raise NoReply(
@@ -247,6 +250,7 @@ def as_number(mark: str) -> float | None:
         value = float(mark)
     except ValueError:
         return None
+    # float() reads "nan" and "inf", which no judge means as a mark.
     if math.isfinite(value):
         return value
     return None

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, filterfalse
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from os.path import commonpath
 from pathlib import Path
 from statistics import mode
@@ -23,6 +23,7 @@ from hqm.benchmark.card import Card
 from hqm.benchmark.judge_api import judge_name
 from hqm.benchmark.log_items import (
     SCORES,
+    are_tables,
     check_targets,
     form_name,
     items_of,
@@ -33,13 +34,23 @@ from hqm.benchmark.log_items import (
 from hqm.benchmark.new_sources import Source
 from hqm.errors import AnswerError, DataError, UsageError
 from hqm.files.records import name_fields
-from hqm.imports.answer_table import TABLE
 from hqm.imports.detect import answers_of, names_its_tool, read_logs
 from hqm.imports.log_answers import ImportedLogs, LogSettings, match_logs
 from hqm.imports.match import summarize_rows
 from hqm.imports.row import Log, Row
 from hqm.scoring.metrics import PER_CENT, UNIT, Metric, mean_of
-from hqm.types import ORIGINAL, PARALLEL, VIDEO, Form, Item, Response, Task, Verdict, group_by
+from hqm.types import (
+    ORIGINAL,
+    PARALLEL,
+    VIDEO,
+    Form,
+    Item,
+    Response,
+    Task,
+    Verdict,
+    group_by,
+    names_of,
+)
 
 _POOLED = "score"
 _MOST_AUDITED = 3
@@ -76,7 +87,7 @@ class LogBenchmark(Benchmark):
         self.notes = tuple(notes)
         self.tool_scored = bool(metrics)
         self.included_recordings = matched.recordings
-        items = chain.from_iterable(map(attrgetter("items"), forms))
+        items = chain.from_iterable(form.items for form in forms)
         # with neither scores nor right answers, only judgements in files can say what is right
         unknown = not metrics and not any(map(attrgetter("target"), items))
         self._roles = ("judge",) if unknown else ()
@@ -105,23 +116,21 @@ class LogBenchmark(Benchmark):
         recordings = self.included_recordings
         n_respondents = len(set(map(attrgetter("respondent"), recordings)))
         has_runs = any(map(attrgetter("run"), recordings))
-        has_types = any(map(attrgetter("type"), self.original.items))
         # a column, whether the rows have it, and what it allows
         rows = (
             ("model", n_respondents > 1, "ranks and ties"),
             ("item", True, "items"),
             ("run", has_runs, "reruns"),
             ("form", len(self.forms) > 1, "wordings"),
-            ("category", has_types, "types"),
+            ("category", bool(self.original.types), "types"),
         )
-        present = [column for column, is_present, _ in rows if is_present]
-        present.append("score" if self.tool_scored else "answers")
-        measured = [aim for _, is_present, aim in rows if is_present]
+        present = {column: aim for column, is_present, aim in rows if is_present}
+        results = "score" if self.tool_scored else "answers"
         added = [f"`{column}` for {aim}" for column, is_present, aim in rows if not is_present]
         columns = f"columns {', '.join(added)}; " if added else ""
         return (
-            f"with {', '.join(present)}: {', '.join(measured)} (to add: {columns}--criterion FILE"
-            " for people)"
+            f"with {', '.join([*present, results])}: {', '.join(present.values())}"
+            f" (to add: {columns}--criterion FILE for people)"
         )
 
     def to_ask(self) -> LogBenchmark:
@@ -134,7 +143,7 @@ class LogBenchmark(Benchmark):
         """
         self.refuse_other_material("asks about")
         # some tools log the answer and its score, and the question by its number alone
-        silent = list(map(attrgetter("prompt"), self.original.items)).count("")
+        silent = sum(not item.prompt for item in self.original.items)
         if silent:
             raise DataError(
                 f"the log leaves out {silent} of {len(self.original.items)} questions",
@@ -168,10 +177,10 @@ class LogBenchmark(Benchmark):
     @property
     def audited(self) -> tuple[Metric, ...]:
         """The first few scores over all questions."""
-        overall_metrics = list(filterfalse(attrgetter("subset"), self.metrics))
-        if self._metrics:
-            return tuple(overall_metrics[:_MOST_AUDITED])
-        return super().audited
+        # The readers' metrics have an order of their own; of a tool's scores no order is known.
+        if not self._metrics:
+            return super().audited
+        return tuple(filterfalse(attrgetter("subset"), self._metrics))[:_MOST_AUDITED]
 
     def subsets(self, item: Item) -> Sequence[str]:
         """The item's type and part, and the scores that only some questions have."""
@@ -185,16 +194,14 @@ class LogBenchmark(Benchmark):
 
     def verdict_of_scores(self, scores: Mapping[str, float], read: str) -> Verdict:
         """The verdict that the tool's scores of an answer are; unscored where it gave none."""
-        metric_scores = {
-            metric.name: scores[metric.name] for metric in self._metrics if metric.name in scores
-        }
-        if not metric_scores:
+        tally: dict[str, float] = {}
+        for metric in self._metrics:
+            if metric.name in scores:
+                tally |= {metric.name: scores[metric.name], _count(metric.name): 1.0}
+        if not tally:
             return Verdict.unscored("missing", "the tool recorded no score of this answer")
-        first = next(iter(metric_scores.values()))
-        tally = {_POOLED: first, _count(_POOLED): 1.0}
-        for name, score in metric_scores.items():
-            tally |= {name: score, _count(name): 1.0}
-        return Verdict(first, tally, "ok", read)
+        first = next(iter(tally.values()))
+        return Verdict(first, {_POOLED: first, _count(_POOLED): 1.0, **tally}, "ok", read)
 
 
 def _count(name: str) -> str:
@@ -229,15 +236,16 @@ def benchmarks_of_logs(
     names: dict[str, str] = {}
     benchmarks: list[LogBenchmark] = []
     errors: list[AnswerError] = []
+    notes: list[str] = []
     for task, task_logs in logs_by_task.items():
         name = _free_name(task, names)
         try:
             benchmarks.append(_benchmark(name, task, task_logs, settings))
         except AnswerError as error:
             errors.append(error)
+            notes.append(f"left out: {error}")
     if not benchmarks:
         raise errors[0]
-    notes = list(map("left out: {}".format, errors))
     for log in logs:
         if not log.rows:
             notes += [f"{log.path}: {note}" for note in log.notes]
@@ -257,7 +265,7 @@ def _logs_by_task(logs: Sequence[Log]) -> dict[str, list[Log]]:
     if len(logs_by_task) > 1 and not any(map(attrgetter("task"), rows_of(logs))):
         # tables that name no benchmark are tables of one: a file for each respondent
         answering = list(filter(attrgetter("rows"), logs))
-        return {_common_name(list(map(attrgetter("path"), answering))): answering}
+        return {_common_name(answering): answering}
     return logs_by_task
 
 
@@ -274,7 +282,7 @@ class _Questions:
         """The fields that any question has."""
         fields: dict[str, None] = {}
         for row in self.records:
-            fields |= dict.fromkeys(filter(row.get, row))
+            fields |= dict.fromkeys(name for name, value in row.items() if value)
         return tuple(fields)
 
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, object]]]:
@@ -303,7 +311,7 @@ def questions_of_logs(text: str, *, with_pictures: bool) -> Source | None:
         return None
     first, *further_benchmarks = benchmarks_of_logs(read_logs([path], with_questions=True))
     if further_benchmarks:
-        names = ", ".join(map(attrgetter("name"), (first, *further_benchmarks)))
+        names = ", ".join(names_of((first, *further_benchmarks)))
         raise UsageError(
             f"the logs hold {1 + len(further_benchmarks)} benchmarks ({names})",
             location=text,
@@ -339,14 +347,16 @@ def _plain_name(task: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", task.lower()).strip("_")[:90] or "log"
 
 
-def _common_name(paths: Sequence[str]) -> str:
-    if len(paths) == 1:
-        return Path(paths[0]).stem
-    parents = [str(Path(path).parent) for path in paths]
-    is_absolute = set(map(Path.is_absolute, map(Path, paths)))
-    # commonpath mixes no absolute and relative paths
-    folder = commonpath(parents) if len(is_absolute) == 1 else ""
-    return Path(folder or parents[0]).resolve().name
+def _common_name(logs: Sequence[Log]) -> str:
+    if len(logs) == 1:
+        return Path(logs[0].path).stem
+    folders = [Path(log.path).parent for log in logs]
+    try:
+        common = commonpath(folders)
+    except ValueError:
+        # It mixes no absolute and relative paths.
+        common = ""
+    return Path(common or folders[0]).resolve().name
 
 
 def _free_name(task: str, names: dict[str, str]) -> str:
@@ -354,6 +364,7 @@ def _free_name(task: str, names: dict[str, str]) -> str:
     plain = _plain_name(task)
     name = plain
     number = 1
+    # Two tasks may differ in characters that a name cannot have.
     while name in names:
         number += 1
         name = f"{plain}_{number}"
@@ -362,6 +373,8 @@ def _free_name(task: str, names: dict[str, str]) -> str:
 
 
 def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings) -> LogBenchmark:
+    # The order matters: judges of one answer are put together before runs are counted, as a judge
+    # that was asked again looks like a run; and ids are given when each answer has one row.
     share_logs, notes_on_shares = _with_shares(logs)
     joined = _merge_judges(share_logs)
     numbered, notes_on_runs = _without_rare_runs(_number_runs_from_zero(joined))
@@ -373,7 +386,8 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
     forms = [Form(form or ORIGINAL, items) for form, items in items_by_form.items()]
     card = _card(name, title, forms[0], keyed)
     rows = list(rows_of(keyed))
-    lower: set[str] = set().union(*map(attrgetter("lower"), keyed))
+    lower = set(chain.from_iterable(map(attrgetter("lower"), keyed)))
+    # The metrics need the scores as `_merge_judge_rows` keeps them: judge by judge.
     metrics, equal = _metrics(rows, lower, keyed[0].tool)
     logs_of_form = []
     for log in keyed:
@@ -390,6 +404,7 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
         *_notes_on_targets(forms[0], metrics),
     )
     benchmark = LogBenchmark(card, forms, matched, metrics, notes)
+    # Where the tool scored, its reading of the right answers counts, and not ours.
     if not metrics:
         check_targets(forms[0], rows)
     if benchmark.roles and not settings.judged:
@@ -406,10 +421,11 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
 
 def _first_form(logs: Sequence[Log]) -> str:
     """The form that is taken as the original one: the form without a name, else the first."""
-    names: list[str] = list(dict.fromkeys(map(attrgetter("form"), rows_of(logs))))
+    names: dict[str, None] = dict.fromkeys(map(attrgetter("form"), rows_of(logs)))
+    # Some logs name every form: then the first one is the original.
     if "" in names or ORIGINAL in names:
         return ""
-    return names[0]
+    return next(iter(names))
 
 
 # --- the rows of one answer, and the question that each is about ---
@@ -460,17 +476,19 @@ def _number_runs_from_zero(logs: Sequence[Log]) -> _NumberedLogs:
         question_texts[row.respondent, row.form, row.ids, row.question, row.image].add(
             row.answer.text if row.answer and row.judge else ""
         )
-    is_judge_repeated = set(map(attrgetter("tool"), logs)) <= {TABLE} and all(
+    is_judge_repeated = are_tables(logs) and all(
         len(texts) == 1 and "" not in texts for texts in question_texts.values()
     )
     renumbered = []
     for log in logs:
-        log_rows = [replace(row, run=row.run - first) for row in log.rows]
-        if is_judge_repeated:
-            for i, row in enumerate(log_rows):
-                # a table that says which asking it was is believed
-                if row.asking is None:
-                    log_rows[i] = replace(row, run=0, asking=row.run)
+        log_rows = []
+        for row in log.rows:
+            run = row.run - first
+            # A table that says which asking it was is believed.
+            if is_judge_repeated and row.asking is None:
+                log_rows.append(replace(row, run=0, asking=run))
+            else:
+                log_rows.append(replace(row, run=run))
         renumbered.append((log, log_rows))
     return renumbered
 
@@ -528,6 +546,7 @@ def _merge_judge_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
         judge = judge_name(row.judge, row.asking or 0) if row.judge else ""
         if judge in scores[key]:
             key = (*key, i)
+        # The first row gives the answer; of the others only the scores are kept.
         joined.setdefault(key, row)
         scores[key][judge] = row.scores
     return tuple(replace(row, answer=_with_scores(row, scores[key])) for key, row in joined.items())
@@ -535,6 +554,7 @@ def _merge_judge_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
 
 def _with_scores(row: Row, scores: Mapping[str, Mapping[str, float]]) -> Response:
     answer = row.answer or Response("", "missing")
+    # A tool may record the score alone: the answer was given, or there would be no score.
     if answer.state == "missing":
         answer = Response("", "ok", "only its score is recorded", answer.detail)
     recorded_scores = {
@@ -550,11 +570,10 @@ def _with_scores(row: Row, scores: Mapping[str, Mapping[str, float]]) -> Respons
 
 def _card(name: str, title: str, form: Form, logs: Sequence[Log]) -> Card:
     tools = ", ".join(dict.fromkeys(filter(None, map(attrgetter("tool"), logs))))
-    types = tuple(dict.fromkeys(filter(None, map(attrgetter("type"), form.items))))
     common: Task = mode(map(attrgetter("task"), form.items))
     card = Card(name=name, title=title, version="log", task=common, summary=f"From {tools}.")
     # its own words for its types, however near they are to those of hallucination
-    return card.model_copy(update={"types": types, "labelled": bool(types)})
+    return card.model_copy(update={"types": form.types, "labelled": bool(form.types)})
 
 
 def _metrics(
@@ -563,7 +582,7 @@ def _metrics(
     """A metric for each score that differs from those before it, one over all questions first; and
     a note for each that equals one of them.
     """
-    columns: dict[str, dict[tuple[object, ...], float]] = defaultdict(dict)
+    columns: dict[str, dict[tuple[int, str], float]] = defaultdict(dict)
     scored = 0
     for i, row in enumerate(rows):
         judge_scores = row.answer.detail.get(SCORES, {}) if row.answer else {}
@@ -571,7 +590,7 @@ def _metrics(
         for judge, scores in judge_scores.items():
             for name, score in scores.items():
                 columns[name][i, judge] = score
-    different: dict[str, dict[tuple[object, ...], float]] = {}
+    different: dict[str, dict[tuple[int, str], float]] = {}
     equal: dict[str, list[str]] = defaultdict(list)
     # a score that every answer has stands for an equal one that only some have
     for name, values in sorted(columns.items(), key=lambda column: -len(column[1])):
@@ -582,22 +601,23 @@ def _metrics(
             equal[before].append(name)
         else:
             different[name] = values
-    metrics = [
-        _metric(name, values, lower, tool, partial=len(set(map(itemgetter(0), values))) < scored)
-        for name, values in different.items()
-    ]
+    metrics = []
+    for name, values in different.items():
+        # A column is keyed by row and judge, and `dict` keeps each row once.
+        is_partial = len(dict(values.keys())) < scored
+        metrics.append(_metric(name, values, lower, tool, partial=is_partial))
     if metrics and all(map(attrgetter("subset"), metrics)):
         values = {}
         # from the rarest: where an answer has several scores, the commonest one stands
         for column in reversed(different.values()):
             values |= column
         metrics.insert(0, _metric(_POOLED, values, set(), tool, partial=False))
-    notes = [
-        f"{first} stands for {', '.join(names)}: the rows have equal scores"
-        for first, names in equal.items()
-    ]
+    notes = []
+    for first, names in equal.items():
+        notes.append(f"{first} stands for {', '.join(names)}: the rows have equal scores")
     for metric in metrics:
         low, high = metric.ends
+        # The scale is a guess from the values, so that a reader is told of it.
         if low is not None and high is not None and (low, high) != UNIT:
             notes.append(f"{metric.name}: its scale is taken to go from {low:g} to {high:g}")
     return tuple(metrics), notes
@@ -605,7 +625,7 @@ def _metrics(
 
 def _metric(
     name: str,
-    values: Mapping[tuple[object, ...], float],
+    values: Mapping[tuple[int, str], float],
     lower: set[str],
     tool: str,
     *,
@@ -651,7 +671,7 @@ def scale_of_scores(scores: Collection[float], name: str = "") -> tuple[float | 
     if is_named or (low, high) == PER_CENT:
         return PER_CENT
     # a mean of judges is no level, and its scale is not known
-    are_levels = all(map(float.is_integer, map(float, set(scores))))
+    are_levels = all(float(score).is_integer() for score in set(scores))
     if are_levels and -_MAX_LEVEL <= low < high <= _MAX_LEVEL:
         return (min(1.0, float(low)), float(high))
     return (None, None)

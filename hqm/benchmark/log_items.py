@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from itertools import chain, filterfalse, islice
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from pathlib import Path
 
 from hqm.benchmark.items import letter_of
@@ -37,6 +37,11 @@ def rows_of(logs: Iterable[Log]) -> Iterator[Row]:
     return chain.from_iterable(map(attrgetter("rows"), logs))
 
 
+def are_tables(logs: Iterable[Log]) -> bool:
+    """Whether all logs are tables of answers, and none was written by a tool."""
+    return all(log.tool == TABLE for log in logs)
+
+
 def with_questions(logs: Sequence[Log]) -> list[Log]:
     """The logs of answers, their rows filled from the files of questions beside them, and a note on
     each such file.
@@ -48,7 +53,7 @@ def with_questions(logs: Sequence[Log]) -> list[Log]:
     """
     asking = list(filter(attrgetter("asks"), logs))
     answering = list(filterfalse(attrgetter("asks"), logs))
-    if asking and not any(map(attrgetter("rows"), answering)):
+    if asking and not any(rows_of(answering)):
         raise AnswerError(
             "it has questions and right answers, and no answers of a respondent",
             location=asking[0].path,
@@ -156,7 +161,7 @@ def with_item_ids(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
     AnswerError
         An item of a table is answered twice in one run.
     """
-    is_table = set(map(attrgetter("tool"), logs)) <= {TABLE}
+    is_table = are_tables(logs)
     has_ids = all(map(attrgetter("ids"), rows_of(logs)))
     if is_table:
         logs = list(map(_with_pictures_of_ids, logs))
@@ -193,9 +198,9 @@ def _with_pictures_of_ids(log: Log) -> Log:
     for row in log.rows:
         if not (row.question and names_picture(row.id) and row.image in ("", row.id)):
             return log
-    pairs = set(map(attrgetter("id", "question"), log.rows))
+    pairs = {(row.id, row.question) for row in log.rows}
     # an id with one question is an id, even where it looks like a file
-    if len(pairs) == len(set(map(attrgetter("id"), log.rows))):
+    if len(pairs) == len(dict(pairs)):
         return log
     return replace(log, rows=tuple(replace(row, image=row.id, ids=()) for row in log.rows))
 
@@ -215,9 +220,9 @@ def _check_positions(logs: Sequence[Log]) -> None:
     AnswerError
         Rows at one position have other right answers, or none.
     """
-    for position in range(max(map(len, map(attrgetter("rows"), logs)))):
+    for position in range(max(len(log.rows) for log in logs)):
         rows = [log.rows[position] for log in logs if position < len(log.rows)]
-        keys = set(map(normalised, map(attrgetter("key"), rows)))
+        keys = {normalised(row.key) for row in rows}
         if len(rows) > 1 and (len(keys) > 1 or "" in keys):
             raise AnswerError(
                 "its rows name no items, and nothing shows that those at one position of"
@@ -276,6 +281,8 @@ def _check_answered_once(logs: Sequence[Log]) -> None:
         for number, row in enumerate(log.rows):
             item = key(row, number)
             if item:
+                # Several judges of one answer, or one that is asked again, are rows of one
+                # administration.
                 units.append((item, row.respondent, row.form, row.run, row.judge, row.asking))
         repeated = find_repeated(units)
         if repeated is None:
@@ -298,8 +305,8 @@ def _check_answered_once(logs: Sequence[Log]) -> None:
 
 
 def _is_unique_key(rows: Sequence[tuple[Row, str]]) -> bool:
-    keys = [(row.respondent, row.form, row.run, name) for row, name in rows]
-    return all(map(itemgetter(-1), keys)) and len(set(keys)) == len(keys)
+    keys = {(row.respondent, row.form, row.run, name) for row, name in rows if name}
+    return len(keys) == len(rows)
 
 
 # --- items ---
@@ -320,15 +327,14 @@ def items_of(logs: Sequence[Log], first_form: str) -> tuple[dict[str, tuple[Item
             names[row.id] |= row.scores.keys()
             if before is not None and row.key and before.key and row.key != before.key:
                 other_keys.append((before, row))
-    all_rows = list(chain.from_iterable(map(dict.values, rows.values())))
+    all_rows = list(chain.from_iterable(form_rows.values() for form_rows in rows.values()))
     letters = _letters_of(all_rows)
     task = _task(all_rows)
     if letters:
         task = "choice"
     is_scored = all(map(attrgetter("scores"), rows_of(logs)))
-    n_questions = len(set(map(attrgetter("id"), all_rows)))
-    notes = _check_one_key(other_keys, task, letters, n_questions=n_questions, is_scored=is_scored)
-    types = set(map(",".join, map(attrgetter("parts"), all_rows)))
+    notes = _check_one_key(other_keys, task, letters, n_questions=len(names), is_scored=is_scored)
+    types = {",".join(row.parts) for row in all_rows}
     # one label for all is no type, and very many are rather names of items
     labelled = 1 < len(types - {""}) <= _MOST_TYPES
     # a score that every question has is no subset of them
@@ -362,14 +368,15 @@ def _with_shared_pictures(items: Sequence[Item]) -> tuple[Item, ...]:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    links: list[tuple[str, str]] = []
+    numbers: dict[str, int] = {}
+    rows: list[int] = []
+    columns: list[int] = []
     for item in items:
-        links += [(item.cluster, name) for name in (item.cluster, *item.pictures)]
-    names = dict.fromkeys(map(itemgetter(1), links))
-    numbers = {name: number for number, name in enumerate(names)}
-    rows, columns = zip(*((numbers[a], numbers[b]) for a, b in links), strict=True)
+        for name in (item.cluster, *item.pictures):
+            columns.append(numbers.setdefault(name, len(numbers)))
+            rows.append(numbers[item.cluster])
     _, group = connected_components(
-        coo_array(([1] * len(links), (rows, columns)), shape=(len(names), len(names)))
+        coo_array(([1] * len(rows), (rows, columns)), shape=(len(numbers), len(numbers)))
     )
     labels: dict[int, str] = {}
     for name, number in numbers.items():
@@ -390,13 +397,12 @@ def _letters_of(rows: Sequence[Row]) -> tuple[str, ...]:
 
     An answer is then read for the letter that it commits to, as an `a` stands in most sentences.
     """
-    keys = list(filter(None, map(attrgetter("key"), rows)))
-    matches = list(filter(None, map(_LETTER_KEY.fullmatch, keys)))
-    if len(matches) < 0.9 * len(keys) or any(len(row.options) > 1 for row in rows):
+    keys = [row.key for row in rows if row.key]
+    key_letters = [match[1] for key in keys if (match := _LETTER_KEY.fullmatch(key))]
+    if len(key_letters) < 0.9 * len(keys) or any(len(row.options) > 1 for row in rows):
         return ()
     # one letter for all may be anything, such as the name of a grade
-    key_letters = set(map(itemgetter(1), matches))
-    if len(key_letters) < 2:
+    if len(set(key_letters)) < 2:
         return ()
     return tuple(LETTERS[: max(_MIN_LETTERS, LETTERS.index(max(key_letters)) + 1)])
 
@@ -455,8 +461,10 @@ def _task(rows: Sequence[Row]) -> Task:
         # one option is no choice
         options = row.options if len(row.options) > 1 else ()
         tasks[task_of([given_fields(row.key or None, options)])] += 1
+    # One question with another right answer makes all of them short answers.
     if tasks["yes_no"] == sum(tasks.values()) - tasks["caption"] > 0:
         return "yes_no"
+    # Rows without options among others with them are short answers one by one, see `_item`.
     if tasks["choice"]:
         return "choice"
     if tasks["vqa"] or tasks["yes_no"]:

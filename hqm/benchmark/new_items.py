@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from hqm.benchmark.card import Card
@@ -129,6 +128,8 @@ def choose_columns(
     letters = {} if has_options else _letter_columns(free)
     index = ""
     if "image" in fields:
+        # VLMEvalKit's tables call it index; a cell of `image` may then name the row that has the
+        # picture.
         index = by_usual_name.get("index") or named_columns.get("id") or fields.get("id", "")
     ordered = {name: fields[name] for name in COLUMNS if name in fields}
     return ColumnChoice(ordered, letters, index, frozenset(named_columns))
@@ -199,7 +200,7 @@ def _letter_columns(columns: Sequence[str]) -> dict[str, str]:
             by_letter.setdefault(LETTERS[int(label) - 1] if label.isdigit() else label, column)
     if not {"A", "B"} <= by_letter.keys():
         return {}
-    return {letter: by_letter[letter] for letter in LETTERS if letter in by_letter}
+    return dict(sorted(by_letter.items()))
 
 
 def _picture_column(candidate: str | None, pictures: Sequence[str]) -> str | None:
@@ -246,12 +247,14 @@ def answers_of(
     A row whose answer is missing, or does not fit the task or the options, is a fault.
     """
     options: list[tuple[tuple[str, ...], tuple[str, ...]]] = [((), ())] * len(cells)
-    for i, (row, _, cell) in enumerate(cells):
+    answers = []
+    for i, (row, answer, cell) in enumerate(cells):
+        answers.append(answer)
         with faults.collect(row):
             options[i] = _options(row, cell, choice)
-    plain = _plain_answers(list(map(itemgetter(1), cells)))
+    plain = _plain_answers(answers)
     # names of options say nothing of the task
-    options_alone = list(map(itemgetter(0), options))
+    options_alone = [listed for listed, _ in options]
     chosen_task = task or task_of(list(map(given_fields, plain, options_alone)))
     rows = []
     zero_based = chosen_task == "choice" and _counts_from_zero(plain, options_alone)
@@ -312,6 +315,7 @@ def _plain_answers(answers: Sequence[object]) -> list[object]:
     plain = list(map(_plain, answers))
     words = {str(answer).strip().lower() for answer in plain if answer is not None}
     for yes, no in zip(_YES[1:3], _NO[1:3], strict=True):
+        # Both words must occur: a column of y alone may be the name of anything.
         if words == {yes, no}:
             spellings = {yes: "yes", no: "no", "none": None}
             return [spellings[str(answer).strip().lower()] for answer in plain]
@@ -415,19 +419,20 @@ def _lettered_options(
     """The options in the columns A, B, C, ...; a row may have fewer than there are columns, but no
     gap.
     """
-    filled = [letter for letter in choice.letters if cell.get(letter) not in (None, "")]
+    filled = {
+        letter: str(cell[letter]) for letter in choice.letters if cell.get(letter) not in (None, "")
+    }
     if not filled:
         return ()
-    for letter in LETTERS[: LETTERS.index(filled[-1])]:
+    last = max(filled)
+    for letter in LETTERS[: LETTERS.index(last)]:
         if letter not in filled:
             raise DataError(
-                f"there is an option {filled[-1]}, and no option {letter}",
+                f"there is an option {last}, and no option {letter}",
                 location=f"{row.location}, column {choice.letters.get(letter, letter)!r}",
                 remedy="Fill it, or move the others up.",
             )
-    return _check_options(
-        tuple(map(str, (cell[name] for name in filled))), _options_location(row, choice)
-    )
+    return _check_options(tuple(filled.values()), _options_location(row, choice))
 
 
 def _check_options(options: tuple[str, ...], location: str) -> tuple[str, ...]:
@@ -509,7 +514,7 @@ def _check_key_columns(source: Source, choice: ColumnChoice) -> None:
     cells = {name: cell_texts(rows, name) for name in names}
     for name in rivals:
         if _usual_name(name) == _usual_name(names[0]):
-            check_same_column({n: cells[n] for n in (names[0], name)}, source.name)
+            check_same_column({names[0]: cells[names[0]], name: cells[name]}, source.name)
     check_rivals("answer", cells, source.name, are_keys=True)
 
 
@@ -553,15 +558,11 @@ def read_questions(
         )
     _assign_pictures(drafts, choice, gathered, faults)
     drafts = [draft for draft in drafts if draft.row.location not in faults.first]
-    answered = answers_of(
-        [
-            (draft.row, draft.fields.pop("target", None), draft.fields.pop("options", None))
-            for draft in drafts
-        ],
-        choice,
-        task,
-        faults,
-    )
+    cells: list[Cells] = []
+    for draft in drafts:
+        fields = draft.fields
+        cells.append((draft.row, fields.pop("target", None), fields.pop("options", None)))
+    answered = answers_of(cells, choice, task, faults)
     use_of_types = _use_of_types(drafts, choice)
     splits = source.splits if len(source.splits) > 1 else ()
     _give_ids(drafts, choice, splits, faults)
@@ -572,9 +573,9 @@ def read_questions(
                 rows.append(_item(draft, answer, answered.task, use_of_types, splits))
     if faults.first and not (keep_going and rows):
         raise faults.error(total)
-    columns = {
-        {"type": use_of_types}.get(field, field): column for field, column in choice.fields.items()
-    }
+    columns = {}
+    for name, column in choice.fields.items():
+        columns[use_of_types if name == "type" else name] = column
     # a column of types that could become neither types nor parts was not read
     columns.pop("", None)
     read = {*columns.values(), *choice.letters.values(), choice.index}
@@ -807,12 +808,15 @@ def _item(
     label = fields.pop("type", None)
     if use_of_types and label:
         fields[use_of_types] = label
+    # A split is a part of the benchmark unless the rows say their parts themselves.
     if splits and not fields.get("part"):
         fields["part"] = draft.row.split
     fields |= {"image": draft.image, "target": answer.target, "options": list(answer.options)}
     order = ("id", "prompt", "target", "image", "type", "options", "part", "cluster")
     # empty fields are left out, as `Item.to_dict` does
     record = {name: fields[name] for name in order if fields.get(name) not in (None, "", [])}
+    # `model_construct` validates nothing: the same valid card is copied for every row, and only its
+    # task differs.
     card = Card.model_construct(**{**_PLAIN.__dict__, "task": task})
     item_of(record, card, draft.row.location)
     return record

@@ -96,12 +96,12 @@ class Source:
         UsageError
             It has no such split.
         """
-        unknown = [split for split in splits if split not in self.splits]
-        if unknown:
-            remedy = "It has none: leave --split out."
-            if self.splits:
-                remedy = f"Its splits are {', '.join(self.splits)}."
-            raise UsageError(f"there is no split {unknown[0]!r}", location=self.name, remedy=remedy)
+        remedy = "It has none: leave --split out."
+        if self.splits:
+            remedy = f"Its splits are {', '.join(self.splits)}."
+        for split in splits:
+            if split not in self.splits:
+                raise UsageError(f"there is no split {split!r}", location=self.name, remedy=remedy)
         return Source(
             self.name, tuple(file for file in self.files if file.split in splits), self.dataset_info
         )
@@ -116,13 +116,13 @@ class Source:
         """
         for file in self.files:
             # the first file says which columns there are; a later one may lack some
-            missing = [column for column in columns if column not in file.table.columns]
-            if missing:
-                raise DataError(
-                    f"it has no column {missing[0]!r}, which {self.files[0].table.label} has",
-                    location=file.table.label,
-                    remedy="Give all files the same columns.",
-                )
+            for column in columns:
+                if column not in file.table.columns:
+                    raise DataError(
+                        f"it has no column {column!r}, which {self.files[0].table.label} has",
+                        location=file.table.label,
+                        remedy="Give all files the same columns.",
+                    )
             for location, cells in file.table.rows(columns):
                 if is_heading(cells):
                     refuse_heading(location)
@@ -159,6 +159,7 @@ def open_source(text: str) -> Source:
             remedy="Write hf://datasets/OWNER/NAME, or fetch the file and name it.",
         )
     path = Path(text)
+    # A shell leaves a quoted pattern as it is, and cmd.exe leaves every pattern.
     if "*" in path.name:
         files = sorted(filter(Path.is_file, path.parent.glob(path.name)))
         if not files:
@@ -226,6 +227,7 @@ class RowFaults:
             # faults that differ in quoted values and numbers only are of one kind
             kinds.setdefault(_QUOTED.sub("...", fault.message), []).append(fault)
         listed = []
+        # `sorted` is stable: of equally frequent kinds the one that occurs first comes first.
         for same_kind in sorted(kinds.values(), key=lambda same_kind: -len(same_kind)):
             locations = [fault.location.rpartition(": ")[2] for fault in same_kind[1:3]]
             ellipsis = ["..."] if len(same_kind) > 3 else []
@@ -309,6 +311,7 @@ class GatheredPictures:
             The cell holds what is no picture, or more than one.
         """
         location = row.cell_location(column)
+        # CSV has no lists: one picture may be written as the text of a list.
         if isinstance(value, str) and value[:1] == "[" and value.rstrip()[-1:] == "]":
             value = parse_value(value)
             if value is None:
@@ -369,6 +372,7 @@ class GatheredPictures:
                     path = self.images.path(checked_name)
                 else:
                     path = image_path(row.folder, checked_name)
+                # Before the file is read, as a picture of some gigabytes would fill the memory.
                 if path.stat().st_size > MAX_BYTES:
                     raise ImageError(
                         f"the picture has {path.stat().st_size >> 20} MiB, more than"
@@ -412,6 +416,8 @@ class GatheredPictures:
                 location=location,
                 remedy="Save it as PNG or JPEG.",
             )
+        # Two folders may have pictures of one name and different content: the second is named by
+        # its content.
         if not name or name in self._names:
             name = f"{digest[:16]}{_SUFFIXES[kind]}"
         target = self.folder / name
@@ -450,6 +456,8 @@ def _decoded(text: str, location: str) -> bytes:
             "it is no base64: it has characters beyond ASCII", location=location, remedy=remedy
         )
     try:
+        # Line breaks are allowed (RFC 2045); without `validate` other foreign characters would be
+        # skipped in silence, and the picture broken.
         return base64.b64decode("".join(text.split()), validate=True)
     except ValueError as error:
         raise DataError(f"it is no base64: {error}", location=location, remedy=remedy) from None

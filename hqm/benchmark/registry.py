@@ -50,6 +50,7 @@ def check_origin() -> None:
     UsageError
         A part comes from another copy of HQM.
     """
+    # Links are resolved on both sides: an editable installation mounts the three parts by links.
     home = Path(__file__).resolve().parents[1]
     for name in MOUNTED:
         spec = importlib.util.find_spec(f"hqm.{name}")
@@ -141,6 +142,7 @@ def names() -> tuple[str, ...]:
 
 @cache
 def _shipped_names(folder: Path) -> frozenset[str]:
+    # By the folders alone: a list of names needs no card parsed.
     return frozenset(path.parent.name for path in folder.glob("*/card.toml"))
 
 
@@ -169,12 +171,14 @@ def card(name: str) -> Card:
 
 def cards(requested: Sequence[str]) -> list[Card]:
     """The cards that names stand for: benchmarks, groups, folders with a card.toml, or `all`."""
-    selected: list[Card] = []
+    selected: dict[str, Card] = {}
     for name in names() if "all" in requested else map(folder_of_card, requested):
         members = groups().get(name, (name,))
         path = Path(name) / "card.toml"
-        selected += [Card.load(path)] if path.is_file() else map(card, members)
-    return list({member_card.name: member_card for member_card in selected}.values())
+        found: Iterable[Card] = [Card.load(path)] if path.is_file() else map(card, members)
+        for member_card in found:
+            selected[member_card.name] = member_card
+    return list(selected.values())
 
 
 def folder_of_card(name: str) -> str:
@@ -266,7 +270,10 @@ def load(
     data_folder = _data_folder(its_card, folder, None if data is None else Path(data))
     if its_card.shortened.calibration:
         class_name = f"Short{adapter.__name__}"
+        # The members of `_ShortForm` come first in the method resolution order and hide the
+        # adapter's. The module stays the adapter's: it names the code that scores.
         adapter = type(class_name, (_ShortForm, adapter), {"__module__": adapter.__module__})
+    # Asked of the class, as an adapter's `__init__` already refuses a mode that it does not have.
     if fitting and mode not in adapter.modes:
         mode = None
     if fitting and not adapter.recipes:
@@ -301,6 +308,7 @@ def make(
 
 def _data_folder(card: Card, folder: Path, data: Path | None) -> Path:
     if not card.data.folder:
+        # The card of a benchmark of one's own names no folder: the data lie beside it.
         return data or folder
     if is_hub(card.data.folder) and data is None:
         return hub_folder(card.data.folder)
@@ -326,6 +334,7 @@ def adapter_of(card: Card) -> type[Benchmark]:
     there is none.
     """
     name = card.adapter or card.name
+    # Looked for and not tried: an ImportError inside of an adapter must not read as a missing one.
     if importlib.util.find_spec(f"hqm.adapters.{name}") is None:
         if card.adapter:
             raise CardError(
@@ -367,9 +376,7 @@ def _from_file(path: Path) -> tuple[type[Benchmark], Card, Path]:
             location=str(path),
             remedy="Correct the path.",
             name=str(path),
-            choices=sorted(
-                str(path.with_name(sibling.name)) for sibling in path.parent.glob("*.py")
-            ),
+            choices=sorted(map(str, path.parent.glob("*.py"))),
         )
     module = _import_file(path)
     data = getattr(module, "CARD", None)
@@ -383,6 +390,7 @@ def _from_file(path: Path) -> tuple[type[Benchmark], Card, Path]:
 
 
 def _import_file(path: Path) -> ModuleType:
+    # With the folder's name, as the code beside a card is always called adapter.py.
     name = f"hqm_user_{path.resolve().parent.name}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -400,6 +408,7 @@ def _import_file(path: Path) -> ModuleType:
 
 
 def _class_of(module: ModuleType) -> type[Benchmark]:
+    # Classes that the module only imports, as `Benchmark` itself, are not those that it defines.
     classes = [
         value
         for value in vars(module).values()
@@ -464,7 +473,12 @@ def is_log(name: str) -> bool:
         return False
     from hqm.imports.detect import files_in
 
+    # A folder of benchmarks has files of items, which could be taken for answers.
     return bool(files_in(path)) and not any(path.glob("*/card.toml"))
+
+
+def _folders_with_cards(folder: Path) -> list[str]:
+    return sorted(str(card.parent) for card in folder.glob("*/card.toml"))
 
 
 def unknown_benchmark(name: str) -> UsageError:
@@ -473,7 +487,7 @@ def unknown_benchmark(name: str) -> UsageError:
     """
     path = Path(name)
     if path.is_dir():
-        subfolders = sorted(str(card.parent) for card in path.glob("*/card.toml"))
+        subfolders = _folders_with_cards(path)
         if subfolders:
             remedy = f"Name {' or '.join(subfolders[:5])}."
         elif any(path.iterdir()):
@@ -481,9 +495,6 @@ def unknown_benchmark(name: str) -> UsageError:
         else:
             remedy = f"Begin one with `hqm new {shlex.quote(name)}`."
         return UsageError("the folder has no card.toml", location=name, remedy=remedy)
-    siblings = []
-    if path.parent.is_dir():
-        siblings = [str(card.parent) for card in path.parent.glob("*/card.toml")]
     if path.name != name:
         return UsageError(
             "there is no such file or folder",
@@ -492,7 +503,9 @@ def unknown_benchmark(name: str) -> UsageError:
             name=name,
             # of two paths the names are compared, not the folders that they share
             choices=[
-                candidate for candidate in siblings if meant(path.name, [Path(candidate).name])
+                candidate
+                for candidate in _folders_with_cards(path.parent)
+                if meant(path.name, [Path(candidate).name])
             ],
         )
     benchmark_names = sorted({*names(), *groups()})
@@ -503,7 +516,7 @@ def unknown_benchmark(name: str) -> UsageError:
             " file, a log or a table of scores."
         ),
         name=name,
-        choices=[*benchmark_names, *siblings],
+        choices=[*benchmark_names, *_folders_with_cards(path.parent)],
     )
 
 

@@ -84,6 +84,7 @@ def files_in(path: Path, *suffixes: str) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
+    # The order of `iterdir` is that of the file system, and differs between machines.
     return sorted(p for p in path.iterdir() if not suffixes or p.suffix in suffixes)
 
 

@@ -35,6 +35,7 @@ def scoring_digest(benchmark: Benchmark) -> str | None:
     if benchmark.roles or benchmark.tool_scored or benchmark.recipes:
         return None
     modules = {module.__name__ for module in _MODULES}
+    # The adapter's own module, and those of the classes that it inherits from.
     modules.update(base.__module__ for base in type(benchmark).__mro__)
     code = _code_digest(tuple(sorted(modules)))
     return digest([code, *map(digest_file, filter(Path.exists, files or ()))])
@@ -56,6 +57,7 @@ def _code_digest(modules: tuple[str, ...]) -> str:
     """A hash of the rules, of further modules, and of the libraries with the words."""
     package = Path(str(hqm.scoring.__file__)).parent
     files = {*package.rglob("*.py"), *_module_files(modules)}
+    # Sorted, as a set of paths has another order in every process.
     return digest([*map(version, _LIBRARIES), *map(digest_file, sorted(files))])
 
 
