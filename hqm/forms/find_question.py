@@ -21,6 +21,7 @@ _FREE_CHOICE_WORDS = frozenset(
     "any either all both every each everything everyone everybody anyone anything".split()
 )
 """Behind one of these an "or" joins what is asked about; elsewhere it asks to choose."""
+# A single capital is an initial, as in "J. F. Kennedy".
 _ABBREVIATED = re.compile(
     r"(?:\b(?:[A-Z]|[Mm]r|[Mm]rs|[Mm]s|[Dd]r|[Ss]t|vs|etc|e\.g|i\.e)|(?:[A-Z]\.)+[A-Z])\.$"
 )
@@ -181,6 +182,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
         before = text[max(start, counted - _MAX_ABBREVIATION_CHARS) : counted]
         asks = before.endswith(("?", "？"))
         starts = "\n" in gap.group() or asks or _SENTENCE_START.match(text, gap.end())
+        # "No. 5" ends no sentence.
         numbered = re.search(r"\b[Nn]o\.$", before) and text[gap.end() : gap.end() + 1].isdigit()
         abbreviated = (numbered or _ABBREVIATED.search(before)) and not asks
         if not before.strip() or not starts or _has_open_quote(n_marks) or abbreviated:
@@ -257,6 +259,7 @@ def _auxiliary_index(prompt: str, words: Clause) -> int:
 
 
 def _follows_comma(words: Clause, i: int) -> bool:
+    # In "If it rains, then is it wet?" a word stands between the comma and the question.
     return i == 0 or words[i - 1].word in {",", "，", ":", "then"}
 
 
@@ -265,6 +268,7 @@ def _check_opposite(question: Question) -> None:
     prompt = question.prompt
     words = question.words
     text = prompt[question.clause[0].start : question.end]
+    # "no 5" is a number, and negates nothing.
     numbered = {
         i
         for i, word in enumerate(words)
@@ -275,6 +279,7 @@ def _check_opposite(question: Question) -> None:
         for i, word in enumerate(words)
     ):
         raise NoRule(prompt, "it is negated already")
+    # A quotation may hold a question of its own.
     if _SECOND_QUESTION.search(re.sub(r"\"[^\"]*\"|“[^”]*”", "", text)):
         raise NoRule(prompt, "it asks more than one question")
     if (

@@ -23,6 +23,7 @@ HAVE = frozenset({"has", "have", "had"})
 MODAL = frozenset({"can", "could", "will", "would", "should", "may", "might", "must"})
 AUXILIARIES = BE | DO | HAVE | MODAL
 
+# "it's", "3.5%", "16:9" and "x/y" are one word each; any other sign is a word by itself.
 _WORD = re.compile(r"[^\W_]+(?:[-'’.,/:][^\W_]+)*[%°]?|\S")
 QUOTES = frozenset("\"“”'‘’`")
 _NOUNS = frozenset(
@@ -296,10 +297,12 @@ def find_subject_end(clause: Clause) -> tuple[int | None, float]:
     for end in range(2, len(clause)):
         if is_quoted[end] or not _can_end_subject(clause, letters, end):
             continue
+        # A demonstrative is rather the determiner of what follows: "this dog".
         score = _predicate_score(clause, letters, end) - 0.5 * (letters[1:end] == "M")
         if score > best_score:
             best_end = end
             best_score = score
+    # "Does the dog sleep?": the tagger may take the verb for a noun.
     if best_end is None and clause[0].word in DO and not letters[1:-1].strip("DMACNS"):
         is_verb = tag_score(clause[-1].text, "VV") > -math.inf
         if is_verb:

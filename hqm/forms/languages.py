@@ -56,6 +56,7 @@ def foreign_language(question: str) -> str:
     >>> foreign_language("Bu resimde köpek var mı?")
     'another language'
     """
+    # What is quoted may be in any language.
     text = _QUOTED.sub(" ", question)
     words = _WORD.findall(text)
     is_latin = _is_latin(text)

@@ -213,6 +213,7 @@ def build_parallel(
     omitted = list(form.left_out)
     for item in form.items:
         try:
+            # Another order of options needs no English.
             if item.task != "choice":
                 check_english(item.prompt)
             items.append((rewrite or REWRITERS[item.task])(item))

@@ -94,4 +94,5 @@ class RuleCache:
 
 @cache
 def _rules_digest(sources: tuple[Path, ...], libraries: tuple[str, ...]) -> str:
+    # Without the hash's name: Windows refuses the colon in a file's name.
     return digest([*map(digest_file, sources), *map(version, libraries)]).partition(":")[2]

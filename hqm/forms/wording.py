@@ -216,7 +216,9 @@ def render_options(question: str, options: Sequence[str]) -> str:
     'What color is it?\nA. red\nB. blue\nAnswer with the letter of the right option.'
     """
     listed = "\n".join(
-        f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=False)
+        # There are more letters than options.
+        f"{letter}. {option}"
+        for letter, option in zip(LETTERS, options, strict=False)
     )
     return f"{question}\n{listed}\nAnswer with the letter of the right option."
 

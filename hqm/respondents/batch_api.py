@@ -231,6 +231,7 @@ class BatchRun:
                 break
             except openai.APIStatusError as error:
                 pause = wanted_pause(error.response.headers, attempt)
+                # At 429 there is no batch either, so that it may be asked for again.
                 if error.status_code == 429 and attempt < client.max_retries and pause is not None:
                     await asyncio.sleep(pause)
                     continue
@@ -301,6 +302,7 @@ class BatchRun:
         record = BatchRecord.read(path)
         batch = await client.batches.retrieve(record.batch_id)
         lines: list[dict[str, object]] = []
+        # OpenAI writes requests that failed into a file of their own.
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
             content = await client.files.content(file_id)
             lines += map(json.loads, filter(str.strip, content.text.splitlines()))
@@ -308,6 +310,7 @@ class BatchRun:
         answers: list[tuple[Request, Response]] = []
         for line in lines:
             entry = waiting.pop(str(line.get("custom_id")), None)
+            # A batch of an earlier command may hold requests that this one does not ask.
             if entry is None:
                 continue
             name = str(line["custom_id"])
@@ -316,6 +319,7 @@ class BatchRun:
                 again.append(entry[0])
             else:
                 answers.append((entry[0], response))
+            # What an earlier command sent has no reservation in this one.
             if name in self._holds:
                 self.budget.end(self._holds.pop(name), entry[0], response)
         if batch.errors is not None:

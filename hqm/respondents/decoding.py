@@ -338,6 +338,7 @@ class _Stream:
         """The most rows at a time, whatever memory there is for their keys and values."""
         engine = self._engine
         limit = engine.max_rows or self._limit
+        # Nobody has seen an answer yet.
         if self._handed_over == -math.inf:
             limit = min(limit, _FIRST_BATCH)
         if not joins and self._sampling.max_tokens > _SHORT_ANSWER:
@@ -373,6 +374,7 @@ class _Stream:
         """Answer the prompts that a failed step lost, or put them back where memory ran out."""
         engine = self._engine
         by_number: dict[int, QueuedPrompt] = {}
+        # A prompt is in both where the step failed after it was admitted.
         for number, prompt in (*self._scheduler.unfinished, *self._batch):
             if number not in finished:
                 by_number[number] = (number, prompt)
@@ -385,6 +387,7 @@ class _Stream:
                 self._held += engine.answer_after_failure(
                     failure, lost, chooser, self._sampling.max_tokens
                 )
+        # This one does not fit alone; others run as many at a time as did before.
         elif len(lost) == 1:
             self._held.append((lost[0][0], Generated([], {}, NO_MEMORY)))
             engine.max_rows = self._largest or 1

@@ -101,6 +101,7 @@ class TransformersRespondent:
             "model": self._name.target,
             "revision": self._name.qualifier or None,
             "weights": self._weights,
+            # Which of several GPUs answers is no part of it.
             "device": self.device.partition(":")[0],
             "dtype": self.dtype,
         }
@@ -249,6 +250,7 @@ class TransformersRespondent:
 
         if self.batch or not self.device.startswith("cuda"):
             return 0
+        # What torch keeps for itself is free for new tensors too.
         spare = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
         free: int = torch.cuda.mem_get_info(self.device)[0] + spare
         return free // 2
@@ -262,6 +264,7 @@ class TransformersRespondent:
         width = getattr(text, "head_dim", None) or text.hidden_size // heads
         shared = getattr(text, "num_key_value_heads", None) or heads
         n_tokens = 1024 + max_tokens
+        # Two, because there are keys and values.
         row: int = 2 * text.num_hidden_layers * shared * width * n_tokens * model.dtype.itemsize
         return min(MAX_ROWS, max(1, memory // row))
 

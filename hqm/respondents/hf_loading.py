@@ -106,6 +106,7 @@ def weights_digest(path: str, name: str) -> str | None:
     folder = Path(path)
     if not folder.is_dir():
         return None
+    # Weights, settings, chat templates, and the tokenizers of SentencePiece (.model).
     suffixes = {".safetensors", ".bin", ".json", ".jinja", ".model"}
     with waiting(f"reading the weights of {name}"):
         return _digest_files(file for file in folder.iterdir() if file.suffix in suffixes)
@@ -143,9 +144,11 @@ def weights_of(path: str, name: str) -> Weights:
             from huggingface_hub import try_to_load_from_cache
 
             folder = Path(str(try_to_load_from_cache(path, "config.json"))).parent
+    # A repository may have the same weights in both formats.
     files = list(folder.glob("*.safetensors")) or folder.glob("*.bin")
     size = float(sum(p.stat().st_size for p in files))
     try:
+        # Shards may be missing from the cache; the index counts them all.
         index = json.loads((folder / f"{WEIGHTS}.index.json").read_text(encoding="utf-8"))
         size = float(index["metadata"]["total_size"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -187,6 +190,7 @@ def suited_device() -> str:
         elif torch.backends.mps.is_available():
             device = "mps"
     listed = os.environ.get(VISIBLE, "")
+    # With the others, the user hides the GPUs.
     if device == "cpu" and listed not in {"", "-1", "NoDevFiles"}:
         _say_no_gpu(listed)
     return device
@@ -416,6 +420,7 @@ def load(
         text, "is_encoder_decoder", False
     )
     tokenizer.padding_side = "right" if is_encoder else "left"
+    # The mask hides padding, so that any token would do.
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     return Loaded(model, processor, family)
@@ -497,6 +502,7 @@ def _model(path: str, config: PretrainedConfig, **settings: object) -> PreTraine
     weights = dict(model.named_parameters())
     shapes = {str(key) for key, *_ in loading["mismatched_keys"]}
     for fault, names in (
+        # Buffers and tied weights, which files leave out, are no parameters of their own.
         ("lacks", sorted(set(loading["missing_keys"]) & set(weights))),
         ("has another shape of", sorted(shapes)),
         ("has NaN or infinity in", [n for n, w in weights.items() if not w.isfinite().all()]),

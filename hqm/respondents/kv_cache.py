@@ -88,6 +88,7 @@ class BufferPool:
         """Take back the memory of finished rows."""
         if self.reuses:
             for memory in chain.from_iterable(buffers.layers):
+                # All of it: the buffer may be a view of its beginning.
                 self._free.append(torch.empty(0, dtype=memory.dtype).set_(memory.untyped_storage()))
 
 

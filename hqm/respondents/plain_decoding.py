@@ -119,6 +119,7 @@ class PlainDecoder:
             """Make all tokens but the drawn one impossible, as a logits processor."""
             tokens = chooser.choose(scores, numbers)
             read_tokens(tokens)  # raises where a score is NaN
+            # The likeliest token is what `generate` takes of itself.
             if chooser.temperature == 0:
                 return scores
             return scores.new_full(scores.shape, float("-inf")).scatter(-1, tokens[:, None], 0.0)

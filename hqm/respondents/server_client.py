@@ -49,6 +49,7 @@ class RefusedRequest(Exception):  # noqa: N818 (it says what the server did)
             body = json.loads(text)
         except ValueError:
             body = text
+        # OpenAI writes {"error": {"message": ...}}, FastAPI {"detail": ...}.
         error = body.get("error", body) if isinstance(body, dict) else body
         fields = error if isinstance(error, dict) else {}
         reason = fields.get("message") or (body.get("detail") if isinstance(body, dict) else None)
@@ -117,6 +118,7 @@ def key_for(url: str | None, variable: str, location: str) -> str:
         raise RespondentError(
             f"the variable {name} is not set", location=location, remedy=f"Set {name}."
         )
+    # A line break in a header would begin another header.
     if not (key.isascii() and (key.isprintable() or not key)):
         message = f"the variable {name} holds characters that no key has"
         raise RespondentError(message, location=location, remedy=f"Correct {name}.")
@@ -130,6 +132,7 @@ def is_openai(url: str) -> bool:
     (True, False)
     """
     parts = urlsplit(url)
+    # A host's name may end with the dot of the root.
     host = (parts.hostname or "").rstrip(".")
     return parts.scheme == "https" and (host == "openai.com" or host.endswith(".openai.com"))
 
@@ -202,6 +205,7 @@ class Client:
             connector=aiohttp.TCPConnector(limit=self._connections, ssl=context),
             cookie_jar=aiohttp.DummyCookieJar(),
             proxy=proxies.get(parts.scheme) or proxies.get("all"),
+            # aiohttp's own limit is five minutes.
             timeout=aiohttp.ClientTimeout(),
             auto_decompress=False,
         )
@@ -253,6 +257,7 @@ async def _read(reply: Any, largest: int) -> bytes:
 
 
 def _check_size(headers: Mapping[str, str], largest: int) -> None:
+    # No size has more digits, and int() refuses thousands of them.
     length = headers.get("Content-Length", "")[:20]
     if length.isdecimal() and int(length) > largest:
         raise ReplyTooLarge(f"the reply has {length} bytes, more than {largest}")
@@ -278,10 +283,12 @@ class Redaction:
             key,
             quote(key, safe=""),
             quote_plus(key),
+            # Some writers of JSON escape the slash.
             key.replace("/", "\\/"),
             encoded,
             key[::-1],
         } - {""}
+        # The longest first, so that no rest of a spelling is left over.
         ordered = sorted(spellings, key=len, reverse=True)
         self._pattern = (
             re.compile("|".join(map(re.escape, ordered)), re.IGNORECASE) if key else None

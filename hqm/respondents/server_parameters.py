@@ -94,6 +94,7 @@ def refused_parameter(content: bytes, sent: Collection[str], prompt: str = "") -
     >>> refused_parameter(b"temperature and top_p cannot both be set", ("temperature", "top_p"))
     'top_p'
     """
+    # A character has at most four bytes.
     text = content[: 4 * MAX_TEXT].decode("utf-8", "replace")
     try:
         body: Any = json.loads(text)
@@ -101,6 +102,7 @@ def refused_parameter(content: bytes, sent: Collection[str], prompt: str = "") -
         body = None
     text = text[:MAX_TEXT]
     if prompt:
+        # A server may quote the question as it is, or as JSON writes it.
         text = text.replace(prompt, " ").replace(json.dumps(prompt)[1:-1], " ")
     dropped = [name for name in _DROPPED if name in sent]
     if not _UNKNOWN.search(text):

@@ -300,6 +300,7 @@ def _texts(trial: _Trial) -> dict[int, tuple[list[int], str]]:
 
 def _restrict(trial: _Trial, row: int) -> _Trial:
     """A trial with one of its rows."""
+    # Nothing is drawn with it: only `watched` is read.
     chooser = TokenSampler(0.0, 1.0)
     chooser.watched = {row: trial.chooser.watched[row]}
     return _Trial({row: trial.answers[row]}, chooser)

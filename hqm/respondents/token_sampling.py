@@ -95,6 +95,7 @@ class TokenSampler:
             return tokens.masked_fill(scores.gather(-1, tokens[:, None])[:, 0].isnan(), -1)
         chances = torch.softmax(_wide(scores) / self.temperature, dim=-1)
         if self.top_p < 1:
+            # Equal probabilities keep the order of the vocabulary on every device.
             ranked, order = chances.sort(dim=-1, descending=True, stable=True)
             # kept until the mass before a token passes top-p
             is_dropped = ranked.cumsum(dim=-1) - ranked > self.top_p
@@ -109,6 +110,7 @@ class TokenSampler:
         )
         # a token of probability 0 spans nothing, so the number never falls on it
         tokens = torch.searchsorted(passed, (numbers * passed[:, -1])[:, None], right=True)[:, 0]
+        # Rounding may put the number at the very end.
         tokens = tokens.clamp(max=scores.shape[-1] - 1).masked_fill(passed[:, -1].isnan(), -1)
         return tokens.to(scores.device)
 
@@ -189,6 +191,7 @@ class FirstTokens:
         if words not in self._tokens:
             counts: Counter[int] = Counter()
             first_tokens: dict[str, set[int]] = {}
+            # A word that is named twice shares no token with itself.
             for word in set(words):
                 first_tokens[word] = self._single_tokens(word) or self._first_tokens(word)
                 counts.update(first_tokens[word])
