@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import attrgetter
 
 from hqm.types import LETTERS
 
@@ -168,6 +167,7 @@ class _Options:
             if _LETTERS_ONLY.fullmatch(text) is None:
                 grounded.add(slot)
         n_grounded = -1
+        # Until nothing is added: a named option may name others.
         while n_grounded < len(grounded):
             n_grounded = len(grounded)
             for slot, named in enumerate(self.letters):
@@ -180,7 +180,7 @@ class _Options:
         """Whether options name places as things of the picture: "the first option", "the
         second".
         """
-        return 2 * sum(map(bool, map(_SLOT_REFERENCE.fullmatch, self.texts))) > len(self.texts)
+        return 2 * sum(bool(_SLOT_REFERENCE.fullmatch(t)) for t in self.texts) > len(self.texts)
 
     def reference(self, index: int) -> OptionReference | None:
         """The reference of an option to others; None where it says something of its own."""
@@ -255,7 +255,7 @@ def _mark_misplaced(
     references: Sequence[OptionReference], texts: Sequence[str]
 ) -> Iterator[OptionReference]:
     """The references, with those marked that speak of options above where others are behind."""
-    plain_slots = set(range(len(texts))).difference(map(attrgetter("index"), references))
+    plain_slots = set(range(len(texts))) - {reference.index for reference in references}
     last_plain = max(plain_slots, default=0)
     for reference in references:
         text = texts[reference.index]
@@ -381,10 +381,10 @@ def referents(question: str, options: Sequence[str]) -> list[frozenset[str]]:
     True
     """
     references = find_references(question, options)
-    plain_slots = set(range(len(options))).difference(map(attrgetter("index"), references))
+    plain_slots = set(range(len(options))) - {reference.index for reference in references}
     text_sets = []
     for reference in references:
         for slots in (reference.letters, *reference.kept_sets):
-            texts = map(options.__getitem__, plain_slots.intersection(slots))
-            text_sets.append(frozenset(texts))
+            named_slots = plain_slots.intersection(slots)
+            text_sets.append(frozenset(options[slot] for slot in named_slots))
     return text_sets
