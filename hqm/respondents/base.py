@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
-from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
@@ -182,6 +181,7 @@ _SECRET = re.compile(
     r"(api|access|auth|secret).?(key|token)|^(key|token|secret|password|authorization|bearer)$",
     re.I,
 )
+# Three digits at least, so that a long word is no key.
 _KEY_IN_PATH = re.compile(
     r"(?i:sk|pk|rk|gsk|xai|tok|token|key|api.?key|secret|bearer)[-_.:=].{3,}"
     r"|(?=(?:[A-Za-z]*\d){3})(?=\d*[A-Za-z])[A-Za-z0-9]{20,}"
@@ -227,8 +227,8 @@ def _check_address(address: str, location: str) -> None:
 
 def _check_settings(kind: Kind, settings: Sequence[tuple[str, str]], location: str) -> None:
     """Refuse keys, unknown settings, and one that occurs twice, without repeating a value."""
-    names = list(map(itemgetter(0), settings))
-    choices = (*map(attrgetter("name"), fields(Sampling)), *(kind.settings or ()))
+    names = [name for name, _ in settings]
+    choices = (*(field.name for field in fields(Sampling)), *(kind.settings or ()))
     for name in names:
         if _SECRET.search(name):
             raise UsageError(
@@ -319,6 +319,7 @@ class RespondentName:
 
     def sampling(self, default: Sampling) -> Sampling:
         """The sampling that the name asks for, the rest from `default`."""
+        # `field.type` is a text here, because annotations are not evaluated.
         kinds = {field.name: type(getattr(default, field.name)) for field in fields(default)}
         changes: dict[str, Any] = {}
         for key, value in self.settings:
@@ -357,6 +358,7 @@ class RespondentName:
             value = float(text)
         except ValueError:
             value = -1.0
+        # NaN fails this comparison too.
         if not 0 <= value < float("inf"):
             raise UsageError(f"{key}={text!r} is no number from 0 up", location=str(self))
         return value
@@ -509,6 +511,7 @@ def picture_part(path: str) -> bytes:
 
 def _kind(content: bytes) -> str:
     """The media type of a picture by its bytes, which may contradict the suffix."""
+    # Between the two stand four bytes, the length of the file.
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "image/webp"
     kinds = {

@@ -13,8 +13,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import filterfalse
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -80,7 +78,7 @@ class Kind:
         RespondentError
             Its packages are not installed, or another package's class cannot be imported.
         """
-        missing = list(filterfalse(_is_installed, LOCAL)) if self.local else []
+        missing = [package for package in LOCAL if self.local and not _is_installed(package)]
         if missing:
             subject = f"models that run on this machine ({self.form})"
             sentence = missing_library(subject, missing, "local")
@@ -160,12 +158,12 @@ def all_kinds() -> tuple[Kind, ...]:
 def unknown(text: str) -> UsageError:
     """The error for a name of no kind; it lists the kinds."""
     kinds = all_kinds()
-    forms = list(map(attrgetter("form"), kinds))
+    forms = [kind.form for kind in kinds]
     # settings may hold a secret
     name = text.partition("?")[0]
     kind, slash, target = name.partition("/")
     if slash:
-        names = list(map(attrgetter("name"), kinds))
+        names = [kind.name for kind in kinds]
         nearest_kinds = get_close_matches(kind.lower(), names, 1, _MIN_SIMILARITY)
         nearest = f"{nearest_kinds[0]}/{target}" if nearest_kinds else ""
     else:
@@ -224,6 +222,7 @@ _VENDORS = {
     "internvl": "internvl internlm",
     "llama": "llama",
     "llava": "llava",
+    # `phi` begins other names too, such as Phind.
     "microsoft": "phi(?![a-z]) kosmos florence",
     "minicpm": "minicpm omnilmm",
     "minigpt": "minigpt-v",
@@ -366,4 +365,5 @@ def are_inferred_from_names(
 
 def _family_in(recorded: Mapping[str, str], name: str) -> str:
     plain = plain_name(name)
+    # The whole name first: two servers may have models of one short name.
     return recorded.get(plain) or recorded.get(name) or recorded.get(short_name(plain)) or ""

@@ -121,7 +121,7 @@ class OpenAIRespondent:
     concurrency, retries, timeout
         Requests in flight at a time (0: it adapts), further attempts a request, seconds for each;
         the name's own come first.
-    first, most
+    first, maximum
         Requests in flight at first, and at most, where their number adapts.
     give_up_after
         Failures in a row after which the server is given up.

@@ -44,11 +44,11 @@ class Scheduler:
         repeated for each.
     pool
         Memory of finished rows, for new ones.
-    whole
+    vision_context
         Given where prompts share no prefix, so that each whole prompt is read once for all its
         runs. It is a context for the prompts that run together, in which the vision tower returns
         its earlier outputs.
-    first
+    first_position
         The position of a prompt's first token.
     """
 
@@ -335,6 +335,7 @@ def group_by_shape(
         if (
             group
             and group[0].shape[1] == encoded.shape[1]
+            # Four more, because a quarter of a short one is no token.
             and len(encoded.prefix) <= _MAX_LENGTH_RATIO * len(group[0].prefix) + 4
             and len(encoded.prefix) * (len(group) + 1) <= max_tokens
         ):
@@ -358,6 +359,7 @@ def _group_by_length(rows: Sequence[Any], *, exact: bool) -> list[list[Any]]:
 
 def _window(text: object) -> int | None:
     """How far the layer with the shortest sight looks back; None where all see everything."""
+    # Without a list of layers, a window counts for all; Llama 4 calls its windows chunks.
     kinds = getattr(text, "layer_types", None)
     if kinds is not None and not any("sliding" in kind or "chunked" in kind for kind in kinds):
         return None

@@ -192,7 +192,7 @@ class Concurrency:
     ----------
     first
         Requests in flight at first.
-    most
+    maximum
         The number that is never exceeded; where it is not larger than `first`, the number stays
         fixed.
 
@@ -376,9 +376,8 @@ class Concurrency:
 
     def _tolerated(self) -> float:
         """The refusals of this window that may be unrelated to the number."""
-        n_requests = (
-            self._asked + self.limit
-        )  # a refusal comes sooner than the answers asked with it
+        # a refusal comes sooner than the answers asked with it
+        n_requests = self._asked + self.limit
         if self._habit:
             return 3 + 3 * self._habit * n_requests
         if self._lowered is not None or self.limit < _NEAR_CEILING * self._known:
@@ -387,9 +386,8 @@ class Concurrency:
 
     def _lower(self, timestamp: float) -> bool:
         """Halve the number; False if it is low enough for this burst of refusals."""
-        if (
-            not self._answered
-        ):  # what is said to the very first requests says not how many are too much
+        if not self._answered:
+            # what is said to the very first requests says not how many are too much
             self._change(min(self.limit, FIRST))
             return True
         if not self._in_burst or math.isinf(self._ceiling):

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress, product
-from operator import itemgetter
 from typing import Any
 
 from hqm.imports.row import FINISH_STATES, is_token_count
@@ -80,6 +79,7 @@ class ListedTokens:
             for listed_text, value in top
         )
         texts, values = zip(*(top if is_listed else [*top, (text, logprob)]), strict=True)
+        # exp() of a large number would overflow; the check of the sum refuses it.
         chances = [math.exp(value) if value < 1 else math.inf for value in values]
         if any(map(math.isnan, values)) or sum(chances) > 1.001:
             return None
@@ -118,7 +118,7 @@ class ListedTokens:
         >>> kept["p"], round(kept["p_lost"], 6), round(kept["p_unseen"], 6)
         ({'yes': 0.7, 'no': 0.2}, 0.1, 0.1)
         """
-        texts = list(map(itemgetter(0), self.tokens))
+        texts = [text for text, _ in self.tokens]
         if not words or any(map(_NO_TEXT.fullmatch, texts)):
             return {}
         if processed or temperature == 0:
@@ -141,7 +141,7 @@ class ListedTokens:
         }
 
     def _model_probabilities(self) -> tuple[list[float], float]:
-        chances = list(map(itemgetter(1), self.tokens))
+        chances = [chance for _, chance in self.tokens]
         return chances, max(0.0, 1.0 - math.fsum(chances))
 
     def _sampling_probabilities(
@@ -258,7 +258,7 @@ def _answer_and_reasoning(message: Mapping[str, object]) -> tuple[str | None, st
     parts of a list.
     """
     content = message.get("content")
-    fields = map(message.get, ("reasoning_content", "reasoning"))
+    fields = (message.get("reasoning_content"), message.get("reasoning"))
     reasoning = next((text for text in fields if isinstance(text, str)), "")
     if not isinstance(content, list):
         return (content if isinstance(content, str) else None), reasoning
@@ -328,11 +328,13 @@ def _is_answers(token: str, message: object) -> bool:
     """Whether a token is the first of the answer, and not of a reasoning that comes before it."""
     text = str(_member(message, "content") or "").lstrip()
     token = token.strip()
+    # A token may be a part of a character, which reads as U+FFFD.
     return "\ufffd" in token or not text or text.startswith(token)
 
 
 def _log_of_sum(a: float, b: float) -> float:
     """The logarithm of the sum of two probabilities."""
+    # The larger one is taken out of the sum, so that exp() neither overflows nor gives 0 for both.
     high = max(a, b)
     low = min(a, b)
     return high if low == -math.inf else high + math.log1p(math.exp(low - high))
