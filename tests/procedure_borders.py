@@ -432,3 +432,13 @@ def _missing_scores() -> Calls:
         arguments = {"automatic": ["1" * 8] * 9, "human": human}
         yield "contradicted_items", {**arguments, "chances": [chance] * 8}
     yield "contradicted_items", {**arguments, "chances": [0.1 * k for k in range(8)]}
+    # .2^5 over 150 and over 165 items is .048 and .0528; of 41 tested .0131
+    for items in (41, 150, 165):
+        labels = ["0" + "1" * (items - 1)] * 5
+        yield "contradicted_items", {"automatic": ["1" * items] * 5, "human": labels}
+    # statistics of more than 4,096 resamples are computed in pieces
+    for replicates in (4096, 4097, 4300):
+        tallies = [[float(k % 3 > 0), 1.0] for k in range(12)]
+        yield "resampled", {"tallies": tallies, "replicates": replicates}
+    for n, k in ((3, 3), (4, 3), (9, 8), (9, 9)):
+        yield "top_k_overlap", {"x": _spaced(n), "y": _spaced(n, start=0.4), "k": k}
