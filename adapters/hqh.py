@@ -43,7 +43,6 @@ from hqm import (
     AnswerError,
     AskJudge,
     Benchmark,
-    DataError,
     Finding,
     Form,
     Item,
@@ -70,7 +69,7 @@ from hqm.benchmark.released_files import (
 from hqm.files.records import located_records, read_json, read_text, required_field
 from hqm.forms.make_forms import reword_item
 from hqm.imports.recordings import ItemAnswers
-from hqm.imports.row import Replies
+from hqm.imports.row import Replies, require_choice
 from hqm.judges.procedure import template_in
 from hqm.scoring.rules import settle
 from hqm.types import group_by
@@ -232,12 +231,7 @@ class Hqh(Benchmark):
     @staticmethod
     def _item(location: str, record: Mapping[str, object]) -> Item:
         label = str(required_field(record, "type", location))
-        if label not in _TYPES:
-            raise DataError(
-                f"the type is {label!r}",
-                location=location,
-                remedy=f"Known are {', '.join(sorted(_TYPES))}.",
-            )
+        require_choice(label, sorted(_TYPES), "type", location)
         if "image" in record:
             image = record["image"]
         else:

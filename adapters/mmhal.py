@@ -59,7 +59,7 @@ from hqm.benchmark.released_files import (
 from hqm.files.records import read_text, required_field
 from hqm.imports.match import check_questions
 from hqm.imports.recordings import ItemAnswers
-from hqm.imports.row import JudgeOutput, Replies, Row, released_answer
+from hqm.imports.row import JudgeOutput, Replies, Row, released_answer, require_choice
 from hqm.judges.procedure import template_in
 from hqm.types import group_by
 
@@ -131,12 +131,7 @@ class MMHal(Benchmark):
     @staticmethod
     def _item(location: str, record: Mapping[str, object]) -> Item:
         kind = str(required_field(record, "question_type", location))
-        if kind not in KINDS:
-            raise DataError(
-                f"the question_type is {kind!r}",
-                location=location,
-                remedy=f"It is one of {', '.join(KINDS)}.",
-            )
+        require_choice(kind, KINDS, "question_type", location)
         key = str(required_field(record, "image_id", location))
         source = str(required_field(record, "image_src", location))
         return Item(
