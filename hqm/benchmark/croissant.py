@@ -96,10 +96,10 @@ def _responsible(
         texts["data_collection"] = card.source.images
     for field, codes in _FINDING_LETTERS.items():
         sentences = []
-        for found in findings:
-            code = code_of(found.name)
+        for finding in findings:
+            code = code_of(finding.name)
             if code.code[0] in codes and code.severity != "note":
-                sentences.append(f"{found.sentence}.")
+                sentences.append(f"{finding.sentence}.")
         if sentences:
             check_result = f"Found by a check of HQM {__version__}: {' '.join(sentences)}"
             texts[field] = f"{texts.get(field, '')} {check_result}".strip()

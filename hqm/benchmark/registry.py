@@ -175,8 +175,8 @@ def cards(requested: Sequence[str]) -> list[Card]:
     for name in names() if "all" in requested else map(folder_of_card, requested):
         members = groups().get(name, (name,))
         path = Path(name) / "card.toml"
-        found: Iterable[Card] = [Card.load(path)] if path.is_file() else map(card, members)
-        for member_card in found:
+        member_cards: Iterable[Card] = [Card.load(path)] if path.is_file() else map(card, members)
+        for member_card in member_cards:
             selected[member_card.name] = member_card
     return list(selected.values())
 
