@@ -173,7 +173,7 @@ _IMPORTS = {
     "hqm.auditing.audit": ("Audit", "BenchmarkAudit"),
     "hqm.auditing.evidence": ("Evidence",),
     "hqm.benchmark.adapter": ("Benchmark",),
-    "hqm.commands.in_python": ("RunResult",),
+    "hqm.commands.in_python": ("RunResult", "Table"),
     "hqm.commands.run_plan": ("Plan",),
     "hqm.comparison.measures": ("Comparison",),
     "hqm.store.database": ("Store",),

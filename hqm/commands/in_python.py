@@ -451,15 +451,15 @@ def from_logs(
     return benchmarks_of_logs([read_table("table", records, columns)], settings)
 
 
-def _rows_of_frame(logs: Table | Sequence[str | Path]) -> list[dict[str, object]]:
+def _rows_of_frame(logs: Table | str | Path | Sequence[str | Path]) -> list[dict[str, object]]:
     """The rows of a pandas frame, of one that becomes a pandas frame, or of records."""
     import pandas as pd
 
-    if hasattr(logs, "to_pandas"):
+    if isinstance(logs, (Mapping, Sequence)):
+        logs = pd.DataFrame(logs)
+    elif not isinstance(logs, pd.DataFrame) and hasattr(logs, "to_pandas"):
         # polars, pyarrow, datasets
         logs = logs.to_pandas()
-    elif isinstance(logs, (Mapping, Sequence)):
-        logs = pd.DataFrame(logs)
     if not isinstance(logs, pd.DataFrame):
         raise UsageError(
             f"{type(logs).__name__} is neither a frame nor the path of a file",

@@ -3,19 +3,17 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pandas import DataFrame
-
 from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.evidence import Evidence
 from hqm.benchmark.adapter import Benchmark
-from hqm.commands.in_python import RunResult
+from hqm.commands.in_python import RunResult, Table
 from hqm.commands.run_plan import Plan
 from hqm.comparison.measures import Comparison
 from hqm.store.database import Store
 from hqm.types import BatchSize, FileRole
 
 def audit(
-    benchmark: Evidence | Benchmark | str | Path | DataFrame,
+    benchmark: Evidence | Benchmark | str | Path | Table,
     recorded: str
     | Path
     | Sequence[str | Path]
@@ -82,7 +80,7 @@ def audit(
     machine: str | Path | None = ...,
 ) -> BenchmarkAudit: ...
 def evidence_of(
-    benchmark: Benchmark | str | Path | DataFrame,
+    benchmark: Benchmark | str | Path | Table,
     recorded: str
     | Path
     | Sequence[str | Path]

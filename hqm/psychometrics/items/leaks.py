@@ -516,7 +516,10 @@ def leakage_cues(
         trials += _trials(view, levels, candidates)
     strata = _evaluate_trials(trials, rng, alpha)
     levels_by_cue = {trial.cue: trial.levels for trial in trials}
-    clearest = {s.cue: s for s in sorted(strata, key=_clearness, reverse=True) if s.status == "ok"}
+    # Strata that could not be tested have no p, and an order with nan among its keys is chance: it
+    # differed between versions of Python.
+    tested = [stratum for stratum in strata if stratum.status == "ok"]
+    clearest = {s.cue: s for s in sorted(tested, key=_clearness, reverse=True)}
     cues = [Cue(name, stratum, levels_by_cue[name]) for name, stratum in clearest.items()]
     cues.sort(key=lambda cue: _clearness(cue.strongest))
     if question_texts is not None:
