@@ -263,6 +263,21 @@ def look_of(name: str) -> str:
     return " ".join(name.casefold().split())
 
 
+_WHOLE_NUMBER = re.compile(r"0*(\d+)(?:\.0+)?", re.ASCII)
+
+
+def look_of_id(name: str) -> str:
+    """An id as `look_of` takes it in; one that is a whole number is that number, however tools
+    write it.
+
+    >>> look_of_id("007"), look_of_id("7.0"), look_of_id("Q7")
+    ('7', '7', 'q7')
+    """
+    look = look_of(name)
+    number = _WHOLE_NUMBER.fullmatch(look)
+    return look if number is None else number[1]
+
+
 def unique_columns(names: Sequence[str], location: str) -> None:
     """Check that no two columns of a heading have one name.
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from hqm.benchmark.items import letter_of
-from hqm.benchmark.new_items import answers_of, choose_columns, parse_columns, task_of
+from hqm.benchmark.new_columns import choose_columns, parse_columns
+from hqm.benchmark.new_items import answers_of, task_of
 from hqm.benchmark.new_sources import RowFaults, SourceRow
 from hqm.errors import DataError
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -153,6 +154,158 @@ def test_a_date_of_excel_is_a_day(tmp_path: Path) -> None:
     assert targets == ["2020-01-02", "2020-01-03 04:00:00"]
 
 
+def test_options_may_stand_in_columns_of_many_names(tmp_path: Path) -> None:
+    rows = [["x", "Which?", "red", "blue", "A"], ["y", "What?", "red", "green", "B"]]
+    for first, second in (
+        ("a", "b"),
+        ("opt1", "opt2"),
+        ("ending0", "ending1"),
+        ("Answer A", "answer_b"),
+    ):
+        columns = ("id", "question", first, second, "answer")
+        assert questions(tmp_path / "q.csv", columns, rows) == ["red", "green"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "row", "sentence"),
+    [
+        (COLUMNS, ["Who?", ["B - red", "A - blue"], "A"], pattern_of("odd.letters")),
+        (COLUMNS, ["Who?", ["[B] red", "[A] blue"], "A"], pattern_of("odd.letters")),
+        (COLUMNS, ["Who?", ["2. red", "1. blue"], "A"], pattern_of("odd.letters")),
+        (COLUMNS, ["Who?", ["Option B: red", "Option A: blue"], "A"], pattern_of("odd.letters")),
+        (("id", "question", "solution"), ["Who?", "red"], pattern_of("odd.key-name")),
+        (("id", "question", "answer"), ["Who?", "NA"], pattern_of("odd.no-answer")),
+        (("id", "question", "answer"), ["(text)", "[text]"], pattern_of("odd.legend")),
+        (
+            ("id", "question", "options", "choices", "answer"),
+            ["Who?", "red|blue", "blue|red", "A"],
+            pattern_of("odd.options"),
+        ),
+        (("id", "Question", "question", "answer"), ["Who?", "What?", "red"], "have one name"),
+        (
+            ("id", "question", "answer", "", ""),
+            ["Who?", "red", "", "x"],
+            pattern_of("odd.nameless"),
+        ),
+    ],
+)
+def test_questions_of_two_readings_are_refused(
+    columns: tuple[str, ...], row: list[Any], sentence: str, tmp_path: Path
+) -> None:
+    suffix = ".jsonl" if columns == COLUMNS else ".csv"
+    rows = [[f"({i})", *row] for i in range(3)]
+    with pytest.raises(HQMError, match=sentence):
+        questions(tmp_path / f"q{suffix}", columns, rows)
+
+
+@pytest.mark.parametrize("names", [("Gold", "gold"), ("gold", "Gold")])
+def test_each_of_several_columns_of_right_answers_must_agree(
+    names: tuple[str, str], tmp_path: Path
+) -> None:
+    rows = [["x", "Which?", "red", "blue", "red"], ["y", "What?", "blue", "red", "blue"]]
+    with pytest.raises(HQMError, match=pattern_of("odd.rivals", second=names[0])):
+        questions(tmp_path / "q.csv", ("id", "question", "answer", *names), rows)
+
+
+def test_letters_without_options_are_no_short_answers(tmp_path: Path) -> None:
+    rows = [["x", "Which?", "A"], ["y", "What?", "B"]]
+    with pytest.raises(HQMError, match=pattern_of("odd.letters-alone")):
+        questions(tmp_path / "q.csv", COLUMNS[:2] + COLUMNS[3:], rows)
+
+
+# --- tables of answers and scores ---
+
+TABLE = ("model", "question_id", "gold", "prediction", "correct")
+Change = Callable[[dict[str, Any], int], dict[str, Any]]
+
+
+def scored(path: Path, change: Change) -> dict[tuple[str, str], float | None]:
+    """Model and item -> score, as a table of two models and twelve items is read."""
+    records = []
+    for i in range(24):
+        cells = (f"m{i % 2}", f"q{i // 2}", "yes", ("yes", "no")[i % 3 // 2], int(i % 3 < 2))
+        records.append(change(dict(zip(TABLE, cells, strict=True)), i))
+    if path.suffix == ".csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, records[0])
+            writer.writeheader()
+            writer.writerows(records)
+    else:
+        path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    (log,) = read_logs([path])
+    return {(row.respondent, row.id): row.score for row in log.rows}
+
+
+RIGHT: dict[str, Change] = {
+    "not available": lambda row, i: {**row, "correct": "n/a" if i == 5 else row["correct"]},
+    "booleans of Excel": lambda row, i: {**row, "correct": ("FALSCH", "WAHR")[row["correct"]]},
+    "white space": lambda row, i: {**row, "question_id": f" {row['question_id']}"},
+    "ids that number the rows": lambda row, i: {"item_id": i, **row},
+    "columns without a name": lambda row, i: {**row, " ": "", "": ""},
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_table_is_read_as_people_write_it(name: str, tmp_path: Path) -> None:
+    plain = scored(tmp_path / "plain.csv", lambda row, i: row)
+    read = scored(tmp_path / "t.csv", RIGHT[name])
+    if name == "not available":
+        plain["m1", "q2"] = None
+    assert read == plain
+
+
+REFUSED: dict[str, tuple[Change, str]] = {
+    "words among scores": (
+        lambda row, i: {**row, "correct": "4/5" if i == 5 else row["correct"]},
+        "odd.no-number",
+    ),
+    "ticks": (lambda row, i: {**row, "correct": row["correct"] or ""}, "odd.marks"),
+    "code": (lambda row, i: {**row, "correct": -99 if i == 5 else row["correct"]}, "odd.code"),
+    "types": (lambda row, i: dict.fromkeys(row, "string") if i == 0 else row, "odd.legend"),
+    "units": (lambda row, i: {k: f"({k})" for k in row} if i == 0 else row, "odd.legend"),
+    "two spellings of numbers": (
+        lambda row, i: {**row, "question_id": f"{i // 2:0{2 - i % 2}}"},
+        "door.look-alike",
+    ),
+    "opposites": (lambda row, i: {**row, "score": 1 - row["correct"]}, "odd.opposites"),
+    "ids in lists": (lambda row, i: {**row, "question_id": [i]}, "odd.id"),
+    "two names of the score": (
+        lambda row, i: {("score" if i > 9 and k == "correct" else k): v for k, v in row.items()},
+        "odd.other-score",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_table_of_two_readings_is_refused(name: str, tmp_path: Path) -> None:
+    change, code = REFUSED[name]
+    with pytest.raises(HQMError, match=pattern_of(code)):
+        scored(tmp_path / "t.jsonl", change)
+
+
+def test_means_of_items_are_no_items(tmp_path: Path) -> None:
+    rows = [f"m{i % 2},{item},{i % 2}" for i in range(4) for item in (f"q{i // 2}", "Summe")[:1]]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["model,item,score", *rows, "m0,Summe,2", "m1,Summe,3"]))
+    (log,) = read_logs([path])
+    assert {row.id for row in log.rows} == {"q0", "q1"}
+
+
+def test_two_models_are_enough_for_a_table_with_a_row_an_item(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["question_id,m0,m1", *[f"q{i},{i % 2},1" for i in range(6)]]))
+    (log,) = read_logs([path])
+    assert log.respondents == ["m0", "m1"]
+    assert len(log.rows) == 12
+
+
+def test_gzip_may_have_several_members(tmp_path: Path) -> None:
+    lines = [b"model,item,score\nm0,q0,1\n", b"m0,q1,0\n"]
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(b"".join(map(gzip.compress, lines)))
+    assert len(take_rows(path).records) == 2
+
+
 # --- a user's folder ---
 
 
@@ -237,6 +390,26 @@ def test_pictures_of_one_name_with_other_contents_are_not_one(
         assert len(benchmark.original) == 4
     else:
         with pytest.raises(HQMError, match=pattern_of("odd.pictures")):
+            benchmarks_of_logs(logs)
+
+
+@pytest.mark.parametrize(("n_items", "is_read"), [(12, True), (4, False)])
+def test_pictures_on_no_disk_are_one_where_right_answers_show_it(
+    n_items: int, is_read: bool, tmp_path: Path
+) -> None:
+    for model in ("m0", "m1"):
+        lines = []
+        for i in range(n_items):
+            row = {"model": model, "image": f"{model}/{i}.png", "question": "Is it?"}
+            answered = {**row, "target": ("yes", "no")[i % 2], "prediction": "yes"}
+            lines.append(json.dumps(answered))
+        (tmp_path / f"{model}.jsonl").write_text("\n".join(lines))
+    logs = read_logs([tmp_path / f"{model}.jsonl" for model in ("m0", "m1")])
+    if is_read:
+        (benchmark,) = benchmarks_of_logs(logs)
+        assert len(benchmark.original) == n_items
+    else:
+        with pytest.raises(HQMError, match=pattern_of("odd.unseen-pictures")):
             benchmarks_of_logs(logs)
 
 

@@ -21,7 +21,8 @@ from PIL import Image
 
 import hqm
 import hqm.benchmark.registry
-from hqm.benchmark.new_items import COLUMNS, task_of
+from hqm.benchmark.new_columns import COLUMNS
+from hqm.benchmark.new_items import task_of
 from hqm.lint import code_of, lint_benchmarks
 from tests.conftest import ROOT, Run, needs_torch, nightly, write_benchmark, write_command
 from tests.messages import tells, text_of

@@ -30,7 +30,8 @@ from scipy.special import stdtrit
 from hqm.auditing.audit import BenchmarkAudit
 from hqm.auditing.definitions import LeakShown
 from hqm.errors import CardError, DataError, meant
-from hqm.files.records import fault_of, parse_toml, read_text
+from hqm.files.records import read_text
+from hqm.files.toml_files import fault_of, parse_toml
 from hqm.indicators import INDICATOR_FAMILIES, indicator_named
 from hqm.indicators.indicator import family_indicators
 from hqm.psychometrics.inference.families import too_few_respondents

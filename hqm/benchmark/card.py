@@ -15,7 +15,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from hqm.errors import CardError, DataError, meant
-from hqm.files.records import check_is_file, fault_of
+from hqm.files.records import check_is_file
+from hqm.files.toml_files import fault_of
 from hqm.signature import digest
 from hqm.text import check_name
 from hqm.types import HALLUCINATION_TYPES, Task

@@ -17,7 +17,7 @@ from hqm.files.records import required_field
 from hqm.imports.intake import take_rows
 from hqm.imports.layouts import ROW
 from hqm.imports.option_checks import check_letters
-from hqm.text import check_address, check_length, look_of, plain_name
+from hqm.text import check_address, check_length, look_of_id, plain_name
 from hqm.types import HALLUCINATION_TYPES, LETTERS, ORIGINAL, Form, Item
 
 _SYNONYMS = {"count": "counting", "number": "counting", "state": "attribute", "text": "ocr"}
@@ -48,7 +48,7 @@ def read_items(card: Card, data: Path) -> Form:
         item = item_of(record, card, location)
         # Ids that only look the same (a Cyrillic letter, other case) would be two items of one name
         # in tables.
-        plain_id = look_of(item.id)
+        plain_id = look_of_id(item.id)
         if plain_id in ids:
             raise DataError(
                 id_twice(ids[plain_id], item.id),

@@ -12,7 +12,7 @@ from dataclasses import replace
 from hashlib import sha256
 from itertools import chain, filterfalse, islice
 from operator import attrgetter
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from hqm.benchmark.items import letter_of
 from hqm.benchmark.new_items import given_fields, task_of
@@ -255,11 +255,13 @@ def _check_same_pictures(logs: Sequence[Log]) -> None:
                 before, before_row = first.setdefault((row.id, number), (path, row))
                 if name and before != path:
                     pairs.setdefault((before, path), (before_row, row))
+    unseen: list[tuple[Row, Row]] = []
     for (before, path), (before_row, row) in islice(pairs.items(), _MAX_COMPARED_PICTURES):
         try:
             is_same = filecmp.cmp(before, path, shallow=False)
         except (OSError, ValueError):
-            continue  # one of them is not on this disk
+            unseen.append((before_row, row))  # one of them is not on this disk
+            continue
         if not is_same:
             raise AnswerError(
                 f"the pictures {str(before)!r:.200} and {str(path)!r:.200} have one name, and"
@@ -268,6 +270,39 @@ def _check_same_pictures(logs: Sequence[Log]) -> None:
                 remedy=f"Name the items of both files in a column item; the first is in"
                 f" {before_row.place}.",
             )
+    _check_unseen_pictures(unseen)
+
+
+_MIN_AGREEING_KEYS = 10
+
+
+def _check_unseen_pictures(pairs: Sequence[tuple[Row, Row]]) -> None:
+    """Refuse pictures of one name that two files write in two folders, and that are not on this
+    disk, unless the right answers show that the questions are the same.
+
+    Raises
+    ------
+    AnswerError
+        Relative paths differ in a folder, and fewer than ten right answers, or none, agree.
+    """
+    other_folders = []
+    for first, second in pairs:
+        paths = [PurePosixPath(row.image.replace("\\", "/")) for row in (first, second)]
+        # an absolute path is that of a machine
+        if paths[0].parent != paths[1].parent and not any(map(PurePosixPath.is_absolute, paths)):
+            other_folders.append((first, second))
+    keys = [(normalised(first.key), normalised(second.key)) for first, second in other_folders]
+    agree = all(a == b != "" for a, b in keys)
+    if not other_folders or (agree and len(keys) >= _MIN_AGREEING_KEYS and len(set(keys)) > 1):
+        return
+    first, second = other_folders[0]
+    raise AnswerError(
+        f"the pictures {first.image!r:.200} and {second.image!r:.200} have one name in two folders,"
+        " and nothing shows that they are one picture",
+        location=second.place,
+        remedy=f"Name the items of both files in a column item, or put the pictures beside the"
+        f" files; the first is in {first.place}.",
+    )
 
 
 def _check_answered_once(logs: Sequence[Log]) -> None:

@@ -1,6 +1,4 @@
-"""Which column of a source is which field of an item: chosen by the names, or named with
-`--columns`.
-"""
+"""The items of a new benchmark, made of the rows of a source: right answers, pictures, ids."""
 
 from __future__ import annotations
 
@@ -11,208 +9,28 @@ from typing import Any, NamedTuple
 
 from hqm.benchmark.card import Card
 from hqm.benchmark.items import id_twice, item_of, item_type, letter_of
+from hqm.benchmark.new_columns import (
+    ColumnChoice,
+    check_key_columns,
+    check_option_columns,
+    check_same_names,
+    check_unread_keys,
+    choose_columns,
+)
 from hqm.benchmark.new_sources import GatheredPictures, Name, RowFaults, Source, SourceRow
 from hqm.errors import DataError
 from hqm.files.cache import is_url
 from hqm.files.records import parse_value
-from hqm.imports.answer_table import columns_by_field
-from hqm.imports.layouts import cell_texts
+from hqm.imports.intake import whole_ids
 from hqm.imports.option_checks import check_letters, check_right_option
-from hqm.imports.rival_columns import check_rivals, check_same_column
-from hqm.imports.row import IDS, IMAGE_FILES, KEYS, QUESTIONS
-from hqm.text import look_of, plain_name
+from hqm.imports.row import hides_key
+from hqm.text import look_of_id, plain_name
 from hqm.types import HALLUCINATION_TYPES, LETTERS, Task
 
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "id": ("id", *IDS),
-    "prompt": ("question", "prompt", "query", "text", *QUESTIONS),
-    "target": ("answer", *KEYS, "truth"),
-    "image": ("image", "picture", "img", "file", *IMAGE_FILES, "image_src"),
-    "type": ("type", "hallucination_type", "category"),
-    "options": ("options", "choices"),
-    "part": ("part", "split", "subset"),
-    "cluster": ("cluster", "group"),
-}
-"""The fields of an item, and the names of columns that are taken for each; letter case and spaces
-do not matter.
-"""
-_OPTION_COLUMN = re.compile(r"([A-Z])|(?i:option|choice)[ _-]?([A-Za-z]|[1-9])")
-"""`A`, `Option A`, `option_b`, `choice1`."""
-
-_SYNONYMS = {
-    "question": "prompt",
-    "answer": "target",
-    "picture": "image",
-    "category": "type",
-    "split": "part",
-}
-"""Other names of fields, as `--columns` takes them."""
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnChoice:
-    """The columns of a source that are read."""
-
-    fields: Mapping[str, str]
-    """Field of an item -> column."""
-    letters: Mapping[str, str] = field(default_factory=dict)
-    """A, B, C, ... -> the column that holds this option, where options have columns each."""
-    index: str = ""
-    """The column whose values an image cell may name in place of a picture."""
-    specified: frozenset[str] = frozenset()
-    """The fields whose columns `--columns` named."""
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        """Every column that is read, once."""
-        return tuple(
-            dict.fromkeys(
-                [*self.fields.values(), *self.letters.values(), *filter(None, [self.index])]
-            )
-        )
-
-    def column(self, field: str) -> str:
-        """The column of a field, for a sentence; the field's own name where it has none."""
-        return self.fields.get(field, field)
-
-
-def parse_columns(texts: Sequence[str]) -> dict[str, str]:
-    """What `--columns` says: field -> column; an empty column means that the field has none.
-
-    >>> parse_columns(["question=Frage, mit Bild,answer=Antwort", "id="])
-    {'prompt': 'Frage, mit Bild', 'target': 'Antwort', 'id': ''}
-
-    Raises
-    ------
-    UsageError
-        A part names no field, or a field stands twice.
-    """
-    return columns_by_field(texts, {**dict.fromkeys(COLUMNS), **_SYNONYMS})
-
-
-def choose_columns(
-    columns: Sequence[str], pictures: Sequence[str], named_columns: Mapping[str, str], location: str
-) -> ColumnChoice:
-    """Choose the column of every field: the named one, else one with a usual name.
-
-    Parameters
-    ----------
-    columns, pictures
-        The source's columns, and those that hold pictures by their type.
-    named_columns
-        Field -> column, as `parse_columns` read it; an empty column means that the field has none.
-    location
-        The source, as errors name it.
-
-    Raises
-    ------
-    DataError
-        No column has the questions, or a named column is not there.
-    """
-    _check_named(columns, named_columns, location)
-    fields = {name: column for name, column in named_columns.items() if column}
-    assigned = frozenset(fields.values())
-    free = [column for column in columns if column not in assigned]
-    free_pictures = [picture for picture in pictures if picture not in assigned]
-    by_usual_name = _by_usual_name(free)
-    for field_name, usual_names in COLUMNS.items():
-        if field_name not in named_columns:
-            candidate = next(filter(None, map(by_usual_name.get, usual_names)), None)
-            if field_name == "image":
-                candidate = _picture_column(candidate, free_pictures)
-            if candidate is not None:
-                fields[field_name] = candidate
-    _check_questions(columns, fields, location)
-    # an empty `options` of --columns says that the columns A, B, ... are no options either
-    has_options = "options" in fields or named_columns.get("options") == ""
-    letters = {} if has_options else _letter_columns(free)
-    index = ""
-    if "image" in fields:
-        # VLMEvalKit's tables call it index; a cell of `image` may then name the row that has the
-        # picture.
-        index = by_usual_name.get("index") or named_columns.get("id") or fields.get("id", "")
-    ordered = {name: fields[name] for name in COLUMNS if name in fields}
-    return ColumnChoice(ordered, letters, index, frozenset(named_columns))
-
-
-def _check_named(columns: Sequence[str], named_columns: Mapping[str, str], location: str) -> None:
-    """Refuse a named column that the source does not have."""
-    for name, column in named_columns.items():
-        if column and column not in columns:
-            raise DataError(
-                f"there is no column {column!r} for the field {name!r}",
-                location=location,
-                remedy=f"The columns are {_listed_columns(columns)}.",
-            )
-
-
-def _check_questions(columns: Sequence[str], fields: Mapping[str, str], location: str) -> None:
-    """Refuse a source in which no column has the questions."""
-    if "prompt" not in fields:
-        field_words = {"prompt": "question", "target": "answer", "image": "image"}
-        missing = [f"{word}=NAME" for name, word in field_words.items() if name not in fields]
-        raise DataError(
-            f"no column has the questions (there are {_listed_columns(columns)})",
-            location=location,
-            remedy=f"Name it question, or say which it is: --columns {','.join(missing)}.",
-        )
-
-
-def other_key_columns(columns: Sequence[str], choice: ColumnChoice) -> list[str]:
-    """Return the columns that could be that of the right answers by their names, and are none of
-    those that are read.
-    """
-    if "target" not in choice.fields:
-        return []
-    usual_names = {_usual_name(column): column for column in columns if column not in choice.all}
-    return [usual_names[name] for name in COLUMNS["target"] if name in usual_names]
-
-
-def _usual_name(column: str) -> str:
-    """Return the name of a column in lower case, with underscores."""
-    return re.sub(r"[\s-]+", "_", column.strip().lower())
-
-
-def _listed_columns(columns: Sequence[str]) -> str:
-    return ", ".join(map(repr, columns)) or "none"
-
-
-def _by_usual_name(columns: Sequence[str]) -> dict[str, str]:
-    """Name in lower case with underscores -> the first column that is written so."""
-    names: dict[str, str] = {}
-    for column in columns:
-        names.setdefault(_usual_name(column), column)
-    return names
-
-
-def _letter_columns(columns: Sequence[str]) -> dict[str, str]:
-    """Letter -> the column of this option; none unless there are those of A and B.
-
-    >>> _letter_columns(["Question", "Option A", "Option B"])
-    {'A': 'Option A', 'B': 'Option B'}
-    """
-    by_letter: dict[str, str] = {}
-    for column in columns:
-        match = _OPTION_COLUMN.fullmatch(column.strip())
-        if match is not None:
-            label = match[1] or match[2].upper()
-            # the first column of a letter counts; numbers begin at 1
-            by_letter.setdefault(LETTERS[int(label) - 1] if label.isdigit() else label, column)
-    if not {"A", "B"} <= by_letter.keys():
-        return {}
-    return dict(sorted(by_letter.items()))
-
-
-def _picture_column(candidate: str | None, pictures: Sequence[str]) -> str | None:
-    """A column of pictures goes before one of names (MathVista: `image` is a path, `decoded_image`
-    the picture).
-    """
-    if candidate in pictures:
-        return candidate
-    return pictures[0] if len(pictures) == 1 else candidate
-
-
 # --- right answers and options, and the task that they speak of ---
+
+_LISTED_OPTIONS = re.compile(r"(?:^|[\s(\[])[AB][.):\]]\s")
+"""The letter of an option inside a question."""
 
 _YES = ("yes", "true", "y", "1")
 _NO = ("no", "false", "n", "0")
@@ -272,7 +90,7 @@ def answers_of(
                 )
                 check_right_option(listed, letter, location)
                 right_answer = RightAnswer(letter, listed)
-            elif target in (None, "", []) and chosen_task == "vqa":
+            elif chosen_task == "vqa" and (target in (None, "", []) or hides_key(target)):
                 raise DataError(
                     "there is no answer",
                     location=location,
@@ -504,18 +322,25 @@ class _Draft:
     image: str | Name | None
 
 
-def _check_key_columns(source: Source, choice: ColumnChoice) -> None:
-    """Refuse other columns of right answers that differ from the one that is read."""
-    rivals = [] if "target" in choice.specified else other_key_columns(source.columns, choice)
-    if not rivals:
+def _check_letters_alone(
+    drafts: Sequence[_Draft], answered: RightAnswers, choice: ColumnChoice, location: str
+) -> None:
+    """Refuse answers that are letters of options which are nowhere: as short answers nobody would
+    give them.
+    """
+    targets = {str(answer.target) for answer in answered.rows}
+    if answered.task != "vqa" or len(targets) < 2 or not targets <= set(LETTERS[:8]):
         return
-    names = [choice.fields["target"], *rivals]
-    rows = [row.cells for row in source.rows(names)]
-    cells = {name: cell_texts(rows, name) for name in names}
-    for name in rivals:
-        if _usual_name(name) == _usual_name(names[0]):
-            check_same_column({names[0]: cells[names[0]], name: cells[name]}, source.name)
-    check_rivals("answer", cells, source.name, are_keys=True)
+    if any(_LISTED_OPTIONS.search(str(draft.fields["prompt"])) for draft in drafts):
+        return
+    column = choice.column("target")
+    raise DataError(
+        f"the answers in the column {column!r} are letters, such as {min(targets)!r}, and no column"
+        " has options",
+        location=location,
+        remedy="Say which has them: --columns options=NAME; or name the columns A, B, ...; letters"
+        " are short answers with --task vqa.",
+    )
 
 
 def read_questions(
@@ -548,7 +373,10 @@ def read_questions(
     )
     faults = RowFaults()
     drafts = _read_drafts(source, choice, gathered, faults)
-    _check_key_columns(source, choice)
+    check_same_names(source, choice)
+    check_key_columns(source, choice)
+    check_option_columns(source, choice)
+    check_unread_keys(source, choice, task)
     total = len(drafts) + len(faults.first)
     if not total:
         raise DataError(
@@ -563,6 +391,8 @@ def read_questions(
         fields = draft.fields
         cells.append((draft.row, fields.pop("target", None), fields.pop("options", None)))
     answered = answers_of(cells, choice, task, faults)
+    if task is None:
+        _check_letters_alone(drafts, answered, choice, source.name)
     use_of_types = _use_of_types(drafts, choice)
     splits = source.splits if len(source.splits) > 1 else ()
     _give_ids(drafts, choice, splits, faults)
@@ -776,6 +606,9 @@ def _give_ids(
     """Give every item an id of its own: its column's, else its number; where splits share ids, the
     split stands before.
     """
+    ids = whole_ids([draft.fields.get("id") for draft in drafts])
+    for draft, name in zip(drafts, ids or (), strict=False):
+        draft.fields["id"] = name
     for draft in drafts:
         draft.fields["id"] = draft.fields.get("id") or f"q{draft.number:04}"
     if splits:
@@ -790,7 +623,7 @@ def _give_ids(
     for draft in drafts:
         key = draft.fields["id"]
         with faults.collect(draft.row):
-            look = look_of(key)
+            look = look_of_id(key)
             if look in first:
                 raise DataError(
                     f"{id_twice(first[look].fields['id'], key):.200}; the first is in"

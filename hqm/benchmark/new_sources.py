@@ -28,7 +28,7 @@ from hqm.files.datasets import (
 )
 from hqm.files.images import ImageSource, check_content
 from hqm.files.records import Table, open_table, parse_value
-from hqm.imports.intake import is_heading, refuse_heading
+from hqm.imports.intake import is_heading, is_legend, refuse_heading, refuse_legend
 from hqm.text import check_address
 
 
@@ -126,6 +126,8 @@ class Source:
             for location, cells in file.table.rows(columns):
                 if is_heading(cells):
                     refuse_heading(location)
+                if is_legend(cells):
+                    refuse_legend(location)
                 yield SourceRow(location, cells, file.split, file.folder)
 
 

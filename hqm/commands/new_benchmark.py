@@ -20,14 +20,16 @@ from hqm.auditing.gate import default_text
 from hqm.benchmark.card import Card, RaiSection
 from hqm.benchmark.items import item_type, read_items
 from hqm.benchmark.log_benchmark import questions_of_logs
-from hqm.benchmark.new_items import parse_columns, read_questions
+from hqm.benchmark.new_columns import parse_columns
+from hqm.benchmark.new_items import read_questions
 from hqm.benchmark.new_sources import GatheredPictures, open_source
 from hqm.commands.terminal import print_line, print_lines
 from hqm.errors import DataError, UsageError, check_known
 from hqm.files.cache import is_url
 from hqm.files.images import ImageSource, open_images
-from hqm.files.records import read_records, toml_value, write_records
+from hqm.files.records import read_records, write_records
 from hqm.files.sheets import csv_text
+from hqm.files.toml_files import toml_value
 from hqm.files.whole import atomic_folder, name_for, write_text, write_texts
 from hqm.text import check_name
 from hqm.types import Task

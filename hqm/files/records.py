@@ -16,7 +16,6 @@ import io
 import json
 import re
 import stat
-import tomllib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -24,12 +23,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice, zip_longest
 from pathlib import Path, PurePath
-from typing import Any, Protocol, TextIO, get_args
+from typing import Any, Protocol, TextIO
 
-from pydantic import BaseModel
-from pydantic_core import ErrorDetails
-
-from hqm.errors import DataError, meant
+from hqm.errors import DataError
 from hqm.files.dialect import delimiter_of, encoding_of
 from hqm.files.memory import remembered
 from hqm.files.whole import write_text
@@ -91,14 +87,18 @@ _MAX_TEXT_BYTES = 1 << 30
 
 def _gunzip(raw: bytes, path: Path) -> bytes:
     """Return the bytes that gzip compressed, at most a gigabyte."""
-    # wbits 31: gzip's header and checksum, and no other format.
-    unpacker = zlib.decompressobj(wbits=31)
-    try:
-        text = unpacker.decompress(raw, _MAX_TEXT_BYTES)
-    except zlib.error as error:
-        raise DataError(f"gzip cannot unpack it: {error}", location=str(path)) from None
-    if not unpacker.eof:
-        raise DataError("it is cut off, or larger than 1 GiB unpacked", location=str(path))
+    text = b""
+    # a file that was appended to has a member for each time
+    while raw:
+        # wbits 31: gzip's header and checksum, and no other format.
+        unpacker = zlib.decompressobj(wbits=31)
+        try:
+            text += unpacker.decompress(raw, _MAX_TEXT_BYTES - len(text))
+        except zlib.error as error:
+            raise DataError(f"gzip cannot unpack it: {error}", location=str(path)) from None
+        if not unpacker.eof or len(text) >= _MAX_TEXT_BYTES:
+            raise DataError("it is cut off, or larger than 1 GiB unpacked", location=str(path))
+        raw = unpacker.unused_data.lstrip(b"\0")
     return text
 
 
@@ -282,9 +282,33 @@ def csv_rows(text: str, location: str) -> Iterator[tuple[int, dict[Any, Any]]]:
     rows = text_rows(lines, delimiter, lambda number, line: f"{location}:{line}")
     _, _, heading = next(rows, (0, 1, []))
     names = list(map(str.strip, map(visible_text, heading)))
-    unique_columns(names, f"{location}:1")
+    nameless = _nameless(names)
+    unique_columns(list(filter(None, names)), f"{location}:1")
     for _, line, cells in rows:
-        yield line, dict(zip_longest(names, cells))
+        row = dict(zip_longest(names, cells))
+        if nameless:
+            _check_nameless(cells, nameless, f"{location}:{line}")
+            del row[""]
+        yield line, row
+
+
+def _nameless(names: Sequence[str]) -> list[int]:
+    """The places of columns without a name, as spreadsheets leave them behind the others, where
+    there are several; a single one counts the rows.
+    """
+    places = [i for i, name in enumerate(names) if not name]
+    return places if len(places) > 1 else []
+
+
+def _check_nameless(cells: Sequence[str], places: Sequence[int], location: str) -> None:
+    """Refuse a row with a cell in a column without a name."""
+    filled = [cells[i] for i in places if i < len(cells) and cells[i].strip()]
+    if filled:
+        raise DataError(
+            f"{filled[0]!r:.60} stands in a column without a name",
+            location=location,
+            remedy="Name the column in the heading, or empty it.",
+        )
 
 
 def text_rows(
@@ -541,29 +565,36 @@ class TextTable:
             return delimiter_of(file.read(1 << 16), self.path.suffix)
 
     @cached_property
-    def columns(self) -> tuple[str, ...]:
+    def _heading(self) -> tuple[str, ...]:
         with self._opened() as file:
             _, _, heading = next(self._records(file), (0, 1, []))
         names = tuple(map(str.strip, map(visible_text, heading)))
         for name in names:
             _check_text(name, f"{self.label}: heading")
-        unique_columns(names, f"{self.label}: heading")
+        unique_columns(list(filter(None, names)), f"{self.label}: heading")
         return names
 
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(filter(None, self._heading)) if _nameless(self._heading) else self._heading
+
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, Cells]]:
-        selected = [(name, self.columns.index(name)) for name in columns]
+        heading = self._heading
+        nameless = _nameless(heading)
+        selected = [(name, heading.index(name)) for name in columns]
         with self._opened() as file:
             records = self._records(file)
             next(records, None)
             for number, line, cells in records:
                 location = self._locate(number, line)
-                if len(cells) != len(self.columns):
+                if len(cells) != len(heading):
                     raise DataError(
-                        f"the row does not have {len(self.columns)} fields, as the heading"
+                        f"the row does not have {len(heading)} fields, as the heading"
                         f" does, but {len(cells)}",
                         location=location,
                         remedy="Put quotes around cells that hold the delimiter or line ends.",
                     )
+                _check_nameless(cells, nameless, location)
                 for name, index in selected:
                     _check_text(cells[index], f"{location}, column {name!r}")
                 yield location, {name: cells[index] for name, index in selected}
@@ -698,106 +729,3 @@ def _check_text(text: str, location: str) -> None:
             location=location,
             remedy="Save the file as UTF-8.",
         )
-
-
-# --- TOML as people write it: one sentence for each fault, with the nearest key ---
-
-
-def parse_toml(text: str) -> dict[str, object]:
-    """The data of a TOML text.
-
-    Raises
-    ------
-    DataError
-        It is no TOML, holds a number with more digits than Python reads, or is nested too deeply;
-        it has no place yet.
-    """
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise DataError(f"it is no TOML: {error}") from None
-    except RecursionError:
-        raise DataError(
-            "its lists or tables are nested too deeply", remedy="Write it flatter."
-        ) from None
-    except ValueError as error:
-        # an integer of more than 4,300 digits, a date that does not exist
-        raise DataError(
-            f"it holds a value that cannot be read: {str(error).partition(';')[0]}"
-        ) from None
-
-
-def toml_value(value: object) -> str:
-    """A text, number, truth or list as TOML writes it, which is as JSON does but for one character.
-
-    >>> toml_value(["a", 1])
-    '["a", 1]'
-    """
-    # TOML refuses the character DEL, which JSON allows.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def toml_text(data: Mapping[str, object]) -> str:
-    """The text of a TOML file: single values first, then a section for each mapping among them."""
-    lines = [
-        f"{key} = {toml_value(value)}"
-        for key, value in data.items()
-        if not isinstance(value, Mapping)
-    ]
-    for name, section in data.items():
-        if isinstance(section, Mapping):
-            lines += [
-                "",
-                f"[{name}]",
-                *(f"{key} = {toml_value(value)}" for key, value in section.items()),
-            ]
-    return "\n".join(lines) + "\n"
-
-
-def fault_of(model: type[BaseModel], error: ErrorDetails) -> str:
-    """What pydantic found wrong in a TOML file, as a sentence about one key, with the nearest key
-    or value that would be right.
-    """
-    key_path = error["loc"]
-    key = ".".join(map(str, key_path))
-    if error["type"] == "missing":
-        return f"the key {key!r} is missing"
-    if error["type"] == "extra_forbidden":
-        return f"unknown key {key!r}. {_nearest_key(model, key_path)}".strip(" .")
-    message = str(error["msg"]).removeprefix("Value error, ")
-    if error["type"] == "literal_error":
-        suggestion = meant(str(error["input"]), re.findall("'([^']+)'", message))
-    else:
-        suggestion = ""
-    return f"the key {key!r} is wrong: {message}. {suggestion}".strip(" .")
-
-
-def _nearest_key(model: type[BaseModel], key_path: Sequence[object]) -> str:
-    """The key of the same table that is nearest; else the table that has a key of this very
-    name.
-    """
-    *tables, name = key_path
-    table_model: type[BaseModel] | None = model
-    for table in tables:
-        if isinstance(table, str) and table_model is not None:
-            table_model = _section(table_model, table)
-    if table_model is None:
-        return ""
-    if suggestion := meant(str(name), table_model.model_fields):
-        return suggestion
-    for key in model.model_fields:
-        section = _section(model, key)
-        if section and name in section.model_fields:
-            return f"Did you mean '{key}.{name}'?"
-    return ""
-
-
-def _section(model: type[BaseModel], key: str) -> type[BaseModel] | None:
-    """The model of the table, or of each table of the list, behind a key."""
-    if key not in model.model_fields:
-        return None
-    annotation = model.model_fields[key].annotation
-    kinds = (annotation, *get_args(annotation))
-    return next(
-        (kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None
-    )

@@ -9,8 +9,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import partial
-from itertools import chain, repeat
+from itertools import chain, filterfalse, repeat
+from operator import attrgetter
 from pathlib import PurePath
 
 from hqm.errors import AnswerError, UsageError
@@ -35,8 +37,16 @@ from hqm.imports.layouts import (
     lay_out,
     scores_in,
 )
+from hqm.imports.rival_columns import check_opposites
 from hqm.imports.row import RUN_LABEL, SCORES, Log, Row, answers_in, number
-from hqm.imports.scales import check_scales, is_number, with_plain_numbers
+from hqm.imports.scales import (
+    check_marks,
+    check_numbers,
+    check_scales,
+    is_missing,
+    is_number,
+    with_plain_numbers,
+)
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     field: names for field, names in FIELDS.items() if field != "rater"
@@ -210,6 +220,7 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
     records, turn_note = _with_turns(records, intake, chosen_columns)
     scores, other_numbers = _score_columns(records, chosen_columns, path)
     records = with_plain_numbers(records, scores, path)
+    check_marks(records, scores, path)
     stem = path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0] or path
     is_llava = bool(records) and _is_llava(records[0])
     rows = []
@@ -218,12 +229,16 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
     respondents = _check_names(rows)
     if not respondents:
         rows = [replace(row, respondent=stem) for row in rows]
-    _check_items(rows, len(respondents), path)
+    _check_items(rows, len(respondents), path, records, intake.plain_columns)
     notes = list(intake.notes)
+    lower = frozenset(name for name in scores if _LOWER.search(heading_words(name)))
+    higher = [name for name in scores if name not in lower]
+    check_opposites({name: [row.scores.get(name) for row in rows] for name in higher}, path)
     for name in scores:
         scored = [(row.respondent, row.scores[name]) for row in rows if name in row.scores]
         notes += check_scales(name, scored, path)
-    reading = _describe(intake, run_column, scores)
+    has_ids = any(map(attrgetter("ids"), rows))
+    reading = _describe(intake, run_column, scores, has_ids=has_ids)
     if long_records:
         reading = "a respondent and an item in each row or column, and a score in each cell"
     notes += [f"read as {reading}", *turn_note]
@@ -236,7 +251,7 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
         tool="LLaVA" if is_llava else TABLE,
         rows=tuple(rows),
         notes=tuple(notes),
-        lower=frozenset(name for name in scores if _LOWER.search(heading_words(name))),
+        lower=lower,
         names_respondents=bool(respondents),
     )
 
@@ -287,15 +302,30 @@ def _check_keys(
         )
 
 
-def _check_items(rows: Sequence[Row], n_respondents: int, path: str) -> None:
-    """Refuse the rows of several respondents that say nothing of their items, as those of a table
-    of results do.
+def _check_items(
+    rows: Sequence[Row],
+    n_respondents: int,
+    path: str,
+    records: Sequence[Mapping[str, object]],
+    columns: Mapping[str, str],
+) -> None:
+    """Refuse ids that are none, and the rows of several respondents that say nothing of their
+    items, as those of a table of results do.
 
     Raises
     ------
     AnswerError
         Counted by their place in the file, no two respondents would have an item in common.
     """
+    column = columns.get("item", "")
+    if column and not any(map(attrgetter("ids"), rows)):
+        odd = next(filterfalse(is_missing, cells_of(records, column)), None)
+        if odd is not None:
+            raise AnswerError(
+                f"{odd!r:.60} in the column {column!r} is no id",
+                location=path,
+                remedy="Write a text or a number, or leave the column out.",
+            )
     says_item = any(row.ids or row.question or row.image for row in rows)
     if n_respondents > 1 and not says_item:
         raise AnswerError(
@@ -326,11 +356,13 @@ def _check_names(rows: Sequence[Row]) -> set[str]:
     return set(filter(None, respondents))
 
 
-def _describe(intake: Intake, run_column: str, scores: Sequence[str]) -> str:
+def _describe(intake: Intake, run_column: str, scores: Sequence[str], *, has_ids: bool) -> str:
     """Say which column of a table was read as which field."""
     columns = dict(intake.columns)
     columns.pop("run", None)
     columns.pop("score", None)
+    if not has_ids:
+        columns.pop("item", None)
     if run_column:
         columns["run"] = run_column
     if scores:
@@ -540,6 +572,7 @@ def _score_columns(
     if not records:
         return [], []
     if "score" in chosen_columns:
+        check_numbers(records, chosen_columns["score"], path)
         return [chosen_columns["score"]], []
     first = records[0]
     telling_fields = (*fields.RESPONDENTS, *answers_in(first), "score")
@@ -550,10 +583,38 @@ def _score_columns(
     has_answers = bool(answers_in(first)) or "answer" in chosen_columns
     if has_answers and "target" in chosen_columns:
         return [], numeric  # the user says what the answers are compared with
-    if not has_answers:
-        _check_numbers(records, path)
+    _check_score_names(records, path)
+    called_scores = [name for name in first if heading_words(str(name)) in SCORES]
+    for name in called_scores:
+        check_numbers(records, name, path)
     scores = _named_scores(records, numeric, chosen_columns.get("item", ""), has_answers)
-    return scores, [name for name in numeric if name not in scores]
+    others = dict.fromkeys([*numeric, *called_scores])
+    return scores, [name for name in others if name not in scores]
+
+
+def _check_score_names(records: Sequence[Mapping[str, object]], path: str) -> None:
+    """Refuse records of which some name their score otherwise than the first: it would be missing.
+
+    Raises
+    ------
+    AnswerError
+        A record lacks the score of the first, and has one of another or of a misspelt name.
+    """
+    first = first_row(records)
+    called_scores = [name for name in first if heading_words(str(name)) in SCORES]
+    # of many records, few differ in their names
+    for names in dict.fromkeys(map(tuple, records)):
+        for name in filterfalse(set(names).__contains__, called_scores):
+            others = [other for other in names if other not in first]
+            rivals = [other for other in others if heading_words(str(other)) in SCORES]
+            rivals += get_close_matches(name, others, 1, 0.8)
+            if rivals:
+                index = next(i for i, record in enumerate(records, 1) if tuple(record) == names)
+                raise AnswerError(
+                    f"it has {rivals[0]!r} where the first record has {name!r}",
+                    location=f"{path}: record {index}",
+                    remedy="Give the score one name.",
+                )
 
 
 def _named_scores(
@@ -567,26 +628,6 @@ def _named_scores(
         scores = [name for name in scores if not _is_of_items(records, name, item)]
     scores.sort(key=lambda name: heading_words(name) not in SCORES)
     return scores
-
-
-def _check_numbers(records: Sequence[Mapping[str, object]], path: str) -> None:
-    """Refuse the column `score` of numbers where a cell is none: another column would be the score.
-
-    Raises
-    ------
-    AnswerError
-        Fewer than half of the cells are other than numbers.
-    """
-    cells = cells_of(records, "score")
-    is_no_number = [cell not in (None, "") and not is_number(cell) for cell in cells]
-    # of a column with more words than numbers nobody expects a score
-    if 0 < 2 * sum(is_no_number) < len(cells):
-        index = is_no_number.index(True)
-        raise AnswerError(
-            f"{cells[index]!r} in the column 'score' is no number",
-            location=f"{path}: record {index + 1}",
-            remedy="Write a number, or leave the cell empty.",
-        )
 
 
 def _is_of_items(records: Sequence[Mapping[str, object]], column: str, item_column: str) -> bool:
@@ -622,7 +663,8 @@ _SCORE = re.compile(
 )
 """What the columns of numbers are called that say how good an answer is."""
 _LOWER = re.compile(
-    r"(?:^|_)(?:is_)?(?:hallucinat(?:ed|ion|ions|ion_rate)|errors?|error_rate|wer|cer|harmful)$"
+    r"(?:^|_)(?:is_)?(?:hallucinat(?:ed|ion|ions|ion_rate)|errors?|error_rate|wer|cer|harmful"
+    r"|incorrect|wrong|mistakes?|fail(?:ed|ures?)?|loss|perplexity|mae|mse|rmse|edit_distance)$"
 )
 """What scores are called of which lower is better."""
 
@@ -650,7 +692,7 @@ def _are_answers(words: set[str], keys: set[str]) -> bool:
 
 def _is_numeric(records: Sequence[Mapping[str, object]], column: str) -> bool:
     """Whether every cell of a column that is not empty is a number or truth, and one is."""
-    filled = [cell for cell in cells_of(records, column) if cell not in (None, "")]
+    filled = list(filterfalse(is_missing, cells_of(records, column)))
     return bool(filled) and all(map(is_number, filled))
 
 
@@ -660,7 +702,10 @@ def _of_wide(records: Sequence[Mapping[str, object]]) -> list[Record]:
     The heading of the first column says which way it lies: the name of an item's field makes the
     rows items. With fewer columns it is a table of results, whose columns are no items.
     """
-    if not records or len(records[0]) <= _MIN_ITEMS:
+    # with a row an item, two models are enough
+    has_item_rows = heading_words(str(next(iter(first_row(records)), ""))) in fields.IDS
+    min_columns = 3 if has_item_rows else _MIN_ITEMS + 1
+    if len(first_row(records)) < min_columns or (len(records) < _MIN_ITEMS and has_item_rows):
         return []
     first, *item_columns = records[0]
     if not _KNOWN_COLUMNS.isdisjoint(item_columns):
@@ -671,7 +716,6 @@ def _of_wide(records: Sequence[Mapping[str, object]]) -> list[Record]:
         return []
     if not all(map(partial(_is_numeric, records), item_columns)):
         return []
-    has_item_rows = first.strip().lower() in fields.IDS
     rows: list[Record] = []
     for record, name in zip(records, names, strict=True):
         for column in item_columns:

@@ -9,9 +9,11 @@ stands again among the rows, and rows that sum up others; `scales` does so for c
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, takewhile
+from operator import itemgetter
 from pathlib import Path
 from typing import NoReturn
 
@@ -31,7 +33,14 @@ from hqm.imports.layouts import (
     renamed,
     with_column,
 )
-from hqm.text import MAX_ADDRESSED_CHARS, MAX_NAME_CHARS, check_name, look_of, plain_name
+from hqm.text import (
+    MAX_ADDRESSED_CHARS,
+    MAX_NAME_CHARS,
+    check_name,
+    look_of,
+    look_of_id,
+    plain_name,
+)
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "model": fields.RESPONDENTS,
@@ -52,7 +61,10 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 """The fields of a row, and the names of columns that are taken for each, the most telling first."""
 SUMMARY_NAMES = re.compile(
-    r"^(overall|(macro|micro|grand|weighted)?[ _-]?(average|avg\.?|mean)|total|sum|all)$",
+    r"^((macro|micro|grand|weighted|overall)?[ _-]?(average|avg\.?|mean|total|sum)|overall|all"
+    r"|gesamt|summe|mittelwert|durchschnitt|moyenne|somme|total g\u00e9n\u00e9ral|promedio|media"
+    r"|totale?|gemiddelde|totaal|\u5e73\u5747|\u5408\u8ba1|\u603b\u8ba1)"
+    r"([ _-](scores?|acc(uracy)?|points))?$",
     re.IGNORECASE,
 )
 """Names of columns and rows that are the mean or the sum of the others."""
@@ -192,10 +204,12 @@ def take_rows(
     notes += rival_notes
     # before names are compared: 100 and 100.0 are one item
     rows = _with_whole_ids(rows, planned.get("item", ""), notes)
+    rows = _without_row_ids(rows, planned, columns, notes)
     for field in names:
         if field in planned:
             _check_lengths(rows, planned[field], _MEANINGS[field], str(path))
             _check_looks(rows, planned[field], field, planned, str(path))
+            rows = _with_trimmed(rows, planned[field])
     named_columns = {field: original_names.get(name, name) for field, name in planned.items()}
     if n_blank:
         notes.append(f"rows of empty cells, left out: {n_blank}")
@@ -208,14 +222,62 @@ def _with_whole_ids(records: list[Record], column: str, notes: list[str]) -> lis
     """Return the records with ids such as 100.0 as 100, and note it; pandas writes them so where a
     cell of the column was empty once.
     """
-    # of most files the first id is no such number, and no other one is looked at
-    if not _WHOLE_ID.fullmatch(str(first_row(records).get(column))):
-        return records
-    ids = list(map(str, cells_of(records, column)))
-    if not all(map(_WHOLE_ID.fullmatch, ids)):
+    ids = whole_ids(cells_of(records, column))
+    if ids is None:
         return records
     notes.append(f"ids such as {records[0][column]} are taken as whole numbers")
-    return with_column(records, column, [name.removesuffix(".0") for name in ids])
+    return with_column(records, column, ids)
+
+
+def whole_ids(ids: Sequence[object]) -> list[str] | None:
+    """Return ids such as 100.0 as 100; None where one of them is no such number.
+
+    >>> whole_ids(["1.0", "2.0"]), whole_ids(["1.0", "2"])
+    (['1', '2'], None)
+    """
+    names = map(str, ids)
+    whole = list(takewhile(_WHOLE_ID.fullmatch, names))
+    if not whole or len(whole) < len(ids):
+        return None
+    return [name.removesuffix(".0") for name in whole]
+
+
+def _without_row_ids(
+    records: list[Record],
+    planned: dict[str, str],
+    chosen: Mapping[str, str],
+    notes: list[str],
+) -> list[Record]:
+    """Return the records without ids that number the rows, where another column has ids that
+    respondents share, and note it.
+    """
+    column = planned.get("item", "")
+    if column not in fields.IDS or "model" not in planned or "item" in chosen:
+        return records
+    models = cell_texts(records, planned["model"])
+    ids = cell_texts(records, column)
+    if len(set(models)) < 2 or len(set(ids)) < len(ids):
+        return records
+    for name in fields.names_in(first_row(records), fields.IDS):
+        cells = cell_texts(records, name)
+        n_models = Counter(map(itemgetter(0), set(zip(cells, models, strict=True))))
+        if name != column and all(cells) and max(n_models.values()) > 1:
+            notes.append(f"{column!r} differs in every row, and is taken as no id of an item")
+            planned["item"] = name
+            return [{key: cell for key, cell in row.items() if key != column} for row in records]
+    return records
+
+
+def _with_trimmed(records: list[Record], column: str) -> list[Record]:
+    """Return the records with the names of a column without white space around them; that no two
+    differ by it alone was checked.
+    """
+    if all(name == name.strip() for name in _cells(records, column)):
+        return records
+    cells = cells_of(records, column)
+    return with_column(
+        records, column, [cell.strip() if isinstance(cell, str) else cell for cell in cells]
+    )
 
 
 _WHOLE_ID = re.compile(r"\d+\.0", re.ASCII)
@@ -364,6 +426,9 @@ def _check_heading(
     records: Sequence[Mapping[str, object]], present: Sequence[str], location: str
 ) -> None:
     """Refuse a heading that stands again among the rows, as where files were put together."""
+    for index, record in enumerate(records[:_MAX_LEGEND_ROWS], 1):
+        if is_legend(record):
+            refuse_legend(f"{location}: record {index}")
     # A heading that stands again has the name of the first column in the first column.
     first = next(iter(present), "")
     names = _names_of_column(first)
@@ -409,7 +474,7 @@ def _check_looks(
     Ids of items may differ by their case alone where the same respondents answered both: then they
     are two items, and not one that is written in two ways.
     """
-    alike = find_alike(_cells(records, column))
+    alike = find_alike(_cells(records, column), look_of_id if field == "item" else look_of)
     for first, second in alike:
         is_spacing = plain_name(first) == plain_name(second)
         if field == "item" and not is_spacing:
@@ -428,8 +493,8 @@ def _cells_beside(
     return {str(record.get(column)) for record in records if record.get(key_column) == key}
 
 
-def find_alike(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Return every pair of names that look the same, as `look_of` says.
+def find_alike(names: Iterable[str], look: Callable[[str], str] = look_of) -> list[tuple[str, str]]:
+    """Return every pair of names that look the same, as `look_of` or `look_of_id` says.
 
     >>> find_alike(["m0", "m1", "M0 "])
     [('M0 ', 'm0')]
@@ -437,7 +502,7 @@ def find_alike(names: Iterable[str]) -> list[tuple[str, str]]:
     looks: dict[str, str] = {}
     alike = []
     for name in sorted(names):
-        first = looks.setdefault(look_of(name), name)
+        first = looks.setdefault(look(name), name)
         if first != name:
             alike.append((first, name))
     return alike
@@ -486,6 +551,8 @@ def _without_summaries(
         column = columns[field]
         cells = _cells(records, column)
         summaries = {cell for cell in cells if SUMMARY_NAMES.match(cell.strip())}
+        if field == "item":
+            summaries |= {cell for cell in cells if heading_words(cell) in fields.SCORES}
         # where all are called so, they are no summaries of others
         if not summaries or summaries == cells:
             continue
@@ -549,6 +616,40 @@ def is_heading(cells: Mapping[str, object]) -> bool:
     return len(texts) > 1 and all(
         heading_words(str(cell)) in _names_of_column(name) for name, cell in texts
     )
+
+
+_TYPE_WORDS = frozenset(
+    "string str text char character int integer int64 long float float64 double number numeric"
+    " decimal bool boolean logical object category factor date datetime".split()
+)
+_LEGEND_CELL = re.compile(r"[(\[<].*[)\]>]|\{\s*\"ImportId\".*", re.DOTALL)
+
+
+def is_legend(cells: Mapping[str, object]) -> bool:
+    """Whether a row says what its columns hold: their types, or their units in brackets.
+
+    >>> is_legend({"model": "string", "score": "float"}), is_legend({"model": "(name)", "s": "(%)"})
+    (True, True)
+    """
+    filled = [cell for cell in cells.values() if cell not in (None, "")]
+    texts = [cell.strip() for cell in filled if isinstance(cell, str)]
+    if len(texts) < max(2, len(filled)):
+        return False
+    return {text.lower() for text in texts} <= _TYPE_WORDS or all(
+        map(_LEGEND_CELL.fullmatch, texts)
+    )
+
+
+def refuse_legend(location: str) -> NoReturn:
+    """Raise that a row says what the columns hold."""
+    raise AnswerError(
+        "the row says what the columns hold, and is none of data",
+        location=location,
+        remedy="Keep the heading, and remove the rows between it and the data.",
+    )
+
+
+_MAX_LEGEND_ROWS = 3
 
 
 def _names_of_column(name: str) -> set[str]:

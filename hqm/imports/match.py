@@ -99,18 +99,23 @@ def check_keys(rows: Sequence[tuple[Row, Item]], path: Path | str) -> None:
     """Refuse yes/no and choice questions of which most rows name another right answer than the
     benchmark. A few are corrected keys.
     """
-    n_keyed = 0
+    keyed = []
     contradicting = []
     for row, item in rows:
         if row.key and item.task in ("yes_no", "choice"):
-            n_keyed += 1
+            keyed.append((row, item))
             if has_other_key(row, item):
                 contradicting.append((row, item))
+    # 1 and 0 may be codes of any meaning, but not where each says the opposite
+    if {row.key for row, _ in keyed} == {"0", "1"} and all(
+        item.target == {"1": "no", "0": "yes"}[row.key] for row, item in keyed
+    ):
+        contradicting = keyed
     # a release may correct some keys; most of them differ only where another one was answered
-    if 2 * len(contradicting) > n_keyed:
+    if 2 * len(contradicting) > len(keyed):
         row, item = contradicting[0]
         raise AnswerError(
-            f"{len(contradicting)} of {n_keyed} rows name another right answer than the"
+            f"{len(contradicting)} of {len(keyed)} rows name another right answer than the"
             f" benchmark: to {item.id} it is {item.target!r:.80}, and {row.key!r:.80} in the file",
             location=str(path),
             remedy="Name the release that was answered, or leave its keys out of the rows.",

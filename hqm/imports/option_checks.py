@@ -10,7 +10,24 @@ from hqm.errors import DataError
 from hqm.text import plain_name
 from hqm.types import LETTERS
 
+_MARKED = re.compile(
+    r"(?:(?i:option|choice|answer)\s+)?"
+    r"(?:[(\[*]*([A-Z])[)\]*]*|[(\[*]*([1-9])[)\]*.:]+)\s*[-\u2013\u2014.:)]?\s+\S"
+)
+"""A letter or a number of its own before an option, such as `B - red`, `[B] red` or `2. red`."""
 _LETTERED = re.compile(r"\(?([A-Za-z])[.):]\s*\S")
+
+
+def _own_marks(options: Sequence[str]) -> list[str]:
+    """Return the letters that options carry; of other marks, such as numbers, the letters of the
+    same places, where all options have one.
+    """
+    marks = [match[1] or match[2] for match in map(_MARKED.match, options) if match]
+    for names in (LETTERS, "123456789"):
+        # of `x - 1` and `y - 1` the letters are none of the options'
+        if len(marks) == len(options) and sorted(marks) == list(names[: len(marks)]):
+            return [LETTERS[names.index(mark)] for mark in marks]
+    return [match[1].upper() for match in map(_LETTERED.match, options) if match]
 
 
 def check_letters(options: Sequence[str], location: str) -> None:
@@ -22,7 +39,7 @@ def check_letters(options: Sequence[str], location: str) -> None:
     DataError
         Every option begins with a letter, and one with another than its place has.
     """
-    letters = [match[1].upper() for match in map(_LETTERED.match, options) if match]
+    letters = _own_marks(options)
     # one option that begins with a letter may be a sentence, such as `A. Smith`
     if len(letters) < max(2, len(options)) or letters == list(LETTERS[: len(letters)]):
         return

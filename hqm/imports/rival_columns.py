@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 from hqm.errors import DataError
 from hqm.files.records import MAX_NAMED_FIELDS
@@ -118,6 +119,27 @@ def check_same_column(columns: Mapping[str, Sequence[str]], location: str) -> No
             location=f"{location}: record {index + 1}".removeprefix(": "),
             remedy="Remove the one that is not meant, or rename it.",
         )
+
+
+_MIN_OPPOSITES = 10
+
+
+def check_opposites(columns: Mapping[str, Sequence[float | None]], location: str) -> None:
+    """Refuse two columns of scores of which one is 1 wherever the other is 0.
+
+    Raises
+    ------
+    DataError
+        They say the opposite of every answer, so that one of them is of errors.
+    """
+    for (first, scores), (second, other_scores) in combinations(columns.items(), 2):
+        pairs = set(zip(scores, other_scores, strict=True))
+        if pairs == {(0.0, 1.0), (1.0, 0.0)} and len(scores) >= _MIN_OPPOSITES:
+            raise DataError(
+                f"the columns {first!r} and {second!r} say the opposite of every answer",
+                location=location,
+                remedy=f"Remove one, or say which is the score: --columns score={first}.",
+            )
 
 
 def find_contradiction(first: Sequence[float], second: Sequence[float]) -> int | None:

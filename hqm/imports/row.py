@@ -23,21 +23,13 @@ from hqm.files.records import (
 from hqm.text import check_length, check_name, without_credentials
 from hqm.types import HALLUCINATION_TYPES, LETTERS, STATES, Form, Response, State
 
+# inspect's grades are C, I, P and N; spreadsheets write true and false in their language
+_TRUE = "true correct yes right pass passed c wahr vrai verdadero verdadeiro vero waar"
+_FALSE = "false incorrect no wrong fail failed refusal i n falsch faux falso onwaar"
 _TRUTHS = {
-    "true": 1.0,
-    "false": 0.0,
-    "correct": 1.0,
-    "incorrect": 0.0,
-    "correct answer": 1.0,
-    "incorrect answer": 0.0,
-    "refusal": 0.0,
-    # inspect's grades: correct, incorrect, partly correct, no answer
-    "c": 1.0,
-    "i": 0.0,
+    **dict.fromkeys((*_TRUE.split(), "correct answer"), 1.0),
+    **dict.fromkeys((*_FALSE.split(), "incorrect answer"), 0.0),
     "p": 0.5,
-    "n": 0.0,
-    "yes": 1.0,
-    "no": 0.0,
 }
 
 
@@ -407,8 +399,20 @@ def pictures_in(record: Mapping[str, object]) -> tuple[str, ...]:
 
 NO_KEYS = frozenset(("hidden", "withheld", "redacted", "not available", "n/a", "tbd", "?"))
 """What releases write in place of right answers that they keep to themselves."""
+_NO_VALUES = frozenset(("NA", "N/A", "NaN", "nan", "#N/A", "<NA>"))
+"""What spreadsheets, pandas and R write into an empty cell."""
 _LETTERS = re.compile(r"[A-Za-z]")
 _LETTER_LIST = re.compile(r"\(?([A-Z])\)?(?:\s*[,;&]\s*\(?([A-Z])\)?)+")
+
+
+def hides_key(value: object) -> bool:
+    """Whether a cell of right answers says that there is none, or that it is withheld.
+
+    >>> hides_key("TBD"), hides_key("NA"), hides_key("Na")
+    (True, True, False)
+    """
+    text = value.strip() if isinstance(value, str) else ""
+    return text in _NO_VALUES or text.lower() in NO_KEYS
 
 
 def key_in(record: Mapping[str, object]) -> str:
@@ -434,7 +438,7 @@ def key_in(record: Mapping[str, object]) -> str:
             value = parsed
     if not isinstance(value, list):
         text = first_text(record, KEYS)
-        if text.strip().lower() in NO_KEYS:
+        if hides_key(text):
             return ""
         return text
     members = _stripped(value)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, repeat
+from itertools import chain, filterfalse, repeat
 from typing import NoReturn
 
 from hqm.errors import DataError
@@ -14,6 +14,8 @@ from hqm.files.dialect import COMMA_NUMBER, uses_decimal_comma
 from hqm.imports.layouts import Record, cells_of, with_column
 from hqm.imports.row import number
 
+_MISSING = frozenset("na n/a nan none null nil #n/a <na> - -- \u2013 \u2014 . ? missing".split())
+"""What a cell says in place of a number that nobody has, in lower case."""
 _PER_CENT = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*%", re.ASCII)
 _MIN_RUN = 5
 # With which sound scores may be refused: one file of a thousand.
@@ -42,6 +44,7 @@ def check_scales(name: str, scores: Sequence[tuple[str, float]], location: str) 
     for respondent, score in scores:
         by_respondent.setdefault(respondent, []).append(score)
     values = set(chain.from_iterable(by_respondent.values()))
+    _check_codes(name, values, location)
     check_scale(name, values, location)
     if values <= {-1.0, 0.0, 1.0}:
         _check_signs(name, by_respondent, location)
@@ -63,6 +66,19 @@ def check_scales(name: str, scores: Sequence[tuple[str, float]], location: str) 
             remedy="Write all of them on one scale.",
         )
     return [f"the scores {name!r} of {first!r:.60} are 0 and 1, of others up to {top:g}"]
+
+
+def _check_codes(name: str, values: set[float], location: str) -> None:
+    """Refuse a code such as -99, by which statistical programs write that there is no score."""
+    low = min(values, default=0.0)
+    rest = values - {low}
+    if low in (-9.0, -99.0, -999.0, -9999.0) and rest and min(rest) >= 0:
+        raise DataError(
+            f"{low:g} stands in the column {name!r} among scores from {min(rest):g} to"
+            f" {max(rest):g}",
+            location=location,
+            remedy="If it says that there is no score, empty these cells.",
+        )
 
 
 def _check_signs(name: str, by_respondent: Mapping[str, Sequence[float]], location: str) -> None:
@@ -113,6 +129,18 @@ def _refuse_signs(name: str, minus: str, zero: str, location: str) -> NoReturn:
     )
 
 
+def is_missing(cell: object) -> bool:
+    """Return whether a cell of a column of numbers is empty, or says that there is none.
+
+    >>> is_missing("N/A"), is_missing(" "), is_missing(0)
+    (True, True, False)
+    """
+    if isinstance(cell, str):
+        text = cell.strip().casefold()
+        return not text or text in _MISSING
+    return cell is None or cell != cell
+
+
 def with_plain_numbers(
     records: list[Record], columns: Iterable[str], location: str
 ) -> list[Record]:
@@ -122,6 +150,56 @@ def with_plain_numbers(
         if cells is not None:
             records = with_column(records, name, cells)
     return records
+
+
+def check_numbers(records: Sequence[Mapping[str, object]], column: str, location: str) -> None:
+    """Refuse a column that is called a score, where some cells are numbers and others are not, or
+    are written around a number such as 4/5: the answers would be scored otherwise in silence.
+
+    Raises
+    ------
+    DataError
+        A cell is neither a number nor empty.
+    """
+    cells = cells_of(records, column)
+    odd = [isinstance(cell, str) and not is_missing(cell) and not is_number(cell) for cell in cells]
+    if True not in odd:
+        return
+    n_numbers = sum(map(is_number, cells))
+    first = odd.index(True)
+    text = str(cells[first])
+    # of a column of words alone nobody expects a score
+    if n_numbers or any(map(str.isdigit, text)) or not any(map(str.isalpha, text)):
+        raise DataError(
+            f"{cells[first]!r:.60} in the column {column!r} is no number",
+            location=f"{location}: record {first + 1}",
+            remedy="Write a number, or leave the cell empty; a column of right answers is named"
+            f" with --columns target={column}.",
+        )
+
+
+def check_marks(
+    records: Sequence[Mapping[str, object]], columns: Iterable[str], location: str
+) -> None:
+    """Refuse a column of scores that says 1 in some rows and nothing in many others: an empty cell
+    may be wrong, or not scored.
+
+    Raises
+    ------
+    DataError
+        A fifth of the cells or more are empty, and all others say 1.
+    """
+    for column in columns:
+        cells = cells_of(records, column)
+        n_empty = sum(cell is None or cell == "" for cell in cells)
+        scores = set(map(number, filterfalse(is_missing, cells)))
+        if scores == {1.0} and 5 * n_empty >= len(cells) and len(cells) - n_empty >= _MIN_RUN:
+            raise DataError(
+                f"every score in the column {column!r} is 1, and {n_empty} of {len(cells)} cells"
+                " are empty",
+                location=location,
+                remedy="Write 0 where an answer is wrong, and NA where nobody scored it.",
+            )
 
 
 def check_scale(name: str, scores: Iterable[float], location: str) -> None:
@@ -176,7 +254,7 @@ def plain_numbers(
         some a point; or some are in per cent.
     """
     cells = cells_of(records, column)
-    texts = [cell.strip() for cell in cells if isinstance(cell, str) and cell.strip()]
+    texts = [cell.strip() for cell in cells if isinstance(cell, str) and not is_missing(cell)]
     has_commas = any(map(COMMA_NUMBER.fullmatch, texts))
     per_cents = list(filter(_PER_CENT.fullmatch, texts))
     if not has_commas and not per_cents:

@@ -29,15 +29,8 @@ from hqm.benchmark.items import id_twice, item_of, item_type, restrict_form
 from hqm.benchmark.registry import folder_of_card, groups, is_log, load, log_path, make
 from hqm.errors import DataError, FieldError, HQMError, ImageError, UsageError
 from hqm.files.cache import is_url, safe_name
-from hqm.files.records import (
-    csv_rows,
-    fault_of,
-    name_fields,
-    parse_toml,
-    read_records,
-    read_text,
-    unique_keys,
-)
+from hqm.files.records import csv_rows, name_fields, read_records, read_text, unique_keys
+from hqm.files.toml_files import fault_of, parse_toml
 from hqm.forms.make_forms import read_form as read_brought
 from hqm.imports.intake import rename_headings
 from hqm.lint.answer_leaks import (
@@ -51,7 +44,7 @@ from hqm.lint.answer_leaks import (
 from hqm.lint.picture_checks import Pictures, check_images
 from hqm.lint.question_checks import WORDING_FINDINGS, check_ids, check_wordings, check_words
 from hqm.psychometrics.items.leaks import Stratum
-from hqm.text import look_of
+from hqm.text import look_of_id
 from hqm.types import ORIGINAL, PARALLEL, Form, Item
 
 # --- reading a card and its items, fault by fault ---
@@ -174,7 +167,7 @@ def read_form(card: Card, data: Path, faults: Faults) -> Form:
         if item is None:
             continue
         # Ids that look the same (by letter case, blanks or width) are one id in files of answers.
-        plain_id = look_of(item.id)
+        plain_id = look_of_id(item.id)
         # the first of two items stays, so that the rest of the check has it once
         if plain_id in items:
             faults.add("id-twice", id_twice(items[plain_id].id, item.id), location)

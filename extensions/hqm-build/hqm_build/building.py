@@ -16,8 +16,9 @@ from hqm.benchmark.registry import load
 from hqm.errors import DataError, UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.images import ImageSource, open_images
-from hqm.files.records import toml_text, write_records
+from hqm.files.records import write_records
 from hqm.files.sheets import csv_text
+from hqm.files.toml_files import toml_text
 from hqm.files.whole import atomic_folder, name_for, write_texts
 from hqm.lint.answer_leaks import LARGEST_ERROR
 from hqm.psychometrics import items_for_error, stream

@@ -14,7 +14,8 @@ from typing import Any
 from hqm.benchmark.adapter import Benchmark
 from hqm.errors import DataError, UsageError
 from hqm.files.cache import is_url
-from hqm.files.records import toml_text, write_records
+from hqm.files.records import write_records
+from hqm.files.toml_files import toml_text
 from hqm.files.whole import atomic_folder, write_texts
 from hqm.forms.make_forms import read_form, write_form
 from hqm.signature import digest

@@ -20,7 +20,8 @@ from hqm.benchmark.adapter import Benchmark, Calibration, FormLoss
 from hqm.benchmark.registry import load
 from hqm.errors import DesignError, ImageError
 from hqm.files.cache import is_url, safe_name
-from hqm.files.records import toml_text, write_records
+from hqm.files.records import write_records
+from hqm.files.toml_files import toml_text
 from hqm.files.whole import atomic_folder, name_for, write_texts
 from hqm.psychometrics import Array, IntArray
 from hqm.scoring.matrix import ScoreMatrix, Sums

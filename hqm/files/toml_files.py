@@ -1,0 +1,113 @@
+"""TOML as people write it: one sentence for each fault, with the nearest key."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+from hqm.errors import DataError, meant
+
+
+def parse_toml(text: str) -> dict[str, object]:
+    """The data of a TOML text.
+
+    Raises
+    ------
+    DataError
+        It is no TOML, holds a number with more digits than Python reads, or is nested too deeply;
+        it has no place yet.
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"it is no TOML: {error}") from None
+    except RecursionError:
+        raise DataError(
+            "its lists or tables are nested too deeply", remedy="Write it flatter."
+        ) from None
+    except ValueError as error:
+        # an integer of more than 4,300 digits, a date that does not exist
+        raise DataError(
+            f"it holds a value that cannot be read: {str(error).partition(';')[0]}"
+        ) from None
+
+
+def toml_value(value: object) -> str:
+    """A text, number, truth or list as TOML writes it, which is as JSON does but for one character.
+
+    >>> toml_value(["a", 1])
+    '["a", 1]'
+    """
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def toml_text(data: Mapping[str, object]) -> str:
+    """The text of a TOML file: single values first, then a section for each mapping among them."""
+    lines = [
+        f"{key} = {toml_value(value)}"
+        for key, value in data.items()
+        if not isinstance(value, Mapping)
+    ]
+    for name, section in data.items():
+        if isinstance(section, Mapping):
+            lines += [
+                "",
+                f"[{name}]",
+                *(f"{key} = {toml_value(value)}" for key, value in section.items()),
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def fault_of(model: type[BaseModel], error: ErrorDetails) -> str:
+    """What pydantic found wrong in a TOML file, as a sentence about one key, with the nearest key
+    or value that would be right.
+    """
+    key_path = error["loc"]
+    key = ".".join(map(str, key_path))
+    if error["type"] == "missing":
+        return f"the key {key!r} is missing"
+    if error["type"] == "extra_forbidden":
+        return f"unknown key {key!r}. {_nearest_key(model, key_path)}".strip(" .")
+    message = str(error["msg"]).removeprefix("Value error, ")
+    if error["type"] == "literal_error":
+        suggestion = meant(str(error["input"]), re.findall("'([^']+)'", message))
+    else:
+        suggestion = ""
+    return f"the key {key!r} is wrong: {message}. {suggestion}".strip(" .")
+
+
+def _nearest_key(model: type[BaseModel], key_path: Sequence[object]) -> str:
+    """The key of the same table that is nearest; else the table that has a key of this very
+    name.
+    """
+    *tables, name = key_path
+    table_model: type[BaseModel] | None = model
+    for table in tables:
+        if isinstance(table, str) and table_model is not None:
+            table_model = _section(table_model, table)
+    if table_model is None:
+        return ""
+    if suggestion := meant(str(name), table_model.model_fields):
+        return suggestion
+    for key in model.model_fields:
+        section = _section(model, key)
+        if section and name in section.model_fields:
+            return f"Did you mean '{key}.{name}'?"
+    return ""
+
+
+def _section(model: type[BaseModel], key: str) -> type[BaseModel] | None:
+    """The model of the table, or of each table of the list, behind a key."""
+    if key not in model.model_fields:
+        return None
+    annotation = model.model_fields[key].annotation
+    kinds = (annotation, *get_args(annotation))
+    return next(
+        (kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None
+    )
