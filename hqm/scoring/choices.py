@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
 
@@ -97,7 +97,8 @@ _MARKED = re.compile(r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])|\(([A-
 # a list of all options in which one is ticked
 _TICKED = re.compile(r"^\W*([A-Z])\b[^\n]*[✅✔☑✓]", re.MULTILINE)
 _BEST = re.compile(
-    r" (?:is|seems|looks) (?:the )?(?:best|closest|most likely|only|correct|right)\b"
+    r" (?:is|seems|looks) (?:the )?(?:best|closest|only|correct|right"
+    r"|most (?:likely|reasonable|plausible|probable|appropriate|suitable|sensible|realistic))\b"
 )
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "1st", "2nd", "3rd", "4th", "5th")
 _ORDINAL = re.compile(
@@ -132,6 +133,7 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
     ('A', 'C')
     """
     letters = LETTERS[: len(options)]
+    # by far the commonest answer, read without any pattern
     sole_letter = text.strip(" \n.()*").upper()
     if len(sole_letter) == 1 and sole_letter in letters:
         return (sole_letter,)
@@ -144,11 +146,13 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
     parsed_options = parse_options(tuple(map(str, options)))
     polar = _polar_options(parsed_options)
     for passage in _choosing_passages(answer, letters):
+        # what stands before "wait, that is wrong" was taken back
         if passage.start <= answer.retraction_end:
             break
         choice = _passage_choice(passage.text, parsed_options, polar, head=passage.corrects)
         if choice is not None:
             return choice
+    # options that are yes and no are chosen by statements as well: "There is no dog"
     if polar:
         polarity = read_polar(text, question)
         if polarity:
@@ -168,7 +172,7 @@ def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
         supposed = _IF_BEFORE.search(text, sentence_start(text, match.start()), match.start())
         if letter in letters and not supposed and not is_denied(text, match.start(), match.start()):
             passages.append(Passage(letter, match.start()))
-    lines = [line for line in text.split("\n") if line.strip()]
+    lines = list(filter(str.strip, text.split("\n")))
     corrections = [passage.start for passage in passages if passage.corrects]
     for start, line in (
         *((0, line) for line in lines[:1]),
@@ -208,16 +212,26 @@ def _passage_choice(
 
     With `head`, only a letter at its beginning counts.
     """
-    letters, end = _read_head_letters(text, "".join(option.letter for option in options))
+    letters, end = _read_head_letters(text, _letters_of(options))
     if letters:
         return _head_choice(text, letters, end, options, head)
     remainder = text[_HEAD.match(text).end() :]  # type: ignore[union-attr]
-    exact = [option.letter for option in options if option.equals(text) or option.equals(remainder)]
+    exact = _letters_where(options, lambda option: option.equals(text) or option.equals(remainder))
     if len(exact) == 1:
-        return (exact[0],)
+        return tuple(exact)
     if head:
         return None
     return _text_choice(text, options, polar)
+
+
+def _letters_of(options: Sequence[Option]) -> str:
+    """The letters of all options."""
+    return LETTERS[: len(options)]
+
+
+def _letters_where(options: Sequence[Option], is_meant: Callable[[Option], bool]) -> list[str]:
+    """The letters of the options of which something holds."""
+    return [option.letter for option in options if is_meant(option)]
 
 
 # "A is tempting, but the text makes clear that it is D"
@@ -267,12 +281,11 @@ def _text_choice(
     letters_named = _named_options(first, options) or _named_options(text, options)
     if len(letters_named) == 1:
         return tuple(letters_named)
-    marked = {
-        match[1] or match[2]
-        for match in _MARKED.finditer(text)
-        if not is_denied(text, *match.span())
-    }
-    marked.intersection_update(option.letter for option in options)
+    marked = set()
+    for match in _MARKED.finditer(text):
+        if not is_denied(text, *match.span()):
+            marked.add(match[1] or match[2])
+    marked.intersection_update(_letters_of(options))
     if len(marked) == 1:
         return tuple(marked)
     if letters_named:
@@ -334,6 +347,7 @@ def _named_choice(
     last = answer.sentences[-1]
     if says_unable(last):
         return _undecided_choice(last, options)
+    # "it may be a cat" at the end leaves open what was said before
     if is_tentative(last) and not answer.concluding:
         return ()
     conclusion = _identified_choice(answer, options)
@@ -341,9 +355,10 @@ def _named_choice(
         conclusion = _concluded_choice(answer, options, question)
     if conclusion is not None:
         return conclusion
-    letter = _lone_letter(last, [option.letter for option in options])
+    letter = _lone_letter(last, _letters_of(options))
     if letter:
         return (letter,)
+    # in a long answer one thing may be illegible and the rest not
     if len(answer.sentences) <= 3 and says_unable(answer.text):
         return ()
     first = answer.sentences[0]
@@ -376,7 +391,7 @@ def _computed_option(sentence: str, options: Sequence[Option]) -> tuple[str, ...
     if CALCULATION.search(sentence) is None:
         return ()
     result = sole_number(sentence[sentence.rfind("=") + 1 :])
-    letters = [option.letter for option in options if result and option.is_number(result)]
+    letters = _letters_where(options, lambda option: bool(result and option.is_number(result)))
     if len(letters) == 1:
         return tuple(letters)
     return ()
@@ -384,11 +399,12 @@ def _computed_option(sentence: str, options: Sequence[Option]) -> tuple[str, ...
 
 def _undenied_option(text: str, options: Sequence[Option]) -> tuple[str, ...]:
     """The one option left where the answer denies the letters of all others."""
-    letters = {option.letter for option in options}
+    letters = set(_letters_of(options))
     denied = set()
     for match in _UPPER_LETTER.finditer(text):
         if match[1] in letters and is_denied(text, *match.span()):
             denied.add(match[1])
+    # the letter that is left is chosen only where each of the others was denied by a word
     remaining = letters - denied
     # "B is not C" denies one of them, whichever
     n_denials = len(_DENIAL_WORD.findall(text))
@@ -413,7 +429,7 @@ def _begun_option(sentence: str, options: Sequence[Option]) -> tuple[str, ...]:
     beginning = normalize(sentence)
     if not beginning or len(beginning.split()) > _MAX_BRIEF_WORDS or beginning in POLARITY:
         return ()
-    letters = [option.letter for option in options if f"{option.text} ".startswith(f"{beginning} ")]
+    letters = _letters_where(options, lambda option: f"{option.text} ".startswith(f"{beginning} "))
     if len(letters) == 1:
         return tuple(letters)
     return ()
@@ -424,7 +440,7 @@ _MAX_BRIEF_WORDS = 2
 
 def _emphasised_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple[str, ...]:
     """The option that an answer sets in bold, or calls the best or correct one."""
-    all_letters = "".join(option.letter for option in options)
+    all_letters = _letters_of(options)
     for text in answer.emphasised:
         letters, _ = _read_head_letters(text, all_letters)
         choice = list(letters) or _named_options(text, options)
@@ -432,9 +448,9 @@ def _emphasised_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple
             return tuple(choice)
     normalized = normalize(answer.text)
     best = set()
-    if _BEST.search(normalized):
-        for option in options:
-            if any(_BEST.match(normalized, end) for _, end in option.occurrences(normalized)):
+    for option in options if _BEST.search(normalized) else ():
+        for _, end in option.occurrences(normalized):
+            if _BEST.match(normalized, end):
                 best.add(option.letter)
     if len(best) == 1:
         return tuple(best)
@@ -444,7 +460,7 @@ def _emphasised_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple
 def _undecided_choice(sentence: str, options: Sequence[Option]) -> tuple[str, ...]:
     """The options such as "it cannot be determined" that an answer without a decision chooses."""
     letters_named = _named_options(sentence, options)
-    undecided = [option.letter for option in options if says_unable(option.text)]
+    undecided = _letters_where(options, lambda option: says_unable(option.text))
     if len(undecided) == 1 and not letters_named and _INSUFFICIENT.search(sentence):
         return tuple(undecided)
     return tuple(letter for letter in letters_named if letter in undecided)
@@ -459,16 +475,33 @@ def _concluded_choice(
         key=lambda sentence: shared_words(sentence, question),
     )
     in_question = _named_options(question, options)
+    for text in answer.concluding[:1]:
+        remaining = _undenied_texts(text, options)
+        if remaining:
+            return remaining
     for text in (*answer.concluding[:1], end):
         letters_named = _named_options(text, options)
-        letters_named = [
-            letter for letter in letters_named if letter not in in_question
-        ] or letters_named
+        new_letters = [letter for letter in letters_named if letter not in in_question]
+        letters_named = new_letters or letters_named
         if len(letters_named) == 1:
             return tuple(letters_named)
         if letters_named:
             return _clause_choice(text, options, question)
     return None
+
+
+def _undenied_texts(text: str, options: Sequence[Option]) -> tuple[str, ...]:
+    """The one option left where a text denies all others by their texts."""
+    named = set(_named_options(text, options))
+    text = normalize(text)
+    remaining = []
+    for option in options:
+        is_named = next(option.occurrences(text), None) is not None
+        if not is_named or option.letter in named:
+            remaining.append(option.letter)
+    if len(remaining) == 1 and not named:
+        return tuple(remaining)
+    return ()
 
 
 # the clause behind one of these draws the conclusion of a sentence
@@ -479,12 +512,20 @@ _INFERENCE = re.compile(
 )
 
 
+# "Only the tortoise is a reptile"
+_EXCLUSIVE = re.compile(
+    r"\bonly ((?:[^\W\d]+ ){1,4}?)(?:is|are|was|were|has|have)\b", re.IGNORECASE
+)
+
+
 def _clause_choice(text: str, options: Sequence[Option], question: str) -> tuple[str, ...]:
     """The choice of the clause that answers, or of the last clause, of a sentence that names
     several options.
     """
     inference = _INFERENCE.search(text)
+    exclusive = _EXCLUSIVE.search(text)
     clauses = [
+        exclusive[1] if exclusive else "",
         text[inference.end() :] if inference else "",
         answering_clause(text, question),
         without_side_remark(normalize(text)),
@@ -494,12 +535,12 @@ def _clause_choice(text: str, options: Sequence[Option], question: str) -> tuple
     if all(option.number is not None for option in options):  # "18 - 3 = 15", both of them options
         counts = question.lower().startswith("how many")
         number = read_number(text, counts, question)
-        stated = [option.letter for option in options if number and option.is_number(number)]
+        stated = _letters_where(options, lambda option: bool(number and option.is_number(number)))
         choices.insert(0 if CALCULATION.search(text) else len(choices), stated)
     return tuple(next((letters for letters in choices if len(letters) == 1), ()))
 
 
-def _lone_letter(text: str, letters: Sequence[str]) -> str:
+def _lone_letter(text: str, letters: str) -> str:
     """The only letter of an option that a sentence has and does not deny; an ordinal ("the second
     option") is one.
     """
@@ -660,6 +701,7 @@ def _named_options(text: str, options: Sequence[Option]) -> list[str]:
     text = normalize(text)
     spans: list[tuple[int, int, str]] = []
     for option in options:
+        # an option "A" would be found in every article
         if option.is_letter:
             continue
         for start, end in option.spans(text):
@@ -775,7 +817,10 @@ def _says_all(text: str, words: Iterable[str]) -> bool:
 
 def _polar_options(options: Sequence[Option]) -> dict[Polar, str]:
     """Polarity -> letter, where the options are yes and no, or true and false."""
-    polar = {POLARITY[option.text]: option.letter for option in options if option.text in POLARITY}
+    polar: dict[Polar, str] = {}
+    for option in options:
+        if option.text in POLARITY:
+            polar[POLARITY[option.text]] = option.letter
     if len(polar) == len(options) == 2:
         return polar
     return {}

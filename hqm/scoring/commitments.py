@@ -58,6 +58,9 @@ _SPACED_CUES = (
     r"\b(?:risposta|opzione)\b(?:\s+(?:corretta|finale|giusta))?(?:\s+(?:è|sarebbe))?\s*:?",
     r"\b(?:bonne|correcta|correta|corretta) (?:est|es|é|è)\b|\b(?:richtig|korrekt) (?:ist|wäre)\b",
     r"\b(?:antwoord)\b(?:\s+is)?\s*:?",
+    # what is left when the others are ruled out: "queda la E"
+    r"\b(?:quedan?|reste|bleibt|resta|sobra)\s+(?:(?:sólo|solo|nur|apenas|que|la|a)\s+)*"
+    r"(?:(?:opción|réponse|opção|option)\s+)?(?=[(]?(?-i:[A-Z])\b)",
     r"\b(?:prawidłowa\s+)?odpowiedź\b(?:\s+to)?\s*:?",
     r"\bcevap\b\s*:?|\b(?:đáp án|câu trả lời)(?:\s+(?:đúng|là))*\s*:?|\bjawaban(?:nya)?\b"
     r"(?:\s+(?:yang benar|adalah))*\s*:?",
@@ -106,7 +109,7 @@ _CUE = CueSearch(
         " prediction selection i we let one if leaves leaving between change changing answering"
         " choosing selecting going antwort lösung ergebnis bonne réponse respuesta opción resposta"
         " opção risposta opzione correcta correta corretta richtig korrekt antwoord prawidłowa"
-        " odpowiedź cevap đáp câu jawaban jawabannya".split()
+        " odpowiedź cevap đáp câu jawaban jawabannya queda quedan reste bleibt resta sobra".split()
     )
     | {"that leaves"},
     unspaced=((_UNSPACED_LETTER, re.compile("|".join(_UNSPACED_CUES), re.IGNORECASE)),),
@@ -174,6 +177,7 @@ _FIRST_THOUGHT = CueSearch(
         r"\b(?:at first(?: glance)?|initially|my first|i (?:first )?(?:thought|assumed"
         r"|misread))\b[^.\n]{2,80}?(?:[;,] (?:but|after|however|then)\b|;)"
         r"|(?:(?<=[.!?\n] )|(?<=\n)|^)(?:even )?(?:though|although)\b[^.,\n]{2,80},"
+        r"|\b(?:al)?though (?:at first|initially)\b[^.,\n]{2,80},"
         r"|\b(?:looks? like|resembles|might seem)\b[^.\n]{2,60}?,? but\b"
         r"(?=[^.\n]*\b(?:indicates?|suggests?|means|actually|really|must)\b)",
         re.IGNORECASE,
@@ -320,7 +324,7 @@ _UNABLE = WordSearch(
 )
 
 
-_TENTATIVE = re.compile(
+TENTATIVE = re.compile(
     r"\b(?:possibly|perhaps|maybe|it(?:'s| is) (?:also )?possible(?! to\b)"
     r"|(?:there|it|this|that|they|he|she) (?:might|may|could) (?:well |also )?(?:be|have))\b",
     re.IGNORECASE,
@@ -334,7 +338,7 @@ def is_tentative(text: str) -> bool:
     >>> is_tentative("It's possible that it is a dog."), is_tentative("It is probably a dog.")
     (True, False)
     """
-    return len(text.split()) > _MAX_GUESS_WORDS and _TENTATIVE.search(text) is not None
+    return len(text.split()) > _MAX_GUESS_WORDS and TENTATIVE.search(text) is not None
 
 
 _MAX_GUESS_WORDS = 3
@@ -410,9 +414,9 @@ def longest_spans(spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int,
     """
     uncovered = []
     for start, end, name in spans:
-        is_covered = any(
-            low <= start and end <= high and high - low > end - start for low, high, _ in spans
-        )
+        is_covered = False
+        for low, high, _ in spans:
+            is_covered = is_covered or (low <= start and end <= high and high - low > end - start)
         if not is_covered:
             uncovered.append((start, end, name))
     return uncovered
@@ -473,11 +477,11 @@ def parse_answer(text: str) -> ParsedAnswer:
         offsets = _CUES.offsets(spoken)
     retractions = _RETRACTION.find(spoken, offsets["retraction"])
     retraction_end = max((match.end() for match in retractions), default=-1)
-    explicit = [
-        passage
-        for passage in _explicit_passages(spoken, offsets)
-        if passage.text and passage.start > retraction_end
-    ]
+    explicit = []
+    for passage in _explicit_passages(spoken, offsets):
+        is_retracted = passage.start <= retraction_end
+        if passage.text and not is_retracted:
+            explicit.append(passage)
     prose = _FENCE.sub("\n", spoken) if "```" in spoken else spoken
     emphasised = _BOLD_TEXT.findall(prose)
     prose_offsets = offsets if prose == spoken else _CUES.offsets(prose)
@@ -596,9 +600,8 @@ def answering_clause(text: str, question: str) -> str:
     if len(superlatives) == 1 and overlaps.count(max(overlaps)) > 1:
         # "Cairo had the lowest rainfall, while Oslo had the highest"
         word = superlatives[0].lower()
-        overlaps = [
-            n + (word in clause.lower()) for n, clause in zip(overlaps, clauses, strict=True)
-        ]
+        for index, clause in enumerate(clauses):
+            overlaps[index] += word in clause.lower()
     max_overlap = max(overlaps)
     if max_overlap and overlaps.count(max_overlap) == 1:
         return clauses[overlaps.index(max_overlap)]
@@ -613,7 +616,8 @@ _SUPERLATIVE = re.compile(r"\b(?:most|least|best|worst|\w{3,}est)\b", re.IGNOREC
 
 
 _SIDE_REMARK = re.compile(
-    r"(?:[,;]|\s[–—-])\s+(?:just |right |though |and )?(?:which(?! (?:makes?|means))|with|near"
+    r"(?:[,;]|\s[–—-])\s+(?:just |right |though |and )?"
+    r"(?:which(?! (?:makes?|means|(?:is|was) (?:\w+ )?(?:by|called|named)\b))|with|near"
     r"|next|close|under|over|above|below|beside|behind|followed|compared|whereas|while|unlike"
     r"|similar|mixed|along|together|alongside|based on|citing|using|according to|adapted from"
     r"|quoting)\b"
@@ -667,24 +671,27 @@ _DENIAL = WordSearch(
     re.compile(
         r"(?:\b(?:not|no|never|(?:more|less|fewer|greater|larger|higher|smaller|lower) than"
         r"|rather than|instead of|any(?:thing|one|body) but|neither|nor|except|unlike|excluding"
-        r"|besides|cannot be"
+        r"|besides|cannot be|compared (?:with|to)|confused with|mistaken for|ahead of"
+        r"|weder(?:\s+\S+){1,3}?\s+noch|weder"
         r"|(?:reminiscent|neighbou?r|friend|pupil|student|follower|rival|imitat(?:ion|or)"
         r"|in the (?:style|manner)) of"
         r"|similar to|(?:inspired|influenced) by"
         r"|nicht|kein|keine|pas|non|não|ni|nem|нет|не)\b"
         r"|n't(?:\s+(?!only\b)[a-z]+)?(?:\s+(?:his|her|its|their))?"
-        rf"|不是|并非|而不是){_UP_TO_DENIED}",
+        rf"|不是|并非|而不是|(?<!\d)比){_UP_TO_DENIED}",
         re.IGNORECASE,
     ),
     first_words=frozenset(
         "not no never more less fewer greater larger higher smaller lower rather instead neither"
         " nor except unlike excluding besides cannot reminiscent neighbor neighbour friend pupil"
         " student follower rival imitation imitator in similar inspired influenced anything anyone"
-        " anybody nicht kein keine pas non ni nem".split()
+        " anybody nicht kein keine pas non ni nem compared confused mistaken ahead weder".split()
     ),
     foreign=(
-        re.compile("[ãÃнН不并]"),
-        re.compile(rf"(?:\b(?:não|нет|не)\b|不是|并非|而不是){_UP_TO_DENIED}", re.IGNORECASE),
+        re.compile("[ãÃнН不并比]"),
+        re.compile(
+            rf"(?:\b(?:não|нет|не)\b|不是|并非|而不是|(?<!\d)比){_UP_TO_DENIED}", re.IGNORECASE
+        ),
     ),
 )
 _DENIAL_AFTER = re.compile(

@@ -67,6 +67,7 @@ def read_list(text: str) -> tuple[str, ...]:
             return members
     has_brackets = any(bracket in answer.text for bracket in "[{(")
     shapes = _BRACKETS.findall(answer.text) if has_brackets else []
+    # coordinates are written as lists are
     if sum(bool(pair) for _, _, pair in shapes) > 1:  # two points are no list
         return ()
     if shapes:
@@ -90,15 +91,19 @@ def line_members(answer: ParsedAnswer, column: int) -> tuple[str, ...]:
     """The members of a list with one on each line, numbered, or below a heading that ends in a
     colon; of "Top: black" the first column or the last.
     """
-    lines = [line for line in answer.text.split("\n") if line.strip()]
+    lines = list(filter(str.strip, answer.text.split("\n")))
     rows = [line.strip(" |").split("|") for line in lines if re.match(r"\s*\|(?!\s*:?--)", line)]
-    bullets = [line for line in lines if _BULLET.match(line)]
+    bullets = list(filter(_BULLET.match, lines))
     if len(lines) > 1 and lines[0].rstrip().endswith(":"):
         lines = lines[1:]
     if len(bullets) > 1:
-        lines = [re.split(r"\s[–—-]\s|:\s", _BULLET.sub("", line))[column] for line in bullets]
+        lines = []
+        for line in bullets:
+            columns = re.split(r"\s[–—-]\s|:\s", _BULLET.sub("", line))
+            lines.append(columns[column])
     if len(rows) > 2:
         lines = [row[0] for row in rows[1:]]
+    # a paragraph on a line of its own is no member
     if any(line.count(" ") > _MAX_MEMBER_SPACES and "(" not in line for line in lines):
         return ()  # prose
     members = tuple(filter(None, map(clean_member, lines)))
@@ -149,6 +154,7 @@ def split_members(text: str) -> tuple[str, ...]:
     text = re.sub(r",? respectively\b", "", IN_PARENTHESES.sub("", text))
     if re.fullmatch(r"[^\W\d]+(?:\s*/\s*[^\W\d]+)+", text):
         return tuple(map(str.strip, text.split("/")))
+    # alternatives are no list: the answer leaves open which of them it means
     if re.search(r"\bor\b", text):
         return ()
     return tuple(filter(None, map(clean_member, _SEPARATOR.split(text))))

@@ -15,6 +15,7 @@ from hqm.scoring.commitments import (
     is_denied,
     parse_answer,
     says_unable,
+    sentences,
     shared_words,
 )
 from hqm.scoring.cue_search import WordSearch
@@ -39,12 +40,13 @@ _UP_TO_NUMBER = rf"\s*[:]?\s*{_FILLERS}[$€£¥({{\[\s]*$"
 # a verb or sign that states the number behind it
 _COPULA = WordSearch(
     re.compile(
-        r"\b(?:(?:from|by)\s+\S+(?:\s\w+)?\s+to\s|(?:is worth|worth|(?:est|était) de|ist|war|bei"
-        r"|beträgt|es|era|fue|is|are|was|were|be|equals?|equal to|gives?|get|gets|makes?|has|have"
-        r"|had|reach(?:es|ed)?|totals?|making|totall?ing|left with|of|see|count|shows?|reads?"
+        r"\b(?:(?:from|by)\s+\S+(?:\s\w+)?\s+to\s|(?:is worth|worth|(?:est|était|es|era|fue|é|foi)"
+        r" de|ist|war|bei|beträgt|es|era|fue|is|are|was|were|be|equals?|equal to|gives?|get|gets"
+        r"|makes?|has|have|had|reach(?:es|ed)?|totals?|making|totall?ing|left with|of|see|count"
+        r"|shows?|reads?"
         r"|indicates?|points to|(?:stood|stands|stand) at|accounts? for|makes? up|costs?"
         r"|(?:comes?|came|works?|adds?|amounts?|rose|fell|dropped|increased|decreased|grew|rounds?)"
-        r" (?:out |up |down )?(?:to|at|by)"
+        r" (?:out |up |down )?(?:to|at|by)|(?:averages?|sums?) (?:out |up )?(?:to|at)"
         rf"|measures?|weighs?|represents?|represented|compris\w+|for)\b){_UP_TO_NUMBER}",
         re.IGNORECASE,
     ),
@@ -54,11 +56,16 @@ _COPULA = WordSearch(
         " left of see count show shows read reads indicate indicates points stood stands stand"
         " account accounts cost costs come comes came work works add adds amount amounts rose fell"
         " dropped increased decreased grew round rounds measure measures weigh weighs represent"
-        " represents represented comprise comprises comprised comprising for".split()
+        " average averages sum sums represents represented comprise comprises comprised"
+        " comprising for".split()
     ),
     foreign=(
-        re.compile("[éäÉÄ]"),
-        re.compile(rf"\b(?:était de|beträgt)\b{_UP_TO_NUMBER}", re.IGNORECASE),
+        re.compile("[éäÉÄрРはがを是为은는है]"),
+        re.compile(
+            rf"(?:\b(?:était de|é de|beträgt|составля\w+|составил\w*|равн[аоы]?)\b"
+            rf"|[はが是为은는]\s*[约約]?|है){_UP_TO_NUMBER}",
+            re.IGNORECASE,
+        ),
     ),
 )
 _EQUALS = re.compile(rf"[=≈]{_UP_TO_NUMBER}", re.IGNORECASE)
@@ -109,7 +116,7 @@ _COUNT_QUESTION = re.compile(
 _YEAR_QUESTION = re.compile(r"\b(?:which|what) years?\b|^when\b", re.IGNORECASE)
 # the number behind these is what a part is taken of: "134 of the 150"
 _REFERENCE_AMOUNT = re.compile(
-    r"±\s*$|\b(?:below|above|under|over)\s*[$€£]?$|^\W*(?:out )?of (?:the|all|these)\s*$"
+    r"±\s*$|\b(?:below|above|under|over)(?: the)?\s*[$€£]?$|^\W*(?:out )?of (?:the|all|these)\s*$"
     r"|\d (?:out )?of (?:the|all|these)\s*$|\d out of\s*$",
     re.IGNORECASE,
 )
@@ -170,14 +177,24 @@ def read_number(text: str, counts: bool = False, question: str = "") -> Number |
     if not answer.text:
         return None
     for passage in answer.explicit:
-        number = _passage_number(passage.text, counts, question)
+        text = _corrected_result(passage.text) if passage.corrects else passage.text
+        number = _passage_number(text, counts, question)
         if number is not None:
-            return _exact_number(number, passage.text, question)
+            return _exact_number(number, text, question)
+        # what is called the answer and gives no number is not made up for by an earlier one
         if not passage.corrects and (says_unable(passage.text) or names_number(passage.text)):
             return None
     if answer.retraction_end >= 0:
         return None
     return _uncued_number(answer, counts, question)
+
+
+def _corrected_result(text: str) -> str:
+    """The last sentence of a correction where that calculates anew, else the correction."""
+    last = sentences(text)[-1:]
+    if last and CALCULATION.search(last[0]):
+        return last[0]
+    return text
 
 
 def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number | None:
@@ -192,6 +209,7 @@ def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number 
     counts_asked_noun = zero_count and (zero_count[1] or "").lower() in question.lower()
     if counts and counts_asked_noun and not _new_numbers(answer.text, question):
         return numbers_in("0")[0]
+    # a number beside "I cannot tell" is that of something else
     if says_unable(last) or (len(answer.sentences) <= 3 and says_unable(answer.text)):
         return None
     texts = [*answer.concluding, *_ordered_ends(answer, question)]
@@ -239,7 +257,7 @@ def _is_bound(text: str, number: Number) -> bool:
 def _are_parts(text: str) -> bool:
     """Whether a text counts parts and leaves their sum to the reader: "3 seated, 2 standing"."""
     pieces = _PART_SEPARATOR.split(text)
-    counted = [undenied_numbers(piece) for piece in pieces]
+    counted = list(map(undenied_numbers, pieces))
     is_single = any(len(numbers) != 1 for numbers in counted) or len(pieces) < 2
     if is_single or _TOTAL.search(text):
         return False
@@ -258,7 +276,7 @@ def _states_total(last: str, answer: ParsedAnswer) -> bool:
     32.".
     """
     is_conclusion = any(text in last for text in answer.concluding)
-    values = {number.value for number in undenied_numbers(last)}
+    values = _values(undenied_numbers(last))
     return _TOTAL.search(last) is not None and not is_conclusion and len(values) == 1
 
 
@@ -268,8 +286,9 @@ def _ordered_ends(answer: ParsedAnswer, question: str) -> list[str]:
     first = answer.sentences[0]
     repeats = shared_words(last, question) - shared_words(first, question)
     is_sum = _TOTAL.search(last) or _STEP.match(last) or "=" in last or sole_number(last)
+    # short answers state and then explain; long ones reason and then state
     ends = [first, last]
-    if len(answer.sentences) > 3 or is_sum or repeats > 1:
+    if len(answer.sentences) > 3 or is_sum or repeats > 1 or _STEP.match(first):
         ends.reverse()
     return sorted(ends, key=lambda text: not _new_numbers(text, question))
 
@@ -312,6 +331,7 @@ def _is_pronoun(number: Number, text: str) -> bool:
 
 def _is_hedged(text: str, numbers: Sequence[Number]) -> bool:
     """Whether a text leaves it open which number it is: "7 or 19", "between 7 and 19"."""
+    # 7 - 19 before an equals sign is a difference
     if "=" in text and " or " not in text and not _TWO_SOLUTIONS.search(text):
         return False  # a difference, not a range
     return any(_is_range(text, low, high) for low, high in pairwise(numbers))
@@ -372,11 +392,12 @@ def undenied_numbers(text: str) -> list[Number]:
 
 @lru_cache(maxsize=1024)
 def _undenied_numbers(text: str) -> tuple[Number, ...]:
-    return tuple(
-        number
-        for number in numbers_in(text)
-        if not is_denied(text, number.start, number.end) and not _is_reference(text, number)
-    )
+    undenied = []
+    for number in numbers_in(text):
+        is_other = is_denied(text, number.start, number.end) or _is_reference(text, number)
+        if not is_other:
+            undenied.append(number)
+    return tuple(undenied)
 
 
 def without_parentheses(text: str) -> str:
@@ -399,6 +420,11 @@ def stated_numbers(text: str, question: str) -> list[Number]:
     return _new_numbers(text, question) or numbers
 
 
+def _values(numbers: Sequence[Number]) -> set[Fraction]:
+    """The different values of numbers, whatever their units."""
+    return {number.value for number in numbers}
+
+
 def _years(numbers: Sequence[Number]) -> list[Number]:
     """The numbers that may be years."""
     return [number for number in numbers if 1000 <= number.value <= 2100 and not number.unit]
@@ -410,7 +436,7 @@ def _question_numbers(
 ) -> tuple[frozenset[tuple[Fraction, str]], frozenset[Fraction]]:
     """The numbers of a question with their units, and without."""
     numbers = numbers_in(question)
-    values = frozenset(number.value for number in numbers)
+    values = frozenset(_values(numbers))
     return frozenset((number.value, number.unit) for number in numbers), values
 
 
@@ -438,6 +464,7 @@ def _counted_number(text: str, question: str) -> Number | None:
     """
     count_question = _COUNT_QUESTION.match(question)
     numbers = undenied_numbers(text)
+    # the noun of a sum is that of its result
     if count_question is None or "=" in text or _is_hedged(text, numbers):
         return None
     if count_question[2]:  # "Two people are standing, three are sitting"
@@ -592,6 +619,9 @@ def _foreign_total(text: str) -> Number | None:
 
 
 _DASH = re.compile(r"\s[—–]\s")
+_COLON_ADDENDS = re.compile(
+    r"\b(?:and|y|e|et|und|и) (?:an?|une?|una|uma?|um|eine?|один|одна)\b", re.I
+)
 
 
 def _without_addends(text: str) -> str:
@@ -599,8 +629,13 @@ def _without_addends(text: str) -> str:
     ones".
     """
     head, _, tail = _DASH.sub(": ", text, count=1).partition(": ")
-    is_sum = len(undenied_numbers(tail)) > 1 and len(undenied_numbers(head)) == 1
-    if is_sum and "=" not in text:
+    totals = undenied_numbers(head)
+    addends = undenied_numbers(tail)
+    if len(totals) != 1 or not addends or "=" in text:
+        return text
+    # "six people: five rowers and a cox" leaves one of them to the article
+    is_part = sole_number(tail) is None and addends[0].value < totals[0].value
+    if len(addends) > 1 or (is_part and _COLON_ADDENDS.search(tail)):
         return head
     return text
 
@@ -628,7 +663,7 @@ def _segments(text: str, question: str) -> list[str]:
 
 def _number_at_asked_time(segment: str, numbers: Sequence[Number], question: str) -> Number | None:
     """The only number of the year or place that was asked for: "from 5 in 2008 to 9 in 2010"."""
-    asked_values = {number.value for number in numbers_in(question)}
+    asked_values = _values(numbers_in(question))
     placed = []
     for number in numbers:
         time = _TIME_PHRASE.match(segment[number.end :])
@@ -651,20 +686,20 @@ def _predicated_number(segment: str, numbers: Sequence[Number], question: str) -
     """The number behind "is" or "=", or before "remain"; of several the one in the clause that
     answers.
     """
-    predicated = [
-        number
-        for number in numbers
-        if _is_stated(segment, number) or _REMAINDER.match(segment[number.end :])
-    ]
-    results = [
-        number for number in predicated if _before(segment, number).rstrip().endswith(("=", "≈"))
-    ]
+    predicated = []
+    results = []
+    for number in numbers:
+        if _is_stated(segment, number) or _REMAINDER.match(segment[number.end :]):
+            predicated.append(number)
+            if _before(segment, number).rstrip().endswith(("=", "≈")):
+                results.append(number)
     if len(results) == 1 and CALCULATION.search(segment):
         return results[0]
+    # a question for a sum has the word for it in every clause
     is_total = _TOTAL.search(segment) and not _TOTAL.search(question)
     clause = "" if is_total else answering_clause(segment, question)
     answering = stated_numbers(clause, question)
-    has_several = len({number.value for number in predicated}) > 1
+    has_several = len(_values(predicated)) > 1
     if (has_several or _YEAR_QUESTION.search(question)) and len(answering) == 1:
         return answering[0]  # "Blue costs $25, and the red one costs $30"
     if not predicated:

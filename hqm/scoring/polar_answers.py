@@ -26,6 +26,7 @@ from hqm.scoring.statements import (
     prefers_standard,
     restates,
     statement_language,
+    verdict_in_other_language,
     without_adverbial,
 )
 
@@ -81,6 +82,7 @@ _CJK_LEAD = re.compile(r"^[\W_]*(?P<word>不是|没有|不对|是的|对的|否|
 _NO_ANSWER = re.compile(
     r"^\W*no\s+(?:idea|way|clue|information|answer|image|picture|comment|opinion|data)\b"
     r"|^\W*(?:yes|no)\s*(?:and|or|/|&)\s*(?:yes|no)\b|^\W*(?:yes|no) one\b"
+    r"|^\W*no (?:hay|cabe) duda\b"
     rf"|^\W*(?:{'|'.join(UNABLE_ABROAD)})",
     re.IGNORECASE,
 )
@@ -183,7 +185,8 @@ _NOT_UNIVERSAL = re.compile(
 )
 # a clause with one of these commits itself to nothing
 DOUBT = re.compile(
-    r"\b(?:might|may|maybe|could|possibly|possible(?! to)|perhaps|or|unclear|unsure|whether|if)\b",
+    r"\b(?:might|may|maybe|could|possibly|possible(?! to)|perhaps|or|unclear|unsure|whether|if"
+    r"|(?:nearly|almost)(?! certain))\b",
     re.IGNORECASE,
 )
 
@@ -213,6 +216,9 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
     is_foreign = statement_language(answer.text, question) is not None
     if says_unable(answer.text) or not is_foreign:
         return _restated_polarity(answer, question, negated)
+    verdict = verdict_in_other_language(answer.text)
+    if verdict is not None:
+        return _stated_polarity(True, not verdict, negated)
     denies = denies_in_other_language(answer.text, question)
     if denies is None:
         return None
@@ -362,7 +368,7 @@ def _opening_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Pol
 
 def _denies_universal(answer: ParsedAnswer) -> bool:
     """Whether an answer denies that something holds for all or both: "Only one of them"."""
-    if _NOT_UNIVERSAL.match(answer.text):
+    if any(map(_NOT_UNIVERSAL.match, (answer.text, *answer.concluding[:1]))):
         return True
     contrast = _NEGATIVE_CONTRAST.search(answer.sentences[-1])
     return leading_polarity(answer.text) is None and contrast is not None

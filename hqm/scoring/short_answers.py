@@ -19,6 +19,7 @@ from typing import NamedTuple
 from hqm.scoring.clock_times import ClockTime, sole_time, times_in
 from hqm.scoring.commitments import (
     EXCEPTION,
+    TENTATIVE,
     ParsedAnswer,
     answering_clause,
     is_denied,
@@ -78,6 +79,7 @@ def names_phrase(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
         return ()
     for passage in answer.explicit:
         names = _phrases_in(passage.text, phrases)
+        # a correction may only explain; a short one that names nothing takes back what was said
         if names or not passage.corrects or len(passage.text.split()) < 5:
             return names
     texts = [*answer.emphasised, *answer.concluding[:1]]
@@ -90,13 +92,25 @@ def names_phrase(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
 
 def _phrases_in(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
     """The phrases that a text names and does not deny, in its order."""
-    text = without_side_remark(normalize(text))
+    text = _SUBJECT_PLACE.sub(r"\1 ", without_side_remark(normalize(text)))
     spans: list[tuple[int, int, str]] = []
     for phrase in phrases:
         for low, high in _phrase_spans(phrase, text):
+            is_modified = _COMPOUND_DENIAL.match(text, high)
+            if is_modified and text.startswith(text[low:high], is_modified.end()):
+                continue  # "table tennis, not tennis"
             if not is_denied(text, low, high):
                 spans.append((low, high, phrase))
     return tuple(dict.fromkeys(phrase for _, _, phrase in sorted(longest_spans(spans))))
+
+
+# where the subject is says nothing of what it does: "The arrow to the left of the door points up"
+_SUBJECT_PLACE = re.compile(
+    r"^((?:this |that )?\w+) (?:(?:to|on|at|in) (?:the )?(?:left|right|top|bottom|front|back|middle"
+    r"|center|centre) of|near|behind|beside|above|below|under) (?:\w+ ){1,3}?"
+    r"(?=(?:is|are|was|points?|shows?|says|reads|has)\b)"
+)
+_COMPOUND_DENIAL = re.compile(r",? (?:not|rather than|instead of) ")
 
 
 class _Phrase(NamedTuple):
@@ -112,7 +126,7 @@ class _Phrase(NamedTuple):
 def _parse_phrase(phrase: str) -> _Phrase:
     normalized = normalize(phrase)
     single = re.sub(r"(?<=[a-z]{2}[^s])s$", "", normalized)
-    first, *rest = re.split("([ -])", single)
+    first, *rest = re.split("( and |[ -])", single)
     others = tuple(zip(rest[::2], rest[1::2], strict=True))
     return _Phrase(first, others, re.search(r"[a-z]{2}$", normalized) is not None)
 
@@ -120,7 +134,12 @@ def _parse_phrase(phrase: str) -> _Phrase:
 _LATIN_SIGN = re.compile(f"[{LATIN}]")
 _WORD_END = re.compile(f"(?![{LATIN}])")
 _PLURAL_END = re.compile(f"(?:e?s)?(?![{LATIN}])")
-_GAPS = {" ": re.compile(r"[\s-]+"), "-": re.compile(r"[\s-]?")}
+_GAPS = {
+    " ": re.compile(r"[\s-]+"),
+    "-": re.compile(r"[\s-]?"),
+    # "a mother and her daughter", "mother–daughter"
+    " and ": re.compile(r"(?:\s+and\s+|\s*[&/–—-]\s*)(?:(?:her|his|its|their)\s+)?"),
+}
 """What may stand in a text for the space or hyphen of a phrase."""
 
 
@@ -166,12 +185,14 @@ def hedges(text: str, phrase: str) -> bool:
     """Whether an answer names a phrase as one of several possibilities: "red or blue"."""
     text = normalize(parse_answer(text).text)
     joins_phrases = " and " in text and " and " not in phrase
+    # "red and blue" as a whole answer names two where one is right
     if joins_phrases and (len(text.split()) < 5 or re.search(r"\b(?:tied?|both)\b", text)):
         return True
     if "or" not in text and "/" not in text:
         return False
     for start, end in _phrase_spans(phrase, text):
         before = text[max(0, start - 80) : start]
+        # the pattern looks back over the whole text, and is asked only where it can match
         may_follow = "or" in before or "/" in before
         if may_follow and _ALTERNATIVE_BEFORE.search(before):
             return True
@@ -196,6 +217,7 @@ _LIST_LITERAL = re.compile(r"\s*\[.*\]\s*", re.DOTALL)
 def target_texts(item: Item) -> list[str]:
     """The right answers of an item, as texts: "[2014, 2016]" is a list as well."""
     target = item.target
+    # benchmarks in spreadsheets have their lists as text
     if isinstance(target, str) and "[" in target and _LIST_LITERAL.fullmatch(target):
         try:
             target = ast.literal_eval(target)
@@ -213,8 +235,8 @@ def match_short(text: str, item: Item) -> ShortMatch | None:
     ShortMatch(right=True, read='1200 m')
     """
     targets = target_texts(item)
-    rivals = [str(rival) for rival in item.meta.get("rivals", ())]
-    numbers = [sole_number(target) for target in targets]
+    rivals = list(map(str, item.meta.get("rivals", ())))
+    numbers = list(map(sole_number, targets))
     if len(targets) > 1:
         return _match_list(text, targets, rivals, numbers, item)
     key = numbers[0]
@@ -245,9 +267,10 @@ def _match_time(text: str, key: ClockTime, question: str) -> ShortMatch | None:
         clause = answering_clause(re.sub(r" and (?=[a-z]+s\b)", "; ", passage), question)
         if times_in(clause) or numbers_in(clause):
             passage = clause  # "It opens at 9:30 and closes at 18:00"
-        times = [
-            time for time, start, end in times_in(passage) if not is_denied(passage, start, end)
-        ]
+        times = []
+        for time, start, end in times_in(passage):
+            if not is_denied(passage, start, end):
+                times.append(time)
         if len(set(times)) == 1:
             return ShortMatch(times[0].matches(key), str(times[0]))
         if times:
@@ -271,12 +294,14 @@ def _match_number(text: str, key: Number, item: Item, rivals: Sequence[str]) -> 
     counts = bool(item.meta.get("none")) or (
         not rivals and item.prompt.lower().startswith("how many")
     )
+    # 1.750 is 1750 to a German and 1.75 to others: a key with three decimals leaves it open
     if key.decimals != 3:  # the key may have a point before three digits as well
         text = without_pointed_thousands(text)
     number = read_number(text, counts, item.prompt)
     if number is None:
         return None
     if rivals:
+        # a number that nobody expects was more likely misread than meant
         expected = filter(None, map(sole_number, (*rivals, str(item.target))))
         if not any(map(number.matches, expected)):
             return None
@@ -290,6 +315,7 @@ def _match_number(text: str, key: Number, item: Item, rivals: Sequence[str]) -> 
     unit = _asked_unit(item.prompt)
     if unit and not key.unit and number.unit:  # "in meters": 1.2 km are 1200, and not 1.2
         is_right = number.matches(replace(key, unit=unit), decimals)
+    # a tolerance widens what is right, and never makes a right answer wrong
     tolerance = item.meta.get("tolerance")
     if tolerance is not None and not is_right:
         is_right = abs(number.value - key.value) <= Fraction(str(tolerance))
@@ -323,7 +349,8 @@ def _match_list(
     """A list must name all right answers and no other; numbers whose key is not in order must
     stand in its order.
     """
-    if _gives_exceptions(text):
+    answer = parse_answer(text)
+    if _gives_exceptions(answer) or _is_tentative_list(answer, targets):
         return None
     keys = [number.value for number in numbers if number is not None]
     if len(keys) == len(targets):
@@ -334,10 +361,10 @@ def _match_list(
         if phrases:
             return ShortMatch(is_right, ", ".join(phrases))
         return None
-    answer = parse_answer(text)
     readings = _list_readings(text, answer, targets)
     for members in readings:
         names = _member_targets(members, targets)
+        # any reading that names exactly the key is right: wrong readings seldom hit it by chance
         if set(names) == set(targets):
             if any(map(DOUBT.match, members)):
                 return None
@@ -345,14 +372,14 @@ def _match_list(
             return ShortMatch(in_order, ", ".join(members))
     if any(_may_translate(answer.text, target) for target in targets):
         return None
+    # a second sentence may add members, so that the list is not yet all
     if readings and not _ADDITION.search(answer.text):
         return ShortMatch(False, ", ".join(readings[0]))
     return _match_named_list(text, answer, targets, item.prompt)
 
 
-def _gives_exceptions(text: str) -> bool:
+def _gives_exceptions(answer: ParsedAnswer) -> bool:
     """Whether the sentence that may give the list says what is not in it: "all except 2015"."""
-    answer = parse_answer(text)
     called = [passage.text for passage in answer.explicit[:1]]
     return any(
         EXCEPTION.search(commitment.rpartition(": ")[2])
@@ -360,6 +387,17 @@ def _gives_exceptions(text: str) -> bool:
     )
 
 
+def _is_tentative_list(answer: ParsedAnswer, targets: Sequence[str]) -> bool:
+    """Whether an answer is one sentence that names no member before it says that all are only
+    possible: "some fruits, possibly a pear".
+    """
+    if not _is_tentative(answer):
+        return False
+    certain = TENTATIVE.split(answer.text, maxsplit=1)[0]
+    return not _phrases_in(certain, targets)
+
+
+_REFUSAL = re.compile(r"\bsorry\b", re.IGNORECASE)
 _ADDITION = re.compile(r"[.;] [^.;]*\b(?:also|as well|too|additionally|in addition)\b", re.I)
 
 
@@ -367,7 +405,7 @@ def _match_named_list(
     text: str, answer: ParsedAnswer, targets: Sequence[str], question: str
 ) -> ShortMatch | None:
     """The match of an answer that gives no list, but may name the members in its sentences."""
-    is_empty = EMPTY_LIST.search(answer.text) is not None
+    is_empty = EMPTY_LIST.search(answer.text) and not _REFUSAL.search(answer.text)
     last = answer.sentences[-1] if answer.sentences else ""
     phrases = names_phrase(text, targets)
     if says_unable(last) and not is_empty and len(phrases) < 2:
@@ -401,7 +439,8 @@ def _list_readings(
         if letters:
             return [tuple(letters)]
         return []
-    return list(filter(None, (read_list(text), line_members(answer, -1))))
+    bold = answer.emphasised[::-1]
+    return list(filter(None, (read_list(text), line_members(answer, -1), bold)))
 
 
 def _member_targets(members: Sequence[str], targets: Sequence[str]) -> list[str]:
@@ -424,7 +463,8 @@ def _match_numbers(text: str, keys: list[Fraction], item: Item) -> ShortMatch | 
     many.
     """
     answer = parse_answer(text)
-    numbers = list(map(sole_number, read_list(text)))
+    members = read_list(text)
+    numbers = [sole_number(member) or _named_step(member, item.prompt) for member in members]
     if (not numbers or None in numbers) and answer.sentences and not says_unable(answer.text):
         last = _COUNTER_STATEMENT.split(without_parentheses(answer.sentences[-1]), maxsplit=1)[0]
         stated = stated_numbers(last, item.prompt)
@@ -444,6 +484,14 @@ def _match_numbers(text: str, keys: list[Fraction], item: Item) -> ShortMatch | 
     if keys == sorted(keys) and not ORDER_QUESTION.search(item.prompt):
         values.sort()
     return ShortMatch(values == keys, ", ".join(map(str, numbers)))
+
+
+def _named_step(member: str, question: str) -> Number | None:
+    """The number of a member such as "Step 2", where the question asks for steps."""
+    name, _, digits = member.rpartition(" ")
+    if name and name.lower() in question.lower():
+        return sole_number(digits)
+    return None
 
 
 _COUNTER_STATEMENT = re.compile(
@@ -527,6 +575,7 @@ def _share_stem(word: str, key: str) -> bool:
     )
     if len(short) > 2 and short != extended.removesuffix("s") and is_affixed:
         return True
+    # "advertising" for "advertisement": long words with one stem are not told apart here
     stem_length = len(short) - 2
     return (
         stem_length > 4
@@ -541,6 +590,7 @@ _MAX_MARKUP_CHARS = 40
 def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
     """The match of an answer to an item whose key is a text."""
     answer = parse_answer(text)
+    # normalising a chain of thought costs more than reading it, and it is never the key
     is_brief = len(text) <= 2 * len(target) + _MAX_MARKUP_CHARS
     if is_brief and normalize(text) == normalize(target):
         return ShortMatch(True, target)
@@ -567,25 +617,28 @@ def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
     return _match_unnamed(answer, target, question)
 
 
-# a question for the winner, and what only the loser does; and the other way round
+# a question for the winner, what only the loser does, and what is done to the loser; and the other
+# way round
 _OUTCOMES = (
     (
         re.compile(r"\b(?:w[io]ns?|winner|beat|defeated)\b", re.IGNORECASE),
         r"\s+(?:lost|loses|was (?:beaten|defeated))\b",
+        r"\b(?:beats?|defeat(?:s|ed))\s+",
     ),
     (
         re.compile(r"\b(?:lose|lost|loses|loser)\b", re.IGNORECASE),
         r"\s+(?:won|wins|beat|beats|defeated)\b",
+        r"\b(?:was (?:beaten|defeated) by|lost (?:to|against))\s+",
     ),
 )
 
 
 def _is_contrary_outcome(text: str, target: str, question: str) -> bool:
     """Whether a text says of the target that it lost, where it is asked who won."""
+    name = re.escape(normalize(target))
     return any(
-        event.search(question)
-        and re.search(rf"\b{re.escape(normalize(target))}{contrary}", normalize(text))
-        for event, contrary in _OUTCOMES
+        event.search(question) and re.search(rf"\b{name}{behind}|{before}{name}\b", normalize(text))
+        for event, behind, before in _OUTCOMES
     )
 
 
@@ -640,6 +693,7 @@ def _match_unnamed(answer: ParsedAnswer, target: str, question: str) -> ShortMat
     """
     if not answer.text or answer.retraction_end >= 0:
         return None
+    # the last sentence of a long answer need not be its answer
     if len(answer.sentences) > 3 and not answer.explicit:
         return None
     if answer.explicit:
@@ -652,10 +706,19 @@ def _match_unnamed(answer: ParsedAnswer, target: str, question: str) -> ShortMat
         return ShortMatch(True, commitment[:80])
     words = re.findall(r"\w+", normalize(commitment))
     key_words = normalize(target).split()
-    is_abbreviated = words == key_words[-len(words) :]  # "emissions" for CO2 emissions
+    words = [word for word in words if not _denies_word(commitment, word)]
+    # "emissions" for CO2 emissions
+    is_abbreviated = bool(words) and words == key_words[-len(words) :]
     if is_abbreviated or any(_share_stem(word, key) for word in words for key in key_words):
         return None  # "triangular" for a triangle
     return ShortMatch(False, commitment[:80])
+
+
+def _denies_word(text: str, word: str) -> bool:
+    """Whether a text has a word and denies it: "overcast, with no sun"."""
+    text = normalize(text)
+    start = text.find(word)
+    return start >= 0 and is_denied(text, start, start + len(word))
 
 
 def _is_open(answer: ParsedAnswer, commitment: str, target: str, question: str) -> bool:

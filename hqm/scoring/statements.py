@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 from types import MappingProxyType
 
 from hqm.scoring.cue_search import ascii_words
@@ -66,6 +66,7 @@ class Language:
 def _stem(word: str) -> str:
     """The beginning of a word, for languages inflect at the end; Arabic sets an article before."""
     word = word.removeprefix("ال")
+    # two letters are enough for most endings; a shorter beginning would join different words
     if len(word) > 3:
         return word[: max(3, len(word) - 2)]
     return word
@@ -96,16 +97,16 @@ _LANGUAGES = (
     ),
     Language(
         "zh", "[\u4e00-\u9fff]",
-        _pattern("没有|并没有|没|不是|不|无|未"),
+        _pattern("没有|并没有|没|不是|不(?![仅止但错])|无|未"),
         _pattern("可能|能|知道|确定|清楚|判断|也许|大概|或许|似乎|好像|是否"),
-        frozenset("图片中里像照画面张幅这那有是的了着吗么在一只个条位名辆把可以看到见存显示出现些任何并任"),
+        frozenset("图片中里像照画面张幅这那有是的了着吗么在一只个条位名辆把可以看到见存显示出现些任何并任他她它们您你我"),
         unspaced=True,
     ),
     Language(
         "ru", "[\u0400-\u04ff]",
         _pattern(r"\b(?:нет|не|ни|отсутству\w+)\b"),
         _pattern(r"\b(?:возможно|могу|знаю|видно ли|может быть|вероятно|похоже)\b"),
-        _words("на в и а с есть ли это этом изображении картинке фото видно видна виден изображен",
+        _words("он она оно они на в и а с есть ли это этом изображении картинке фото видно видна виден изображен",
                "изображена никакой никакого никакая одной одного здесь там был была"),
     ),
     Language(
@@ -122,36 +123,36 @@ _LANGUAGES = (
     ),
     Language(
         "de", "",
-        _pattern(r"\b(?:nicht|kein\w*|niemand|nirgends|weder)\b"),
+        _pattern(r"\b(?:nicht(?! nur)|kein\w*|niemand|nirgends|weder)\b"),
         _pattern(r"\b(?:vielleicht|möglicherweise|vermutlich|könnte|kann|kannst|weiß|erkennbar|erkennen|ob|oder|scheint)\b"),
-        _words("der die das den dem des ein eine einen einem einer ist sind war es gibt auf im in zu",
+        _words("er sie diese dieser dieses der die das den dem des ein eine einen einem einer ist sind war es gibt auf im in zu",
                "irgendein irgendeine sehen bild foto sich befindet zeigt und hier da wird man kann abgebildet sichtbar dort"),
     ),
     Language(
         "es", "",
-        _pattern(r"\b(?:no|ning[uú]n[oa]?|nunca|tampoco|ni)\b"),
-        _pattern(r"\b(?:quizás?|tal vez|posiblemente|podría|parece|puedo|puede|sé|posible|si|o)\b"),
-        _words("el la los las un una unos es son está están hay en se ve ven imagen foto que y con de",
+        _pattern(r"\b(?:no(?! (?:solo|sólo)\b)|ning[uú]n[oa]?|nunca|tampoco|ni)\b"),
+        _pattern(r"\b(?:quizás?|tal vez|posiblemente|podría|parece|puedo|puede|logro|distingo|sé|posible|si|o)\b"),
+        _words("él ella ellos ellas el la los las un una unos es son está están hay en se ve ven imagen foto que y con de",
                "del al esta este puede ver observa aprecia aparece algún alguna alguno visible"),
     ),
     Language(
         "fr", "",
         _pattern(r"\b(?:ne|n|pas|aucune?|jamais|ni)\b"),
-        _pattern(r"\b(?:peut-être|probablement|pourrait|semble|peux|peut|sais|possible|si|ou)\b"),
-        _words("le la les l un une des de d du est sont il elle y a dans sur cette cet ce image photo",
+        _pattern(r"\b(?:peut-être|probablement|pourrait|semble|peux|peut|arrive|parviens|distingue|sais|possible|si|ou)\b"),
+        _words("le la les l un une des de d du est sont il elle ils elles y a dans sur cette cet ce image photo",
                "que qu et avec on voit peut voir t ils quelque visible bien"),
     ),
     Language(
         "pt", "",
-        _pattern(r"\b(?:não|nenhuma?|nunca|nem)\b"),
-        _pattern(r"\b(?:talvez|possivelmente|poderia|parece|posso|sei|possível|se|ou)\b"),
-        _words("o a os as um uma é são está estão há em na no nas nos imagem foto que e com de do da",
+        _pattern(r"\b(?:não(?! só\b)|nenhuma?|nunca|nem)\b"),
+        _pattern(r"\b(?:talvez|possivelmente|poderia|parece|posso|consigo|consegue|sei|possível|se|ou)\b"),
+        _words("ele ela eles elas o a os as um uma é são está estão há em na no nas nos imagem foto que e com de do da",
                "esta este vê pode ver existe aparece algum alguma visível"),
     ),
     Language(
         "it", "",
-        _pattern(r"\b(?:non|nessun[oa]?|mai|né)\b"),
-        _pattern(r"\b(?:forse|probabilmente|potrebbe|sembra|posso|so|possibile|se|o)\b"),
+        _pattern(r"\b(?:non(?! solo\b)|nessun[oa]?|mai|né)\b"),
+        _pattern(r"\b(?:forse|probabilmente|potrebbe|sembra|posso|riesco|so|possibile|se|o)\b"),
         _words("il lo la i gli le l un una uno è sono c ci nella nell nel immagine foto che e con di",
                "del della si vede può vedere questa qualche alcun alcuna visibile"),
     ),
@@ -228,6 +229,7 @@ def language_of(text: str) -> Language | None:
 def statement_language(text: str, question: str) -> Language | None:
     """Return the language of a statement; that of its question where it is too short to tell."""
     language = language_of(text)
+    # "Nein, rot." is too short to tell its language, and follows that of the question
     if language is None and _ENGLISH.isdisjoint(_folded_words(text)):
         return language_of(question)
     return language
@@ -257,17 +259,66 @@ def denies_in_other_language(text: str, question: str) -> bool | None:
     language = statement_language(text, question)
     if language is None:
         return None
-    clauses = [clause for clause in _CLAUSE_END.split(text) if clause and clause.strip()]
+    clauses = list(filter(str.strip, filter(None, _CLAUSE_END.split(text))))
+    # a long answer weighs things, and its clauses would be compared one against another
     if not clauses or len(clauses) > 2 * _MAX_COMPARED_SENTENCES:
         return None
+    # words can be compared only within one language
     if language_of(question) is language:
         return _restated_denial(clauses, language, question)
     first = clauses[0]
     n_words = len(first) // 2 if language.unspaced else len(first.split())
     is_denial = language.denial.search(first) and not language.doubt.search(first)
-    if is_denial and n_words <= _MAX_DENIAL_WORDS and _asks_existence(question):
-        return True
+    # a denial beside other clauses may deny something else: "it is not red but blue"
+    is_telling = _asks_existence(question) or len(clauses) == 1
+    if is_denial and n_words <= _MAX_DENIAL_WORDS and is_telling:
+        # "not closed" may say that it is open
+        return True if not _has_contrary(language.content(first)) else None
     return None
+
+
+def _has_contrary(content: Sequence[str]) -> bool:
+    return any(not group.isdisjoint(content) for group in _FOREIGN_CONTRARIES)
+
+
+def verdict_in_other_language(text: str) -> bool | None:
+    """Whether a text in another language than English calls a statement true; None where it says
+    neither.
+
+    >>> verdict_in_other_language("Die Aussage ist falsch.")
+    False
+    """
+    language = language_of(text)
+    if language is None or language.name not in _VERDICT_WORDS:
+        return None
+    claim, true, false = _VERDICT_WORDS[language.name]
+    for clause in _CLAUSE_END.split(text):
+        if not clause or not re.search(claim, clause, re.IGNORECASE):
+            continue
+        is_false = re.search(false, clause, re.IGNORECASE) is not None
+        if (is_false or re.search(true, clause, re.IGNORECASE)) and not language.doubt.search(
+            clause
+        ):
+            return is_false == (language.denial.search(clause) is not None)
+    return None
+
+
+# language -> what it calls a statement, true and false
+_VERDICT_WORDS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
+    {
+        "de": ("aussage|behauptung|beschreibung", r"\b(?:wahr|richtig|korrekt|stimmt|zutreffend)\b", "falsch|unwahr|inkorrekt"),
+        "es": ("afirmación|declaración|enunciado", r"\b(?:verdader|correct|ciert)[oa]\b", r"\bfals[oa]|incorrect[oa]"),
+        "fr": ("affirmation|énoncé|phrase", r"\b(?:vraie?|correcte?|exacte?)\b", r"\b(?:faux|fausse)\b|incorrecte?"),
+        "pt": ("afirmação|declaração|frase", r"\b(?:verdadeir|corret)[oa]\b", r"\bfals[oa]|incorret[oa]"),
+        "it": ("affermazione|frase", r"\b(?:ver|corrett|esatt)[oa]\b", r"\bfals[oa]|errat[oa]"),
+        "ru": ("утверждение|высказывание", r"\b(?:верн|правильн|истинн)\w+", r"\b(?:неверн|неправильн|ложн)\w+"),
+        "zh": ("说法|陈述|描述|命题|这句话", "正确|属实|准确", "错误|错的|有误"),
+        "ja": ("記述|主張|説明|文", "正しい|正しく|事実", "誤り|間違|誤って"),
+        "ko": ("진술|설명|문장|주장", "맞|옳|참|사실", "거짓|틀"),
+        "ar": ("العبارة|الجملة|القول|الادعاء", "صحيح|صائب", "خاطئ|خطأ|غير صحيح"),
+        "hi": ("कथन|वाक्य|दावा", "सही|सत्य|सच", "गलत|असत्य|ग़लत"),
+    }
+)  # fmt: skip
 
 
 def _asks_existence(question: str) -> bool:
@@ -289,14 +340,39 @@ def _restated_denial(clauses: Sequence[str], language: Language, question: str) 
             continue
         if denies and content < asked and _denies_first_asked(clause, language, asked):
             verdicts.add(True)  # "No dog is visible", asked for a dog on the sofa
+        if _is_contrary(asked, content):
+            verdicts.add(not denies)
         if not asked <= content:
             continue
         if denies and content > asked and not _denies_first_asked(clause, language, asked):
             continue  # "The dog is not on the sofa" does not say that there is no dog
         verdicts.add(denies)
+    # two clauses that disagree say nothing
     if len(verdicts) == 1:
         return verdicts.pop()
     return None
+
+
+def _is_contrary(asked: set[str], content: set[str]) -> bool:
+    """Whether a clause has all content words of a question but one, and a contrary of that."""
+    missing = asked - content
+    return len(missing) == 1 and any(
+        missing & group and content & group - missing for group in _FOREIGN_CONTRARIES
+    )
+
+
+_FOREIGN_CONTRARIES = tuple(
+    frozenset(map(_stem, pair.split()))
+    for pair in (
+        "offen geschlossen,links rechts,voll leer,groß klein,gestiegen gesunken,abierta cerrada"
+        ",abierto cerrado,izquierda derecha,llena vacía,lleno vacío,grande pequeña,grande pequeño"
+        ",ouverte fermée,ouvert fermé,gauche droite,pleine vide,plein vide,grande petite"
+        ",aberta fechada,aberto fechado,esquerda direita,cheia vazia,cheio vazio,grande pequena"
+        ",открыта закрыта,открыто закрыто,открыт закрыт,слева справа,полный пустой"
+        ",большой маленький,开 关,左 右,大 小,開 閉,مفتوح مغلق,مفتوحة مغلقة,يسار يمين,खुला बंद,खुली बंद"
+        ",बाएँ दाएँ,aperta chiusa,aperto chiuso,sinistra destra"
+    ).split(",")
+)
 
 
 def _denies_first_asked(clause: str, language: Language, asked: set[str]) -> bool:
@@ -356,6 +432,7 @@ def is_unrelated(words: Sequence[str], question: str) -> bool:
     repeats nor denies it; most clauses of a chain of thought do not.
     """
     related = _related_words(question)
+    # most clauses end here: the comparison below costs fifty times as much
     if not related or not related.isdisjoint(words) or not any(map(_is_telling, words)):
         return False
     return related.isdisjoint(map(_positive, words))
@@ -399,6 +476,7 @@ def prefers_standard(clause: str, words: Sequence[str], question: str) -> bool:
 def content_words(text: str) -> list[str]:
     """The stems of the words of a text, without those that any question and answer may have."""
     text = text.replace("<", " less ").replace(">", " greater ")
+    # as an article it is left out, which would make "Company A" and "Company B" alike
     if " A" in text:
         text = _NAME_A.sub("a_", text)
     words = ascii_words(text.replace("-", ""))
@@ -426,7 +504,9 @@ _NEUTRAL = re.compile(
 def _base_form(word: str) -> str:
     """A word without its ending: rises, rising and rose are "ris"."""
     word = _IRREGULAR.get(word, word)
-    word = re.sub(r"(?:ing|ed)$", "", word) if len(word) > 4 else word
+    verb = re.sub(r"(?:ing|ed)$", "", word) if len(word) > 4 else word
+    if verb != word:
+        return verb  # the s of "increased" is no ending
     word = re.sub(r"(?<=[^s])s$", "", word) if len(word) > 3 else word
     if len(word) > 3:
         return word.removesuffix("e")
@@ -510,16 +590,15 @@ def restates(clause: Sequence[str], question: str) -> bool | None:
     question_words = asked_words(question)
     if not _COUNTS & set(question_words):  # "There are two dogs" says that there is a dog
         clause = [word for word in clause if word not in _COUNTS]
-    stated = [
-        word
-        for word in clause
-        if word in question_words
-        or not _NEUTRAL.fullmatch(word)
-        or _contraries_in(word, question_words)
-    ]
+    stated = []
+    for word in clause:
+        is_neutral = word not in question_words and _NEUTRAL.fullmatch(word)
+        if not is_neutral or _contraries_in(word, question_words):
+            stated.append(word)
     if not stated:
         return True if clause in ([], ["one"]) else None  # "He has one"
     comparatives = _COMPARATIVES & set(stated)
+    # "larger" denies that two things are the same, whatever else is said
     if _EQUAL & set(question_words) and comparatives - set(question_words):
         return False
     if _COMPARATIVES & set(question_words) and not comparatives:
@@ -546,6 +625,7 @@ def _repeats(stated: Sequence[str], question_words: Sequence[str], question: str
     """Whether the words of a clause say again what is asked."""
     if not question_words:
         return False  # "Is the above on the left?" asks about nothing that has a name
+    # of two words the order says nothing: subject and property name themselves
     if len(question_words) == 2 and set(stated[:2]) == set(question_words):
         return True  # "The function is even", of an even function
     has_subject = stated[0] == question_words[0] or _PRONOUN.match(question)
@@ -577,14 +657,11 @@ def _without_adjectives(clause: Sequence[str], question_words: Sequence[str]) ->
     """A clause that says the last thing asked for, without one or two words right before words of
     the question: "They wear a white helmet".
     """
-    adjective_indices = [
-        index
-        for index, word in enumerate(clause[:-1])
-        if word not in question_words
-        and word not in _COMPARATIVES
-        and clause[index + 1] in question_words
-        and not _contraries_in(word, question_words)
-    ]
+    adjective_indices = []
+    for index, (word, follower) in enumerate(pairwise(clause)):
+        is_new = word not in question_words and word not in _COMPARATIVES
+        if is_new and follower in question_words and not _contraries_in(word, question_words):
+            adjective_indices.append(index)
     if (
         not 0 < len(adjective_indices) < 3
         or clause[-1] != question_words[-1]
@@ -607,11 +684,13 @@ def _relation_agrees(clause: Sequence[str], question_words: Sequence[str]) -> bo
                     continue
                 first = set(clause[:position])
                 second = set(clause[position + 1 :])
+                # a relation to a third thing says nothing about the two that were asked about
                 is_covered = first | second <= before | after
                 if not second or not is_covered or not (first or not before):
                     continue
                 first_moved = first & after - before
                 second_moved = second & before - after
+                # one side alone changed places: another pair is compared
                 if bool(first_moved) != bool(second_moved):
                     continue
                 tail = [name for name in clause[position + 1 :] if name in after - before]

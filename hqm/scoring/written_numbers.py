@@ -23,21 +23,46 @@ SMALL_NUMBERS = (
     " sixteen seventeen eighteen nineteen"
 ).split()
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-# the numbers from zero to twelve; "un" and "une" are articles more often than numbers
+# the numbers from zero to nineteen; "un" and "une" are articles more often than numbers
 _OTHER_LANGUAGES = (
-    "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
-    "zéro - deux trois quatre cinq - sept huit neuf dix onze douze",
-    "cero - dos tres cuatro cinco seis siete ocho nueve diez once doce",
-    "zero - due tre quattro cinque sei sette otto nove dieci undici dodici",
-    "zero - dois três quatro cinco seis sete oito nove dez onze doze",
-    "ноль один два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать",
-    "零 一 二 三 四 五 六 七 八 九 十 十一 十二",
-    "शून्य - दो तीन चार पाँच छह सात आठ नौ दस",
+    "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn"
+    " sechzehn siebzehn achtzehn neunzehn",
+    "zéro - deux trois quatre cinq - sept huit neuf dix onze douze treize quatorze quinze seize"
+    " dix-sept dix-huit dix-neuf",
+    "cero - dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince"
+    " dieciséis diecisiete dieciocho diecinueve",
+    "zero - due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici"
+    " quindici sedici diciassette diciotto diciannove",
+    "zero - dois três quatro cinco seis sete oito nove dez onze doze treze quatorze quinze"
+    " dezesseis dezessete dezoito dezenove",
+    "- - - - - - - - - - - - - - - - dezasseis dezassete - dezanove",
+    "ноль один два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать"
+    " тринадцать четырнадцать пятнадцать шестнадцать семнадцать восемнадцать девятнадцать",
+    "零 一 二 三 四 五 六 七 八 九 十 十一 十二 十三 十四 十五 十六 十七 十八 十九",
+    "शून्य - दो तीन चार पाँच छह सात आठ नौ दस ग्यारह बारह तेरह चौदह पंद्रह सोलह सत्रह अठारह उन्नीस",
     "- - - - - पांच छः",
     "صفر واحد اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة عشرة",
     "- واحدة اثنتان ثلاث أربع خمس ست سبع ثمان تسع عشر",
+    "- - - - - - - - ثماني",
     "- 하나 둘 셋 넷 다섯 여섯 일곱 여덟 아홉 열",
 )
+# the tens from twenty on, what joins a digit to them, and the digits from one on
+_OTHER_TENS = (
+    ("vingt trente quarante cinquante soixante", "-",
+     "- deux trois quatre cinq six sept huit neuf"),
+    ("veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa", " y ",
+     "uno dos tres cuatro cinco seis siete ocho nueve"),
+    ("vinte trinta quarenta cinquenta sessenta setenta oitenta noventa", " e ",
+     "um dois três quatro cinco seis sete oito nove"),
+    ("двадцать тридцать сорок пятьдесят шестьдесят семьдесят восемьдесят девяносто", " ",
+     "один два три четыре пять шесть семь восемь девять"),
+    ("二十 三十 四十 五十 六十 七十 八十 九十", "", "一 二 三 四 五 六 七 八 九"),
+    ("venti trenta quaranta cinquanta sessanta settanta ottanta novanta", "",
+     "- due tre quattro cinque sei sette otto nove"),
+    ("veinti", "", "uno dós trés cuatro cinco séis siete ocho nueve"),
+)  # fmt: skip
+_GERMAN_TENS = "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig"
+_GERMAN_DIGITS = "ein zwei drei vier fünf sechs sieben acht neun"
 # before a counter the first four Korean numbers are shortened, and mean other things elsewhere
 _KOREAN_COUNTERS = "개 명 마리 대 권 장 그루 송이 사람 가지 번 잔 병 채".split()
 
@@ -56,7 +81,21 @@ def _foreign_words() -> dict[str, int]:
     values: dict[str, int] = {}
     for words in _OTHER_LANGUAGES:
         values |= {word: value for value, word in enumerate(words.split())}
-    del values["-"]
+    for tens_words, joint, digits in _OTHER_TENS:
+        for tens, word in enumerate(tens_words.split(), 2):
+            values[word] = 10 * tens
+            values |= {
+                f"{word}{joint}{unit}": 10 * tens + digit
+                for digit, unit in enumerate(digits.split(), 1)
+                if unit != "-"
+            }
+    for tens, word in enumerate(_GERMAN_TENS.split(), 2):
+        values[word] = 10 * tens
+        values |= {
+            f"{unit}und{word}": 10 * tens + digit
+            for digit, unit in enumerate(_GERMAN_DIGITS.split(), 1)
+        }
+    del values["-"], values["veinti"]
     for value, word in enumerate(("한", "두", "세", "네"), 1):
         values |= {f"{word} {counter}": value for counter in _KOREAN_COUNTERS}
         values |= {f"{word}{counter}": value for counter in _KOREAN_COUNTERS}
@@ -249,10 +288,13 @@ class Number:
         if self.unit and key.unit and self.unit != key.unit:
             our_unit = _UNITS.get(self.unit)
             their_unit = _UNITS.get(key.unit)
+            # units that are unknown here are names of things ("5 apples"), and compared by the
+            # value alone
             if our_unit and their_unit:
                 if our_unit[0] != their_unit[0]:
                     return False
                 ours = ours * our_unit[1] / their_unit[1]
+        # a key of .25 and an answer of 25 % are the same; without the sign 25 is another number
         candidates = [ours]
         if self.percent != key.percent:
             candidates.append(ours / 100 if self.percent else ours * 100)
@@ -260,6 +302,7 @@ class Number:
             return any(round(value, decimals) == round(theirs, decimals) for value in candidates)
         if theirs in candidates:
             return True
+        # 2.346 for 2.35, but never 2 for 2.35: who rounds to a whole number says another thing
         if key.decimals:
             return any(round(value, key.decimals) == theirs for value in candidates)
         # .67 for 2/3
@@ -274,6 +317,7 @@ def _decimal(digits: str) -> tuple[Fraction, int]:
     """The value of digits, and their decimal places: a comma before three digits is for
     thousands.
     """
+    # most numbers are short and whole; patterns for separators would cost ten times as much
     if digits.isdecimal():
         return Fraction(int(digits)), 0
     digits = re.sub(r"['’\s\u00a0\u202f]", "", digits)
@@ -326,6 +370,7 @@ def names_number(text: str) -> bool:
 
 def _plain_matches(text: str) -> Iterator[re.Match[str]]:
     """Yield the matches of numbers that are no dates, times of day or endless digits."""
+    # the parts of 3/4/2021 and 3:15 would each look like a number
     dates = [match.span() for match in _DATE.finditer(text)]
     for match in _number_matches(text):
         is_in_date = any(low <= match.start("digits") < high for low, high in dates)
@@ -341,6 +386,7 @@ def _number_matches(text: str) -> Iterator[re.Match[str]]:
         start, token_end = token.span()
         if token[0].isalpha():
             # "fünf" begins with an ASCII letter
+            # only the first letter of a word can begin a number
             is_first = token[0].lower() in _FIRST_WORDS or text[token_end : token_end + 1] > "\x7f"
             token_end = start + (is_first or not token[0].isascii())
         for offset in range(start, token_end):
@@ -354,6 +400,7 @@ def _is_huge(match: re.Match[str]) -> bool:
     """Whether a number has more digits than any answer needs, as a model that repeats itself
     writes.
     """
+    # Fraction would compute a power of ten with thousands of digits exactly, and for minutes
     if len(match["digits"] or "") + len(match["under"] or "") > _MAX_DIGITS:
         return True
     powers = filter(None, (match["power"], match["exponent"], match["raised"]))
@@ -375,6 +422,7 @@ def _parse_number(match: re.Match[str]) -> Number:
     if is_fraction and not _PARTICIPLE.match(match.string, match.end()):
         value /= _FRACTION_WORDS[unit.removesuffix("s")]
         unit = ""
+    # "apples" and "apple" are one unit; "ms" and "m/s" end in an s of their own
     if unit not in _UNITS and len(unit) > 2 and not unit.endswith("/s"):
         unit = unit.removesuffix("s")
     return Number(
@@ -449,6 +497,7 @@ def _with_fraction(number: Number, text: str) -> Number:
     else:
         added = Fraction(3, 4)
     unit = (fraction[2] or "").lower().removesuffix("s")
+    # what follows a fraction is its unit only where it is one
     unit = unit if unit in _UNITS else ""  # "an hour and a half long"
     return replace(number, value=number.value + added, decimals=2, unit=unit, end=fraction.end())
 
@@ -456,6 +505,7 @@ def _with_fraction(number: Number, text: str) -> Number:
 def _merge(first: Number, second: Number, text: str) -> Number | None:
     """Two numbers of a text that follow each other as one; None where they are two."""
     separator = text[first.end : second.start]
+    # "minus two hundred and five": the sign before the first word holds for the second
     if _are_words_of_one(first, second) and re.fullmatch(r"\s+(?:and\s+)?", separator):
         total = first.value + (second.value if first.value > 0 else -second.value)
         return Number(total, 0, False, second.unit, first.start, second.end, True)
