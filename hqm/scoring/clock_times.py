@@ -21,7 +21,9 @@ _MINUTES = _minute_values(*_HOURS, "fifteen", "twenty", "twenty-five", "twenty f
     "half an hour": 30,
 }
 _MINUTE_NAMES = "|".join(sorted(_MINUTES, key=len, reverse=True))
+# a half of the day is kept apart: most clocks in pictures do not show it
 _HALF_OF_DAY = r"(?:\s*(?P<half>[ap])\.?\s?m\b\.?)?"
+# a full stop separates hours and minutes only before exactly two digits: 3.5 is a number
 _DIGITAL = re.compile(
     rf"(?<![\d:.])(?P<hour>[01]?\d|2[0-4])\s?(?:[:：h]|\.(?=\d\d(?!\d)))\s?"
     rf"(?P<minute>[0-5]\d)(?::[0-5]\d)?(?![\d:]){_HALF_OF_DAY}",
@@ -61,6 +63,7 @@ class ClockTime:
         """Whether two times are the same; of the half of the day only where both name it."""
         if self.half_of_day and other.half_of_day and self.half_of_day != other.half_of_day:
             return False
+        # 15:20 and 3:20 are one position of the hands
         return (self.hour % 12, self.minute) == (other.hour % 12, other.minute)
 
     def __str__(self) -> str:
@@ -81,6 +84,7 @@ def times_in(text: str) -> list[tuple[ClockTime, int, int]]:
         for pattern in (_DIGITAL, _SPOKEN, _FULL_HOUR, _SPELLED)
         for match in pattern.finditer(text)
     ]
+    # of two readings at one place the longer holds: in "ten past three o'clock" there is no 3:00
     for match in sorted(matches, key=lambda match: (match.start(), -match.end())):
         if match.start() < end_of_last:
             continue
@@ -102,6 +106,7 @@ def _parse_time(match: re.Match[str]) -> ClockTime:
         minute = int(minute_text)
     else:
         minute = _MINUTE_VALUES[minute_text]
+    # "ten to four" counts back from the hour that it names
     if groups.get("relation", "past").lower() not in ("past", "after"):
         hour = (hour - 2) % 12 + 1
         minute = 60 - minute
@@ -116,6 +121,7 @@ def sole_time(text: str) -> ClockTime | None:
     ('3:15', None, None)
     """
     match = _DIGITAL.fullmatch(text.strip())
+    # 3.15 alone is more often a number than a time
     is_decimal = match is not None and "." in match[0] and not match["half"]
     if match and not is_decimal:
         return _parse_time(match)

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 
 def words_pattern(words: Iterable[str]) -> str:
@@ -22,21 +21,24 @@ def words_pattern(words: Iterable[str]) -> str:
     >>> words_pattern(["so", "son", "then"])
     '(?:so(?:n)?|then)'
     """
-    tree: dict[str, dict[str, Any]] = {}
+    tree = _Tree()
     for word in words:
         branch = tree
         for letter in word:
-            branch = branch.setdefault(letter, {})
-        branch[""] = {}
+            branch = branch.setdefault(letter, _Tree())
+        branch[""] = _Tree()
     return _tree_pattern(tree)
 
 
-def _tree_pattern(tree: Mapping[str, Mapping[str, Any]]) -> str:
-    branches = [
-        re.escape(letter) + _tree_pattern(branch)
-        for letter, branch in sorted(tree.items())
-        if letter
-    ]
+class _Tree(dict[str, "_Tree"]):
+    """Words by their first letter, the remainders again so; the empty letter ends a word."""
+
+
+def _tree_pattern(tree: _Tree) -> str:
+    branches = []
+    for letter, branch in sorted(tree.items()):
+        if letter:
+            branches.append(re.escape(letter) + _tree_pattern(branch))
     if len(branches) > 1 or (branches and "" in tree):
         return f"(?:{'|'.join(branches)}){'?' if '' in tree else ''}"
     return "".join(branches)
@@ -57,6 +59,7 @@ def _word_view(text: str) -> bytes:
     """The ASCII words of a text in lower case, with a space for every other sign and one at either
     end, so that a word stands one byte behind its offset in the text.
     """
+    # a letter that is two in lower case would shift every offset behind it
     if not text.isascii():
         text = text.replace("\u0130", "i")  # İ, whose lower case is an i with a dot
     return b" %b " % text.encode("ascii", "replace").translate(_WORDS_ONLY)
@@ -118,6 +121,7 @@ class CueSearch:
         matches = []
         end = 0
         for offset in offsets:
+            # matches do not overlap, as with finditer: a start within the last one is passed over
             for start in self.find_starts(text, offset):
                 if start >= end:
                     match = self.pattern.match(text, start)
@@ -175,6 +179,7 @@ class WordSearch:
         view = _word_view(text)
         is_ascii = text.isascii()
         match = self.pattern.match
+        # a set intersection leaves most texts without any search
         for word in self._phrases.keys() & view.split():
             for phrase in self._phrases[word]:
                 spaced = b" %b " % phrase
@@ -220,7 +225,9 @@ class CueIndex:
 
     def offsets(self, text: str) -> dict[str, list[int]]:
         """Return, for each search, where a text has one of its first words."""
-        offsets: dict[str, list[int]] = {name: [] for name in self.searches}
+        offsets: dict[str, list[int]] = {}
+        for name in self.searches:
+            offsets[name] = []
         is_ascii = text.isascii()
         for match in self._first_word.finditer(_word_view(text)):
             start = match.start()
@@ -234,6 +241,7 @@ class CueIndex:
 
     def _add_foreign(self, text: str, offsets: Mapping[str, list[int]]) -> None:
         """Add the offsets of the words with letters outside ASCII."""
+        # offsets in the lowered text are used in the text itself
         lowered = text.lower()
         if len(lowered) != len(text):  # a letter such as İ is two in lower case
             lowered = "".join(letter.lower()[0] for letter in text)

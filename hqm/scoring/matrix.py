@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from hqm.errors import DesignError
 from hqm.moved_names import RenamedAttributes
-from hqm.scoring.metrics import Array, Metric
+from hqm.scoring.metrics import Array, Metric, Tally
 from hqm.scoring.rules import ANSWERED, WITHHELD
 from hqm.scoring.score_cache import VerdictCache
 from hqm.text import SHORT, has_words
@@ -42,7 +42,7 @@ class Sums(dict[str, Array]):
         return np.zeros(self._shape)
 
 
-def metric_of(metric: Metric, sums: Mapping[str, Any]) -> Any:
+def metric_of(metric: Metric, sums: Tally) -> Array:
     """Return a metric that works on tallies with missing keys, which count as 0."""
     return metric(Sums(dict(sums), *np.shape(next(iter(sums.values()), 0.0))))
 
@@ -67,6 +67,7 @@ def group_minima(values: Array, groups: npt.NDArray[np.int64]) -> Array:
     order = grouped[np.argsort(groups[grouped], kind="stable")]
     if not order.size:
         return np.zeros((*values.shape[:-1], 0))
+    # reduceat takes the runs of equal numbers in one pass; the sort before it keeps them together
     starts = np.flatnonzero(np.diff(groups[order], prepend=NO_GROUP))
     return np.asarray(np.minimum.reduceat(values[..., order], starts, axis=-1), dtype=np.float64)
 
@@ -119,6 +120,7 @@ def reason_no_mean(units: Units, metric: Metric) -> str:
     if not has_score.any():
         return f"{metric.name} needs several answers: one answer by itself has no value of it"
     n_units = scores.shape[1]
+    # one half alone may be a mean by chance, as where all its answers are of one kind
     halves = (slice(None), slice(0, n_units // 2), slice(n_units // 2, None))
     if not all(_is_mean(units, metric, scores, half) for half in halves):
         return (
@@ -144,6 +146,7 @@ def _is_mean(units: Units, metric: Metric, scores: Array, columns: slice) -> boo
     n_scores = has_score.sum(axis=1)
     means = np.where(has_score, own_scores, 0.0).sum(axis=1) / np.maximum(n_scores, 1)
     is_comparable = np.isfinite(totals) & (n_scores > 0)
+    # sums of floats depend on their order, in the last digits
     tolerance = _MAX_ROUNDING * max(1.0, float(np.abs(means).max(initial=0.0)))
     return bool((np.abs(totals - means)[is_comparable] <= tolerance).all())
 
@@ -252,6 +255,7 @@ class ScoreMatrix(RenamedAttributes):
             out one cluster would cut it.
         """
         is_scored = self.scored
+        # a metric with a count of its own looks at some answers only, whichever were scored
         if metric.count in self.tallies:
             is_scored = is_scored & (self.tallies[metric.count] > 0)
         if not metric.group and not metric.subset and among is None:
@@ -264,6 +268,7 @@ class ScoreMatrix(RenamedAttributes):
         if metric.group:
             groups = self._grouping(metric)[mask]
             tallies = {key: group_minima(values, groups) for key, values in tallies.items()}
+            # one unscored answer leaves open whether its whole group is right
             scored = group_minima(scored.astype(np.float64), groups) > 0
             clusters = self._group_clusters(metric, groups, clusters)
         # numbers without gaps, as resampling wants them
@@ -285,6 +290,7 @@ class ScoreMatrix(RenamedAttributes):
         numbers, first = np.unique(groups[groups >= 0], return_index=True)
         item_clusters = clusters[groups >= 0]
         group_clusters = item_clusters[first]
+        # a cluster is left out as a whole, and must not cut a group in two
         if (group_clusters[np.searchsorted(numbers, groups[groups >= 0])] != item_clusters).any():
             raise DesignError(
                 f"a group of {metric.name} (by {metric.group!r}) reaches over several clusters",
@@ -353,6 +359,7 @@ class ScoreMatrix(RenamedAttributes):
         rows = np.array([self.respondents.index(name) for name in respondents], dtype=np.int64)
         columns = np.array([self.column_by_id[item] for item in items], dtype=np.int64)
         keeps_rows = np.array_equal(rows, np.arange(len(self.respondents)))
+        # the same matrix keeps its cached scores, which a copy would compute again
         if keeps_rows and np.array_equal(columns, np.arange(len(self.items))):
             return self
         grid = np.ix_(rows, columns)
@@ -378,6 +385,7 @@ def align(first: ScoreMatrix, second: ScoreMatrix) -> tuple[ScoreMatrix, ScoreMa
     DesignError
         They share no respondent or no item.
     """
+    # the usual case by far: nothing has to be looked up or copied
     if first.respondents == second.respondents and first.ids == second.ids:
         return first, second
     known_respondents = set(second.respondents)
@@ -412,6 +420,7 @@ def readable_texts(answers: Sequence[Response | Row | None]) -> list[str] | None
     >>> readable_texts([Response("Yes"), Response("No")]), readable_texts([Response("Yes"), None])
     (['Yes', 'No'], None)
     """
+    # an answer that is missing or withheld is settled one by one, off the fast path
     if None in answers:
         return None
     rows = cast("Sequence[Row]", answers)
@@ -518,6 +527,7 @@ class MatrixBuilder:
         cache = self._cache
         numbers = self._text_numbers
         texts = np.fromiter(map(numbers.__getitem__, keys), dtype=np.int64, count=len(keys))
+        # the table doubles, so that adding texts one by one costs no more than adding all at once
         while len(numbers) > len(self._text_codes):
             self._text_codes = np.vstack([self._text_codes, np.full_like(self._text_codes, _NEW)])
         in_table = np.flatnonzero((texts >= 0) & (cache.classes >= 0))
@@ -550,6 +560,7 @@ class MatrixBuilder:
     ) -> list[int]:
         """Return the codes of the verdicts on answers that are read against the items' words."""
         pairs = (texts[item_indices] * len(keys) + item_indices).tolist()
+        # map and repeat keep the loop over millions of answers out of the interpreter
         codes = list(map(_get_code, repeat(cast("dict[object, int]", self._pair_codes)), pairs))
         if None not in codes:
             return cast("list[int]", codes)
@@ -589,6 +600,7 @@ class MatrixBuilder:
         """
         response = cached_response(*answer[:3])
         code = self._add_verdict(self._cache.item_verdict(index, response), response)
+        # a long answer is seldom given twice, and its text would be kept for nothing
         if len(response.text) <= SHORT:
             self._codes_by_item[index][key] = code
         return code
@@ -606,9 +618,11 @@ class MatrixBuilder:
         """Replace the verdicts that depend on other verdicts of the same respondent."""
         verdicts: Sequence[Verdict] = [self._verdicts[code] for code in row]
         related = relate(self.form.items, verdicts)
+        # most benchmarks relate nothing, and hand back what they were given
         if related is verdicts:
             return
         for i, (before, after) in enumerate(zip(verdicts, related, strict=True)):
+            # a new code each: the verdict that was replaced may still be that of other respondents
             if after is not before:
                 self._verdicts.append(after)
                 self._words.append(self._words[row[i]])
@@ -642,6 +656,8 @@ class MatrixBuilder:
         values = np.array([np.nan if v.value is None else v.value for v in self._verdicts])
         states = np.array([STATES.index(v.state) for v in self._verdicts], dtype=np.uint8)
         tallies = {}
+        # a dict keeps the order in which tallies were met, so that sums are added in one order
+        # always
         for key in dict.fromkeys(chain.from_iterable(v.tally for v in self._verdicts)):
             tallies[key] = np.array([v.tally.get(key, 0.0) for v in self._verdicts])[codes]
         subsets: dict[str, npt.NDArray[np.bool_]] = {}

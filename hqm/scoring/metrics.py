@@ -67,14 +67,14 @@ class Metric:
     """
 
     name: str
-    of: Callable[[Tally], Any]
+    of: Callable[[Tally], npt.ArrayLike]
     better: Better = "higher"
     subset: str = ""
     share: bool = False
     about: str = ""
     group: str = ""
     digits: int | None = None
-    release: Callable[[Tally], Any] | None = None
+    release: Callable[[Tally], npt.ArrayLike] | None = None
     scale: tuple[float | None, float | None] = (None, None)
     count: str = ""
 

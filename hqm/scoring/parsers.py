@@ -110,11 +110,13 @@ def _pope(text: str, question: str, negated: bool) -> Polar | None:
 
 
 def _amber(text: str, question: str, negated: bool) -> Polar | None:
+    # the release compares exactly: "yes" and "Yes." are unread
     return {"Yes": "yes", "No": "no"}.get(text)  # type: ignore[return-value]
 
 
 def _hal_eval(text: str, question: str, negated: bool) -> Polar | None:
     head = text.split(",")[0].lower()
+    # a part of a word counts, as in the release: "know" is a no
     if "no" in head:
         return "no"
     if "yes" in head or "match" in head:
@@ -138,6 +140,7 @@ def _vlmevalkit(text: str, question: str, negated: bool) -> Polar | None:
         beside_space = f"{mark} " in lowered or f" {mark}" in lowered
         stripped = stripped.replace(mark, "" if beside_space or has_thousands else " ")
     words = re.sub(r"\.(?!\d)", "", stripped, count=_VLMEVALKIT_STOPS).split()
+    # as in the release, which gives up on an answer with both
     if ("yes" in words) == ("no" in words):
         return None
     if "yes" in words:

@@ -50,6 +50,7 @@ class VerdictArchive(Protocol):
 def answer_digest(response: Response) -> str:
     """The content hash of all that a rule sees of an answer."""
     text = f"{response.state}\0{response.reason}\0{response.text}"
+    # a log may hold half a pair of surrogates, which is no text but still an answer
     raw = text.encode("utf-8", "surrogatepass")
     return hashlib.blake2b(raw, digest_size=_DIGEST_SIZE).hexdigest()
 
@@ -93,6 +94,7 @@ class VerdictCache:
             if key is not None and key not in numbers:
                 numbers[key] = len(numbers)
                 self._class_examples.append((key, item))
+            # numbers in place of keys, so that classes of a million items are compared in one array
             class_numbers.append(-1 if key is None else numbers[key])
         self.classes: npt.NDArray[np.int64] = np.array(class_numbers, dtype=np.int64)
         """(items,): the number of each item's class; -1 where it has none."""
@@ -109,6 +111,7 @@ class VerdictCache:
         against the words of each item.
         """
         key, item = self._class_examples[number]
+        # two items of a class differ in their words, and this answer is read against them
         if key.reader.needs_question(text):
             return None
         return self._cached_verdict((text, number), item, text)
@@ -127,6 +130,7 @@ class VerdictCache:
 
     def item_verdict(self, index: int, response: Response) -> Verdict:
         """The verdict on an answer to an item that is scored by itself."""
+        # the state belongs to the key: a truncated answer is settled otherwise than a whole one
         key: tuple[int, object] = (index, response[:2])
         if len(response.text) > SHORT:
             # of a long answer, which is seldom given twice, the hash alone is remembered
@@ -146,6 +150,7 @@ class VerdictCache:
         """The verdict of an earlier command, or the one that is given now."""
         if self.archive is None:
             return score(index, response)
+        # hashes and not texts: the archive outlives the command and holds every answer ever scored
         key = (self._item_digests[index], answer_digest(response))
         verdict = self.archive.get(*key)
         if verdict is None:

@@ -42,8 +42,8 @@ def _spacy(model: str) -> Any:
         ) from None
 
 
-def _versioned(nlp: Any, model: str) -> str:
-    return f"{model}-{nlp.meta.get('version', '?')}"
+def _versioned(meta: Mapping[str, object], model: str) -> str:
+    return f"{model}-{meta.get('version', '?')}"
 
 
 class NltkNouns:
@@ -67,8 +67,8 @@ class NltkNouns:
             raise DataError(
                 "the words 'nltk' need NLTK, which is not installed", remedy=f"Run: {command}"
             )
-        self._nltk: Any = importlib.import_module("nltk")
-        stem: Any = importlib.import_module("nltk.stem")
+        self._nltk = importlib.import_module("nltk")
+        stem = importlib.import_module("nltk.stem")
         self._lemmatizer = stem.WordNetLemmatizer()
         self.name = f"nltk-{self._nltk.__version__}"
         try:
@@ -103,7 +103,7 @@ class SpacyNouns:
 
     def __init__(self, model: str) -> None:
         self._nlp = _spacy(model)
-        self.name = _versioned(self._nlp, model)
+        self.name = _versioned(self._nlp.meta, model)
 
     def __call__(self, text: str) -> list[Noun]:
         """The nouns of a text."""
@@ -134,7 +134,7 @@ def spacy_vectors(model: str) -> VectorLikeness:
         doc = nlp.make_doc(word)
         return Embedding(tuple(token.text for token in doc), doc.vector, float(doc.vector_norm))
 
-    return VectorLikeness(_versioned(nlp, model), embedding)
+    return VectorLikeness(_versioned(nlp.meta, model), embedding)
 
 
 class Brysbaert:
@@ -198,13 +198,13 @@ def _ratings(path: Path) -> Mapping[str, float]:
     return {str(row["Word"]): float(row["Conc.M"]) for row in rows}
 
 
-def _delimited(path: Path) -> list[dict[str, Any]]:
+def _delimited(path: Path) -> list[dict[str, str]]:
     text = read_text(path)
     mark = "\t" if "\t" in text.partition("\n")[0] else ","
     return list(csv.DictReader(io.StringIO(text), delimiter=mark))
 
 
-def _excel(path: Path) -> list[dict[str, Any]]:
+def _excel(path: Path) -> list[dict[str, str]]:
     import pandas as pd
 
     try:
@@ -215,4 +215,8 @@ def _excel(path: Path) -> list[dict[str, Any]]:
             location=str(path),
             remedy="Run: pip install openpyxl, or save the table as .csv beside it.",
         ) from None
-    return [dict(zip(map(str, row), row.values(), strict=True)) for row in frame.to_dict("records")]
+    rows = []
+    for row in frame.to_dict("records"):
+        cells = map(str, row.values())
+        rows.append(dict(zip(map(str, row), cells, strict=True)))
+    return rows

@@ -17,21 +17,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from types import MappingProxyType, ModuleType
 
 from hqm.errors import UsageError
 from hqm.scoring.words.interfaces import Concreteness, Likeness, NounFinder, Recipe, Words
 
 
-def _offline() -> Any:
+def _offline() -> ModuleType:
     """Import the module of our own components, which few benchmarks need."""
     from hqm.scoring.words import offline
 
     return offline
 
 
-def _official() -> Any:
+def _official() -> ModuleType:
     """Import the module of the components that releases use."""
     from hqm.scoring.words import official
 
