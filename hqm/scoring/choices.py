@@ -212,7 +212,7 @@ def _passage_choice(
 
     With `head`, only a letter at its beginning counts.
     """
-    letters, end = _read_head_letters(text, _letters_of(options))
+    letters, end = _read_head_letters(text, LETTERS[: len(options)])
     if letters:
         return _head_choice(text, letters, end, options, head)
     remainder = text[_HEAD.match(text).end() :]  # type: ignore[union-attr]
@@ -224,14 +224,9 @@ def _passage_choice(
     return _text_choice(text, options, polar)
 
 
-def _letters_of(options: Sequence[Option]) -> str:
-    """The letters of all options."""
-    return LETTERS[: len(options)]
-
-
-def _letters_where(options: Sequence[Option], is_meant: Callable[[Option], bool]) -> list[str]:
+def _letters_where(options: Sequence[Option], has_property: Callable[[Option], bool]) -> list[str]:
     """The letters of the options of which something holds."""
-    return [option.letter for option in options if is_meant(option)]
+    return [option.letter for option in options if has_property(option)]
 
 
 # "A is tempting, but the text makes clear that it is D"
@@ -285,7 +280,7 @@ def _text_choice(
     for match in _MARKED.finditer(text):
         if not is_denied(text, *match.span()):
             marked.add(match[1] or match[2])
-    marked.intersection_update(_letters_of(options))
+    marked.intersection_update(LETTERS[: len(options)])
     if len(marked) == 1:
         return tuple(marked)
     if letters_named:
@@ -355,7 +350,7 @@ def _named_choice(
         conclusion = _concluded_choice(answer, options, question)
     if conclusion is not None:
         return conclusion
-    letter = _lone_letter(last, _letters_of(options))
+    letter = _lone_letter(last, LETTERS[: len(options)])
     if letter:
         return (letter,)
     # in a long answer one thing may be illegible and the rest not
@@ -399,7 +394,7 @@ def _computed_option(sentence: str, options: Sequence[Option]) -> tuple[str, ...
 
 def _undenied_option(text: str, options: Sequence[Option]) -> tuple[str, ...]:
     """The one option left where the answer denies the letters of all others."""
-    letters = set(_letters_of(options))
+    letters = set(LETTERS[: len(options)])
     denied = set()
     for match in _UPPER_LETTER.finditer(text):
         if match[1] in letters and is_denied(text, *match.span()):
@@ -440,7 +435,7 @@ _MAX_BRIEF_WORDS = 2
 
 def _emphasised_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple[str, ...]:
     """The option that an answer sets in bold, or calls the best or correct one."""
-    all_letters = _letters_of(options)
+    all_letters = LETTERS[: len(options)]
     for text in answer.emphasised:
         letters, _ = _read_head_letters(text, all_letters)
         choice = list(letters) or _named_options(text, options)

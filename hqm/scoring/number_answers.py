@@ -394,8 +394,8 @@ def undenied_numbers(text: str) -> list[Number]:
 def _undenied_numbers(text: str) -> tuple[Number, ...]:
     undenied = []
     for number in numbers_in(text):
-        is_other = is_denied(text, number.start, number.end) or _is_reference(text, number)
-        if not is_other:
+        is_excluded = is_denied(text, number.start, number.end) or _is_reference(text, number)
+        if not is_excluded:
             undenied.append(number)
     return tuple(undenied)
 
@@ -634,8 +634,8 @@ def _without_addends(text: str) -> str:
     if len(totals) != 1 or not addends or "=" in text:
         return text
     # "six people: five rowers and a cox" leaves one of them to the article
-    is_part = sole_number(tail) is None and addends[0].value < totals[0].value
-    if len(addends) > 1 or (is_part and _COLON_ADDENDS.search(tail)):
+    is_addend = sole_number(tail) is None and addends[0].value < totals[0].value
+    if len(addends) > 1 or (is_addend and _COLON_ADDENDS.search(tail)):
         return head
     return text
 

@@ -637,8 +637,8 @@ def _is_contrary_outcome(text: str, target: str, question: str) -> bool:
     """Whether a text says of the target that it lost, where it is asked who won."""
     name = re.escape(normalize(target))
     return any(
-        event.search(question) and re.search(rf"\b{name}{behind}|{before}{name}\b", normalize(text))
-        for event, behind, before in _OUTCOMES
+        event.search(question) and re.search(rf"\b{name}{outcome}|{deed}{name}\b", normalize(text))
+        for event, outcome, deed in _OUTCOMES
     )
 
 
