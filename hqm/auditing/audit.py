@@ -62,14 +62,14 @@ from hqm.auditing.audit_rows import (
     wrong,
 )
 from hqm.auditing.budget import AnswerCode, ErrorBudget, Question, Remedy, Statement
-from hqm.auditing.disagreements import Example
-from hqm.auditing.score_differences import ScoreComparison
-from hqm.benchmark.analyses import Analysis
+from hqm.auditing.disagreements import Example, ExampleRow
+from hqm.auditing.score_differences import ScoreComparison, ToolRow
+from hqm.benchmark.analyses import Analysis, AnalysisRow
 from hqm.errors import DataError, DesignError, UsageError
 from hqm.files.records import read_json
 from hqm.indicators.flags import FLAGS
 from hqm.indicators.indicator import ITEM_COUNT, SCORE_WIDTH, TYPE_COUNT, Unit, indicator_named
-from hqm.indicators.item_coverage import TypeCoverage
+from hqm.indicators.item_coverage import CoverageRow, TypeCoverage
 from hqm.moved_names import with_renamed_keywords
 from hqm.types import (
     Administration,
@@ -294,9 +294,8 @@ def _check_counts(audit: BenchmarkAudit) -> None:
     bounded_counts.append((in_types, n, ("coverage",)))
     for kind, covered in audit.coverage.items():
         bounded_counts.append((covered["items"], n, ("coverage", kind, "items")))
-        for name in ("images", "wordings"):
-            image_or_wording: tuple[str | int, ...] = ("coverage", kind, name)
-            bounded_counts.append((covered[name], covered["items"], image_or_wording))
+        for name, count in (("images", covered["images"]), ("wordings", covered["wordings"])):
+            bounded_counts.append((count, covered["items"], ("coverage", kind, name)))
     for row, estimate in enumerate(audit.all_estimates):
         bounded_counts.append((estimate.n_items, n, ("estimates", row, "n_items")))
         bounded_counts.append((estimate.n_respondents, m, ("estimates", row, "n_respondents")))
@@ -380,15 +379,15 @@ class BenchmarkAudit(frames.AsFrames):
         ],
         Field(alias="estimates"),
     ]
-    coverage: Mapping[str, Annotated[Mapping[str, Any], MappingOf(TypeCoverage, "state")]]
+    coverage: Mapping[str, Annotated[CoverageRow, MappingOf(TypeCoverage, "state")]]
     findings: tuple[Annotated[FindingRow, MappingOf(FindingRow)], ...]
-    flags: tuple[Annotated[Mapping[str, Any], MappingOf(FlagRow)], ...] = ()
+    flags: tuple[Annotated[Mapping[str, object], MappingOf(FlagRow)], ...] = ()
     """What the audit warns of by itself: flag, metric, what it concerns, a sentence, and what to
     do.
     """
     families: Mapping[str, str] = field(default_factory=dict)
     """Respondent -> family, where some are relatives."""
-    examples: tuple[Annotated[Mapping[str, Any], MappingOf(Example)], ...] = ()
+    examples: tuple[Annotated[ExampleRow, MappingOf(Example)], ...] = ()
     """The items on which administrations, judges or labellers disagree most, with all answers."""
     to_read: tuple[Annotated[ReadingRow, MappingOf(ReadingRow)], ...] = ()
     """The items that a person should read first, with picture, question, key, who fails them, and
@@ -416,12 +415,12 @@ class BenchmarkAudit(frames.AsFrames):
         default_factory=dict
     )
     """Administration -> verdicts (`verdict_records.unpack_verdicts`); empty before 0.3.0."""
-    tools: tuple[Annotated[Mapping[str, Any], MappingOf(ScoreComparison)], ...] = ()
+    tools: tuple[Annotated[ToolRow, MappingOf(ScoreComparison)], ...] = ()
     """Where the tools that recorded answers score them differently from HQM
     (`ScoreComparison.to_dict`).
     """
     analyses: tuple[
-        Annotated[Mapping[str, Any], MappingOf(Analysis, "drawn"), AfterValidator(check_analysis)],
+        Annotated[AnalysisRow, MappingOf(Analysis, "drawn"), AfterValidator(check_analysis)],
         ...,
     ] = ()
     """The benchmark's own further tables (`Analysis.to_dict`)."""
@@ -612,7 +611,8 @@ class BenchmarkAudit(frames.AsFrames):
         elif table == "items":
             rows = frames.item_map_rows(self.benchmark, self.all_estimates, self.to_read)
         elif table == "pairs":
-            rows = frames.pair_rows(self.benchmark, self.metrics, self.all_estimates)
+            metric = next(iter(self.metrics))
+            rows = frames.pair_rows(self.benchmark, metric, self.scale(metric), self.all_estimates)
         elif table == "types":
             rows = frames.type_rows(self.benchmark, self.respondents)
         elif table == "scores":
@@ -623,7 +623,7 @@ class BenchmarkAudit(frames.AsFrames):
             rows = frames.state_rows(self.benchmark, self.respondents)
         return frames.frame(rows, frames.TABLES[table])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the audit as `audit.json` has it."""
         data = _AUDIT.dump_python(Audit((self,)), by_alias=True, warnings=False)
         return dict(data["audits"][0])
@@ -696,7 +696,7 @@ class Audit(frames.AsFrames):
         return json.dumps(ordered, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
-    def json_schema(cls) -> dict[str, Any]:
+    def json_schema(cls) -> dict[str, object]:
         """Return the JSON schema of `audit.json`."""
         schema = _AUDIT.json_schema()
         stored = STORED_ESTIMATE.json_schema()

@@ -27,7 +27,6 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from typing_extensions import TypedDict
 
-from hqm.auditing import frames
 from hqm.indicators.indicator import Unit, indicator_named
 from hqm.psychometrics.variance.study_variance import StudyComponents
 from hqm.scoring.metrics import Better
@@ -77,7 +76,7 @@ Row = dict[str, Any]
 Name = Annotated[str, Field(max_length=MAX_NAME_CHARS)]
 AddressedName = Annotated[str, Field(max_length=MAX_ADDRESSED_CHARS)]
 Summary = Annotated[str, Field(max_length=20_000)]
-NoRow = Annotated[dict[str, Any], Field(max_length=0)]
+NoRow = Annotated[dict[str, object], Field(max_length=0)]
 Figure = StrictInt | StrictFloat | None
 
 
@@ -222,7 +221,7 @@ class RespondentScores:
     words: Mapping[str, Width]
     judged: Mapping[str, Share] = field(default_factory=dict)
     """Administration under another judge -> share of answers that the judge found faithful."""
-    identity: Mapping[str, Any] = field(default_factory=dict)
+    identity: Mapping[str, object] = field(default_factory=dict)
     printed: Mapping[str, str] = field(default_factory=dict)
     """Metric -> the score in the reference administration as the release prints it, where the
     release rounds.
@@ -393,7 +392,7 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         " reason, respondent, second, state, status, strategy, strongest, type",
     ),
 )
-_KINDS: dict[str, TypeAdapter[Any]] = {}
+_KINDS: dict[str, TypeAdapter[object]] = {}
 """What stands under a name in the details of an estimate, in the rows of a finding and beside a
 flag, wherever it is.
 """
@@ -544,7 +543,9 @@ class MappingOf:
         shape_schema = TypeAdapter(self.shape).core_schema
         return core_schema.no_info_wrap_validator_function(self._check, shape_schema)
 
-    def _check(self, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    def _check(
+        self, value: Mapping[str, object], check: ValidatorFunctionWrapHandler
+    ) -> Mapping[str, object]:
         check(value)
         if self.required_key and self.required_key not in value:
             raise wrong("it is missing", self.required_key)
@@ -557,7 +558,7 @@ _ESTIMATE_FIELDS = tuple(column.name for column in fields(Estimate))
 _COMPONENTS = TypeAdapter(StudyComponents)
 
 
-def estimate_fields(row: object) -> Any:
+def estimate_fields(row: object) -> object:
     """Return the fields of an `Estimate` from a row of the file, which writes intervals apart."""
     if not isinstance(row, dict):
         return row
@@ -574,6 +575,41 @@ def estimate_fields(row: object) -> Any:
 
 
 # --- Checks that one type cannot say ---
+
+
+_SAME_QUANTITY = frozenset("sem mdc95 above_chance acquiescence balanced_score".split())
+"""Indicators whose detail `by_respondent` has the same quantity for each respondent; elsewhere it
+explains the estimate.
+"""
+_DETAIL_FIELDS = {
+    "item_agreement": "agreement",
+    "coherence": "coherent",
+    # of smaller pictures: the paired differences
+    "mean_shift": "difference",
+}
+"""Indicators whose detail has it under this name, beside other things."""
+
+
+def respondent_values(estimate: Estimate) -> dict[str, object]:
+    """Respondent -> its own value of the estimate's quantity, where the estimate has one."""
+    values = estimate.detail.get("by_respondent")
+    statistic = estimate.indicator.rpartition(".")[2]
+    if not isinstance(values, Mapping):
+        return {}
+    if statistic in _SAME_QUANTITY:
+        return dict(values)
+    rows = {name: value for name, value in values.items() if isinstance(value, Mapping)}
+    if statistic in _DETAIL_FIELDS:
+        return {name: row.get(_DETAIL_FIELDS[statistic]) for name, row in rows.items()}
+    if not statistic.endswith("_shift"):
+        return {}
+    shifts = {}
+    for name, pair in values.items():  # what was measured in the two administrations
+        if isinstance(pair, (list, tuple)) and len(pair) > 1:
+            first = pair[0]
+            second = pair[1]
+            shifts[name] = None if first is None or second is None else second - first
+    return shifts
 
 
 _READ_DETAILS = {
@@ -614,7 +650,7 @@ def check_estimate(estimate: Estimate) -> Estimate:
     labels_by_rater = estimate.detail.get("raters") or {}
     if estimate.indicator == "criterion.labelled_answers" and not isinstance(labels_by_rater, dict):
         raise wrong("it is no object with a number for each rater", "detail", "raters")
-    for name, value in frames.respondent_values(estimate).items():
+    for name, value in respondent_values(estimate).items():
         if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
             raise wrong("it is no number", "detail", "by_respondent", name)
     check_counted(estimate)

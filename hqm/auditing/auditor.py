@@ -8,9 +8,9 @@ ask for each how well the scores agree.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, TypedDict, TypeVar, cast
+from typing import TypedDict, TypeVar, cast
 
 import numpy as np
 
@@ -54,6 +54,7 @@ from hqm.indicators import (
     yes_ratio,
 )
 from hqm.indicators.flags import Warned, adjust_warnings, refused_parameters
+from hqm.indicators.item_coverage import CoverageRow
 from hqm.labels.people_labels import FAITHFUL
 from hqm.lint.answer_leaks import TYPE_NOT_MEASURABLE, UnmeasurableType, unmeasurable_types
 from hqm.lint.question_checks import with_favoured_keys
@@ -374,7 +375,7 @@ def _assemble(
     form = evidence.forms[evidence.reference.form]
     administered = {cell.form for cell in evidence.matrices}
     forms = {name: evidence.forms[name] for name in evidence.forms if name in administered}
-    findings = tuple(map(Finding.to_dict, _findings(evidence, estimates)))
+    findings = tuple(_findings(evidence, estimates))
     # Labels too: a second opinion computes the agreement with people from them.
     matrices = (*evidence.matrices.values(), *evidence.labelled)
     numbering = number_items(matrices)
@@ -396,7 +397,7 @@ def _assemble(
         respondents=_respondents(evidence),
         all_estimates=tuple(estimates),
         coverage=_coverage_rows(form, card),
-        findings=cast("tuple[FindingRow, ...]", findings),
+        findings=cast("tuple[FindingRow, ...]", tuple(map(Finding.to_dict, findings))),
         flags=tuple(map(Warned.to_dict, flags)),
         families=dict(zip(evidence.first.respondents, evidence.families, strict=True)),
         examples=tuple(map(Example.to_dict, evidence.examples)),
@@ -420,11 +421,19 @@ def _metric_row(metric: Metric) -> dict[str, object]:
     return {"about": metric.about, "better": metric.better, "scale": list(metric.ends)}
 
 
-def _coverage_rows(form: Form, card: Card) -> dict[str, dict[str, object]]:
+def _coverage_rows(form: Form, card: Card) -> dict[str, CoverageRow]:
     """Return type -> what the form has of it."""
-    rows = {}
+    rows: dict[str, CoverageRow] = {}
     for row in coverage(form, card.types, card.labelled):
-        rows[row.type] = {**asdict(row), "state": row.state}
+        rows[row.type] = {
+            "type": row.type,
+            "claimed": row.claimed,
+            "items": row.items,
+            "images": row.images,
+            "wordings": row.wordings,
+            "labelled": row.labelled,
+            "state": row.state,
+        }
     return rows
 
 
@@ -439,9 +448,7 @@ def _respondents(evidence: Evidence) -> tuple[RespondentScores, ...]:
 def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Finding]:
     """Yield the findings; a type with too few items is found by its answers."""
     index = next((estimate for estimate in estimates if estimate.indicator == "types.index"), None)
-    rows: Sequence[Mapping[str, Any]] = ()
-    if index is not None:
-        rows = index.detail.get("types", ())
+    rows = () if index is None else index.detail.get("types", ())
     small_types = {}
     for row in rows:
         if row["items"] and row["state"] != "measurable" and not row["at_chance"]:

@@ -12,11 +12,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Literal, TypedDict
 
 from hqm.auditing.audit import BenchmarkAudit
-from hqm.auditing.audit_rows import FindingRow, PairRow, ReadingRow, RespondentScores
-from hqm.benchmark.findings import SEVERITIES, Severity
+from hqm.auditing.audit_rows import (
+    FindingRow,
+    PairRow,
+    ReadingRow,
+    RespondentScores,
+)
+from hqm.benchmark.findings import SEVERITIES, Finding, Severity
 from hqm.imports.human_labels import labelled_by
 from hqm.indicators.separation import Neighbours, contrast_detail, contrasts_in
 from hqm.psychometrics.items.cues import HIDDEN_CUES, PLAIN_CUES, compares_with_chance
@@ -248,6 +253,20 @@ at chance; its answers leak; or it was not measured.
 """
 
 
+class _TypeIndexRow(TypedDict, total=False):
+    """What `types.index` found of one type; an audit of an earlier version has fewer fields."""
+
+    items: int
+    missing_items: int | None
+    sem: float | None
+    sem_high: float | None
+    measured: bool
+    at_chance: bool
+    alpha: float | None
+    gain_low: float | None
+    gain_high: float | None
+
+
 def types_measured(audit: BenchmarkAudit, limit: float = MEASURABLE) -> tuple[TypeMeasured, ...]:
     """The types that have items or are claimed, in the order of the taxonomy, by the leading
     metric.
@@ -258,10 +277,10 @@ def types_measured(audit: BenchmarkAudit, limit: float = MEASURABLE) -> tuple[Ty
         The standard error that is allowed, as a share of the scale, which a policy names.
     """
     width = scale_width(audit)
-    rows: dict[str, Mapping[str, Any]] = {}
+    rows: dict[str, _TypeIndexRow] = {}
     for estimate in audit.select_estimates("types.index")[:1]:
         for row in estimate.detail.get("types") or ():
-            if isinstance(row, Mapping) and "type" in row:
+            if "type" in row:
                 rows[str(row["type"])] = row
     leaking = {leak.type for leak in leaks_shown(audit) if not leak.part}
     types = []
@@ -288,7 +307,7 @@ def _type_measured(
     kind: str,
     claimed: bool,
     items: int,
-    row: Mapping[str, Any],
+    row: _TypeIndexRow,
     limit: float,
     width: float | None,
 ) -> TypeMeasured:
@@ -330,6 +349,23 @@ _CUE_TOLERANCE = 0.05
 """By how much less a single cue may get right than all together, to be named in their place."""
 
 
+class StratumRow(TypedDict):
+    """What a search for leaks found in a type, a part, or a type of a part, by one cue."""
+
+    name: str
+    type: str
+    part: str
+    cue: str
+    items: int
+    accuracy: float
+    baseline: float
+    low: float | None
+    leak: bool
+    detectable: float | None
+    status: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class LeakShown:
     """A type, part, or type of a part whose right answers can be predicted without the pictures,
@@ -360,7 +396,7 @@ def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
     """
     # Places in the file and numbers predict keys too, but no respondent sees them: `hqm check`
     # finds those.
-    by_name: dict[str, list[Mapping[str, Any]]] = {}
+    by_name: dict[str, list[StratumRow]] = {}
     for row in leak_rows(audit):
         if str(row.get("cue")) not in HIDDEN_CUES and row.get("low") is not None:
             by_name.setdefault(str(row["name"]), []).append(row)
@@ -379,22 +415,22 @@ def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
     return tuple(independent_leaks)
 
 
-def _gain_of(row: Mapping[str, Any]) -> float:
+def _gain_of(row: StratumRow) -> float:
     """Return how much more a prediction gets right than what it is compared with."""
     return float(row["accuracy"]) - float(row["baseline"])
 
 
-def _leak_shown(name: str, rows: list[Mapping[str, Any]], task: str) -> LeakShown:
+def _leak_shown(name: str, rows: list[StratumRow], task: str) -> LeakShown:
     """Return the leak of one type or part, by the simplest cue that gets nearly all of it right.
 
     That there is a leak is tested; which cue is named is not, so that a cue need not be shown
     alone.
     """
-    rows = sorted(rows, key=lambda row: -float(row["low"]))
+    rows = sorted(rows, key=itemgetter("low"), reverse=True)
     leak_rows = [row for row in rows if row.get("leak")]
     best = max(float(row["accuracy"]) for row in leak_rows)
 
-    def precedence(row: Mapping[str, Any]) -> tuple[bool, bool, int, float]:
+    def precedence(row: StratumRow) -> tuple[bool, bool, int, float]:
         cue = str(row.get("cue") or "words")
         # The simplest cue is named that gets nearly as much right: a reader can mend that one.
         is_weak = float(row["accuracy"]) < best - _CUE_TOLERANCE
@@ -410,8 +446,7 @@ def _leak_shown(name: str, rows: list[Mapping[str, Any]], task: str) -> LeakShow
         by=tuple(cues),
         accuracy=float(first["accuracy"]),
         baseline=float(first["baseline"]),
-        # The rows are sorted by it.
-        low=float(leak_rows[0]["low"]),
+        low=float(max(map(itemgetter("low"), leak_rows))),
         by_chance=compares_with_chance(next(iter(cues)), task),
         items=int(first.get("items") or 0),
     )
@@ -452,12 +487,12 @@ def guessing_level(audit: BenchmarkAudit) -> Guessing | None:
     return None
 
 
-def leak_rows(audit: BenchmarkAudit) -> tuple[Mapping[str, Any], ...]:
+def leak_rows(audit: BenchmarkAudit) -> tuple[StratumRow, ...]:
     """Return a row for every type and part that was searched for leaks."""
-    rows: list[Mapping[str, Any]] = []
+    rows: list[StratumRow] = []
     for estimate in audit.all_estimates:
         if estimate.indicator in ("solvability.blind_accuracy", "solvability.leakage_cues"):
-            rows += [row for row in estimate.detail.get("strata") or () if isinstance(row, Mapping)]
+            rows += estimate.detail.get("strata") or ()
     return tuple(rows)
 
 
@@ -685,7 +720,7 @@ all.
 def items_to_read(
     form: Form,
     estimates: Iterable[Estimate],
-    findings: Iterable[Mapping[str, Any]],
+    findings: Iterable[Finding],
     metric: str,
     thumbnail: Callable[..., str],
 ) -> list[ReadingRow]:
@@ -717,13 +752,13 @@ def items_to_read(
     return rows
 
 
-def _contradictory(form: Form, findings: Iterable[Mapping[str, Any]]) -> list[Sequence[str]]:
+def _contradictory(form: Form, findings: Iterable[Finding]) -> list[Sequence[str]]:
     """Return the groups of items with contradictory keys, each once."""
     groups: dict[tuple[str, ...], None] = {}
     for finding in findings:
-        if finding["name"] not in _CONTRADICTIONS:
+        if finding.name not in _CONTRADICTIONS:
             continue
-        for row in finding["rows"]:
+        for row in finding.rows:
             group = tuple(row["items"])
             if form.by_id.keys() >= set(group):
                 groups[group] = None

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, count
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +38,6 @@ from hqm.types import (
     Row,
     Verdict,
     Width,
-    field_values,
     finite,
 )
 
@@ -51,6 +51,33 @@ MAX_TEXT_CHARS = 1200
 """Characters of an answer or a judge's reply that are kept; the cut is marked."""
 PIXELS = 160
 """The longer side of a thumbnail."""
+
+
+class ExampleAnswerRow(TypedDict):
+    """One answer of an example (`ExampleAnswer`)."""
+
+    respondent: str
+    cell: str
+    text: str
+    state: str
+    read: str
+    reason: str
+    value: float | None
+    judge_words: list[str]
+
+
+class ExampleRow(TypedDict):
+    """An item with what was asked and answered (`Example.to_dict`)."""
+
+    item: str
+    type: str
+    image: str
+    thumbnail: str
+    facets: Mapping[str, float | None]
+    prompts: Mapping[str, str]
+    targets: Mapping[str, str]
+    answers: list[ExampleAnswerRow]
+    respondents: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +94,18 @@ class ExampleAnswer:
     """1: right or faithful; 0: wrong or hallucinated; None: not scored."""
     judge_words: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> ExampleAnswerRow:
         """The answer as `audit.json` has it."""
-        return field_values(self) | {"judge_words": list(self.judge_words)}
+        return {
+            "respondent": self.respondent,
+            "cell": self.cell,
+            "text": self.text,
+            "state": self.state,
+            "read": self.read,
+            "reason": self.reason,
+            "value": self.value,
+            "judge_words": list(self.judge_words),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +139,19 @@ class Example:
     answers: tuple[ExampleAnswer, ...]
     respondents: Count
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> ExampleRow:
         """The example as `audit.json` has it."""
-        return field_values(self) | {"answers": list(map(ExampleAnswer.to_dict, self.answers))}
+        return {
+            "item": self.item,
+            "type": self.type,
+            "image": self.image,
+            "thumbnail": self.thumbnail,
+            "facets": self.facets,
+            "prompts": self.prompts,
+            "targets": self.targets,
+            "answers": list(map(ExampleAnswer.to_dict, self.answers)),
+            "respondents": self.respondents,
+        }
 
 
 def examples(

@@ -7,10 +7,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from hqm.auditing.audit_rows import Ends, RespondentScores, respondent_values
 from hqm.benchmark.adapter import Adapter, Benchmark
 from hqm.benchmark.analyses import Analysis, ScoredAnswer
 from hqm.indicators.separation import contrasts_in
@@ -31,6 +32,7 @@ from hqm.types import (
 
 if TYPE_CHECKING:
     import pandas as pd
+    from _typeshed import DataclassInstance
 
 
 Table = Literal[
@@ -144,13 +146,13 @@ ASKED_NAMES = (
 class AuditEvidence:
     """The fields of an audit, by name."""
 
-    def __init__(self, audit: Any) -> None:
+    def __init__(self, audit: DataclassInstance) -> None:
         self._audit = audit
 
     def __dir__(self) -> Iterable[str]:
         return list(field_values(self._audit))
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         # Names with an underscore are asked for by `copy` and `pickle`, before there is an audit to
         # ask.
         if name.startswith("_") or name not in dir(self):
@@ -246,46 +248,11 @@ def estimate_rows(benchmark: str, estimate: Estimate) -> Iterator[dict[str, obje
         yield {**common, "group": name, "value": value, "n_respondents": 1, **no_interval}
 
 
-_SAME_QUANTITY = frozenset("sem mdc95 above_chance acquiescence balanced_score".split())
-"""Indicators whose detail `by_respondent` has the same quantity for each respondent; elsewhere it
-explains the estimate.
-"""
-_DETAIL_FIELDS = {
-    "item_agreement": "agreement",
-    "coherence": "coherent",
-    # Of smaller pictures: the paired differences.
-    "mean_shift": "difference",
-}
-"""Indicators whose detail has it under this name, beside other things."""
-
-
-def respondent_values(estimate: Estimate) -> dict[str, Any]:
-    """Respondent -> its own value of the estimate's quantity, where the estimate has one."""
-    values = estimate.detail.get("by_respondent")
-    statistic = estimate.indicator.rpartition(".")[2]
-    if not isinstance(values, Mapping):
-        return {}
-    if statistic in _SAME_QUANTITY:
-        return dict(values)
-    if statistic in _DETAIL_FIELDS:
-        key = _DETAIL_FIELDS[statistic]
-        return {name: row.get(key) for name, row in values.items() if isinstance(row, Mapping)}
-    if not statistic.endswith("_shift"):
-        return {}
-    shifts = {}
-    for name, pair in values.items():  # what was measured in the two administrations
-        if isinstance(pair, (list, tuple)) and len(pair) > 1:
-            first = pair[0]
-            second = pair[1]
-            shifts[name] = None if first is None or second is None else second - first
-    return shifts
-
-
 def score_rows(
     benchmark: str,
     reference: str,
     families: Mapping[str, str],
-    respondents: Iterable[Any],
+    respondents: Iterable[RespondentScores],
 ) -> Iterator[dict[str, object]]:
     """The scores of each respondent in each administration; the reference one has intervals."""
     for respondent in respondents:
@@ -308,7 +275,9 @@ def score_rows(
                 }
 
 
-def state_rows(benchmark: str, respondents: Iterable[Any]) -> Iterator[dict[str, object]]:
+def state_rows(
+    benchmark: str, respondents: Iterable[RespondentScores]
+) -> Iterator[dict[str, object]]:
     """How many answers of each respondent ended in each state."""
     for respondent in respondents:
         for cell, states in respondent.states.items():
@@ -318,11 +287,10 @@ def state_rows(benchmark: str, respondents: Iterable[Any]) -> Iterator[dict[str,
 
 
 def pair_rows(
-    benchmark: str, metrics: Mapping[str, Mapping[str, Any]], estimates: Iterable[Estimate]
+    benchmark: str, metric: str, scale: Ends, estimates: Iterable[Estimate]
 ) -> Iterator[dict[str, object]]:
-    """The neighbours of the leaderboard by the first metric, with their difference on new items."""
-    metric = next(iter(metrics))
-    low, high = metrics[metric].get("scale") or (None, None)
+    """The neighbours of the leaderboard by one metric, with their difference on new items."""
+    low, high = scale
     width = None if low is None or high is None else high - low
     metric_estimates = (e for e in estimates if e.metric == metric)
     for neighbours in contrasts_in(metric_estimates, width=width):
@@ -339,7 +307,9 @@ def pair_rows(
         }
 
 
-def type_rows(benchmark: str, respondents: Iterable[Any]) -> Iterator[dict[str, object]]:
+def type_rows(
+    benchmark: str, respondents: Iterable[RespondentScores]
+) -> Iterator[dict[str, object]]:
     """The score of each respondent on each type, by the leading metric."""
     for respondent in respondents:
         for kind, score in respondent.by_type.items():

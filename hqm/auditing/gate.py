@@ -9,15 +9,17 @@ do.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
-from typing import Any, Literal
+from operator import itemgetter
+from typing import Literal
 from xml.etree import ElementTree
 
 from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.definitions import (
     LeakShown,
+    StratumRow,
     TypeMeasured,
     findings_counted,
     findings_in_order,
@@ -112,7 +114,7 @@ class Gate:
         """Whether all passed; an audit of nothing does not."""
         return bool(self.tests) and all(test.passed for test in self.tests)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the gate as JSON data."""
         return {
             "policy": self.policy,
@@ -374,8 +376,9 @@ def _leaks(benchmark: BenchmarkAudit, max_gain: float) -> Iterator[Test]:
         lows: list[float] = []
         tested: set[str] = set()
         for row in rows:
-            if row.get("low") is not None:
-                lows.append(float(row["low"]))
+            low = row.get("low")
+            if low is not None:
+                lows.append(float(low))
                 tested.add(row["name"])
         guesser = "guessing without the picture" if benchmark.images else "guessing"
         sentence = (
@@ -425,7 +428,7 @@ _SEARCH = "leaks that would be found"
 
 def _search_tests(
     benchmark: BenchmarkAudit,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[StratumRow],
     max_gain: float,
     name: str,
     *,
@@ -434,7 +437,7 @@ def _search_tests(
     """Yield the tests of the worst stratum and of each that is too small to be searched."""
     reason = "finding no leak means little unless a leak of this size would have been found"
     judged = [row for row in rows if row.get("detectable") is not None]
-    worst = max(judged, key=lambda row: float(row["detectable"]), default=None)
+    worst = max(judged, key=itemgetter("detectable"), default=None)
     for row in rows:
         if row.get("status") != "insufficient":
             continue
@@ -447,7 +450,7 @@ def _search_tests(
             benchmark, f"{name} in {row['name']}", str(row["reason"]), remedy, reason, required
         )
     if worst is not None:
-        size = float(worst["detectable"])
+        size = float(worst["detectable"] or 0.0)
         sentence = (
             f"a gain of {size:.3f} in {worst['name']} ({worst['items']:,} items), at most"
             f" {max_gain:g} is asked for"

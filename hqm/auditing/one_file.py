@@ -92,7 +92,7 @@ class FileScore:
             return title
         return f"{title}, form {self.form}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The value as `hqm score --json` prints it."""
         return field_values(self)
 

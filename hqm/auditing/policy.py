@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import (
@@ -405,7 +405,7 @@ def threshold_advice(
         )
     # Respondents that join among the rest leave the coefficient resting on the one that is far off.
     if units == "respondents" and "DOMINANT_MODEL" in estimate.flags:
-        return Advice(f"{_dominant_model_advice(estimate.detail)}; {alternative}")
+        return Advice(f"{_dominant_model_advice(estimate)}; {alternative}")
     if count is None:
         is_minimum = requirement.at_least is not None
         if is_minimum:
@@ -440,16 +440,16 @@ def _items_advice(estimate: Estimate, key: str) -> Advice:
     )
 
 
-def _dominant_model_advice(detail: Mapping[str, Any]) -> str:
+def _dominant_model_advice(estimate: Estimate) -> str:
     """Say what helps where one or two respondents make a correlation by themselves."""
-    correlation = detail.get("without_strongest")
+    correlation = estimate.detail.get("without_strongest")
     if correlation is None:
         correlation_text = "it is undefined"
     else:
         correlation_text = f"it is {float(correlation):.3f}"
     return (
         "Read the coefficient without"
-        f" {detail.get('strongest') or 'the respondent that carries it'}, where"
+        f" {estimate.detail.get('strongest') or 'the respondent that carries it'}, where"
         f" {correlation_text}; further respondents help only if their scores lie between that one"
         " and the rest"
     )

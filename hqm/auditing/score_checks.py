@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from hqm.auditing.opinion_study import (
     to_number,
 )
 from hqm.types import Estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 N_RESAMPLES = 1_999
 """Bootstrap samples of pictures."""
@@ -218,7 +221,7 @@ def compare_intraclass(study: Study) -> Iterator[Check]:
     import pandas as pd
     import pingouin
 
-    tables: dict[tuple[str, str], Any] = {}
+    tables: dict[tuple[str, str], pd.DataFrame] = {}
     for estimate in study.named(*_ICC_ROWS):
         scores = study.pair_scores(estimate)
         n_administrations = estimate.detail.get("administrations", 2)

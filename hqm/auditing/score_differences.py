@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import compress, product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.errors import DesignError
 from hqm.imports.recordings import Recording
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest, digest_all
-from hqm.types import Cell, Count, Form, Item, Response, Verdict, field_values, finite
+from hqm.types import Cell, Count, Form, Item, Response, Verdict, finite
 
 if TYPE_CHECKING:
     from hqm.administration.asks import StoredRespondent
@@ -38,6 +38,49 @@ class Difference:
     hqm_read: str
     state: str
     reason: str
+
+    def to_dict(self) -> DifferenceRow:
+        """The value as JSON prints it."""
+        return {
+            "item": self.item,
+            "answer": self.answer,
+            "tool_score": self.tool_score,
+            "tool_read": self.tool_read,
+            "hqm_score": self.hqm_score,
+            "hqm_read": self.hqm_read,
+            "state": self.state,
+            "reason": self.reason,
+        }
+
+
+class DifferenceRow(TypedDict):
+    """An answer that a tool and HQM score differently (`Difference`)."""
+
+    item: str
+    answer: str
+    tool_score: float
+    tool_read: str
+    hqm_score: float | None
+    hqm_read: str
+    state: str
+    reason: str
+
+
+class ToolRow(TypedDict):
+    """How a tool scored the answers of one administration (`ScoreComparison.to_dict`)."""
+
+    benchmark: str
+    respondent: str
+    form: str
+    run: int
+    scoring: str
+    tool: str
+    compared: int
+    tool_mean: float | None
+    hqm_mean: float | None
+    hqm_scored: int
+    reasons: Mapping[str, int]
+    differences: list[DifferenceRow]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +108,23 @@ class ScoreComparison:
         counts = Counter(difference.reason for difference in self.differences)
         return dict(counts.most_common())
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> ToolRow:
         """The value as JSON prints it."""
-        values = field_values(self)
-        values["reasons"] = dict(self.reasons)
         # The differences stand behind their reasons.
-        values["differences"] = list(map(asdict, values.pop("differences")))
-        return values
+        return {
+            "benchmark": self.benchmark,
+            "respondent": self.respondent,
+            "form": self.form,
+            "run": self.run,
+            "scoring": self.scoring,
+            "tool": self.tool,
+            "compared": self.compared,
+            "tool_mean": self.tool_mean,
+            "hqm_mean": self.hqm_mean,
+            "hqm_scored": self.hqm_scored,
+            "reasons": self.reasons,
+            "differences": list(map(Difference.to_dict, self.differences)),
+        }
 
 
 def compare_scores(
@@ -234,7 +287,7 @@ def _matrix(
     return builder.build(digest_all(hashes))
 
 
-def _recorded(detail: Mapping[str, object]) -> Mapping[str, Any]:
+def _recorded(detail: Mapping[str, object]) -> Mapping[str, object]:
     recorded = detail.get(RECORDED)
     if isinstance(recorded, Mapping):
         return recorded

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Literal
+from typing import Literal
 
 from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.budget import AnswerCode, BudgetRow, Question, Remedy, RemedySeverity
@@ -180,30 +180,21 @@ def _leaks(audit: BenchmarkAudit) -> Iterator[Remedy]:
     )
 
 
-def _finding_rows(audit: BenchmarkAudit, *names: str) -> list[Mapping[str, Any]]:
-    """Return the rows of all findings with one of these names."""
-    rows: list[Mapping[str, Any]] = []
-    for finding in audit.findings:
-        if finding["name"] in names:
-            rows += finding.get("rows", ())
-    return rows
-
-
 def _pictures(audit: BenchmarkAudit) -> Iterator[Remedy]:
     count = 0
     counts = []
+    items: set[str] = set()
+    images: list[str] = []
     for finding in audit.findings:
         if finding["name"] in _PICTURE_FINDINGS:
             n_pictures = int(finding.get("count") or 0)
             count += n_pictures
             counts.append(f"{n_pictures} {finding['name'].partition('-')[2]}")
+            for row in finding.get("rows", ()):
+                items.update(map(str, row.get("items", ())))
+                images += map(str, row.get("images", ()))
     if not count:
         return
-    items: set[str] = set()
-    images: list[str] = []
-    for row in _finding_rows(audit, *_PICTURE_FINDINGS):
-        items.update(map(str, row.get("items", ())))
-        images += map(str, row.get("images", ()))
     yield Remedy(
         what="pictures",
         severity="fault",

@@ -179,15 +179,15 @@ def _record(
     for name, cell_rows in row["respondents"].items():
         # a score that does not exist is NaN
         scores[name] = np.array([cell_row["score"] for cell_row in cell_rows], dtype=np.float64)
-        replicates[name] = np.stack(list(map(_values, cell_rows)))
+        replicates[name] = np.stack([_replicates(c["values"], c["places"]) for c in cell_rows])
         if replicates[name].shape != (len(cells), len(clusters)):
             raise ValueError(name)
     return JackknifeRecord(row["family"], row["metric"], cells, clusters, sizes, scores, replicates)
 
 
-def _values(row: Mapping[str, Any]) -> Array:
-    values = np.array(row["values"], dtype=np.float64)
-    return np.asarray(values[np.array(row["places"].split(), dtype=np.intp)])
+def _replicates(scores: Sequence[float | None], positions: str) -> Array:
+    values = np.array(scores, dtype=np.float64)
+    return np.asarray(values[np.array(positions.split(), dtype=np.intp)])
 
 
 # --- variance components of all administrations together ---

@@ -7,9 +7,9 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import TypedDict
 
 from hqm.types import Item, Judgement, group_by
 
@@ -45,6 +45,17 @@ class ScoredAnswer:
     labels: tuple[Judgement, ...] = ()
 
 
+class AnalysisRow(TypedDict):
+    """A further table of a benchmark (`Analysis.to_dict`)."""
+
+    name: str
+    title: str
+    about: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Entry]]
+    drawn: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
     """A table of an audit that is about this benchmark alone.
@@ -72,9 +83,16 @@ class Analysis:
     rows: tuple[tuple[Entry, ...], ...]
     drawn: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> AnalysisRow:
         """As `audit.json` has it."""
-        return asdict(self)
+        return {
+            "name": self.name,
+            "title": self.title,
+            "about": self.about,
+            "columns": self.columns,
+            "rows": self.rows,
+            "drawn": self.drawn,
+        }
 
 
 def by_respondent(answers: Iterable[ScoredAnswer]) -> dict[str, list[ScoredAnswer]]:

@@ -94,9 +94,8 @@ def read_items(
 
 def _listed_items(checked: Checked, form: Form, path: Path) -> set[str]:
     """The reading list: items with contradictory keys, and those that an audit names."""
-    findings = [finding.to_dict() for finding in checked.findings]
     # Ids alone are wanted: no thumbnail is made.
-    rows = items_to_read(form, (), findings, "", lambda *_: "")
+    rows = items_to_read(form, (), checked.findings, "", lambda *_: "")
     for audit in Audit.load(path).audits if path.is_file() else ():
         if audit.benchmark == checked.benchmark:
             rows += audit.to_read

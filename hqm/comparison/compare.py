@@ -11,6 +11,7 @@ from operator import attrgetter, itemgetter
 import numpy as np
 
 from hqm.auditing.audit import Audit, BenchmarkAudit, check_no_duplicates
+from hqm.auditing.score_differences import ToolRow
 from hqm.auditing.study_records import read_components
 from hqm.benchmark.corrected_keys import CorrectedKey
 from hqm.comparison.measure_tests import (
@@ -28,7 +29,6 @@ from hqm.comparison.measures import (
     Difference,
     ForecastPair,
     Measure,
-    Tool,
     WilliamsComparison,
     measures_of,
 )
@@ -272,10 +272,10 @@ def _notes(measures: Sequence[Measure], names: Sequence[str], family_names: list
     return notes
 
 
-def _tools(audits: Sequence[BenchmarkAudit]) -> tuple[Tool, ...]:
+def _tools(audits: Sequence[BenchmarkAudit]) -> tuple[ToolRow, ...]:
     """Return where tools score differently from HQM, each administration once for each scoring."""
     administration = itemgetter("respondent", "form", "run", "scoring")
-    tools: dict[object, Tool] = {}
+    tools: dict[object, ToolRow] = {}
     for audit in audits:
         for tool in audit.tools:
             tools[audit.benchmark, administration(tool)] = tool

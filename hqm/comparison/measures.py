@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from itertools import repeat
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hqm.auditing.audit import BenchmarkAudit
 from hqm.auditing.budget import ErrorBudget
@@ -20,6 +20,7 @@ from hqm.auditing.definitions import (
     types_measured,
     unequal_answers,
 )
+from hqm.auditing.score_differences import ToolRow
 from hqm.auditing.study_records import JackknifeRecord, read_jackknife_records
 from hqm.imports.human_labels import by_people
 from hqm.psychometrics import Coefficient
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 Scores = Mapping[str, float]
 """Respondent -> score; who has none is not in it."""
-Tool = Mapping[str, Any]
-"""How a tool scored the answers of one administration (`ScoreComparison.to_dict`)."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ class Measure:
     """Family of estimates -> the scores of its administrations with each picture left out, where
     the audit has them.
     """
-    components: Mapping[str, Any] = field(default_factory=dict)
+    components: Mapping[str, object] = field(default_factory=dict)
     """The variance components of all its administrations, where the audit has them."""
     budget: ErrorBudget | None = None
     """Its error budget, where the audit has one."""
@@ -424,7 +423,7 @@ class Comparison:
     command: str = ""
     protocol: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[ToolRow, ...] = ()
     """Where the tools that recorded answers score them differently from HQM, by respondent, form,
     run and scoring.
     """

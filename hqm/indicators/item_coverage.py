@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from itertools import compress
+from typing import TypedDict
 
 import numpy as np
 
@@ -40,6 +41,18 @@ from hqm.psychometrics.items.coverage import (
 )
 from hqm.psychometrics.items.type_strengths import DifferentialFunctioning
 from hqm.types import Count, Form, finite, types_in
+
+
+class CoverageRow(TypedDict):
+    """What a benchmark has of one type (`TypeCoverage`)."""
+
+    type: str
+    claimed: bool
+    items: int
+    images: int
+    wordings: int
+    labelled: bool
+    state: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from hqm.auditing.audit_rows import RespondentScores
 from hqm.auditing.definitions import scored_types, type_scores_by_name
 from hqm.comparison.compare import compare_audits
 from hqm.comparison.measures import Measure, measures_of
+from hqm.indicators.item_coverage import CoverageRow
 from hqm.psychometrics import independent_differences
 from hqm.scoring.rules import withheld
 
@@ -235,7 +236,8 @@ def _without_interval(cell: Text) -> Text:
 def _count_types(audit: BenchmarkAudit) -> int | None:
     """The number of hallucination types that items are labelled with."""
     # A benchmark without labels of types has none to count: a dash, and not 0.
-    return sum(bool(audit.coverage.get(t, {}).get("items")) for t in HALLUCINATION_TYPES) or None
+    labelled = [kind for kind, row in audit.coverage.items() if row["items"]]
+    return len(set(HALLUCINATION_TYPES).intersection(labelled)) or None
 
 
 _ERROR_COLUMNS = (
@@ -567,15 +569,14 @@ def _types(audits: Sequence[BenchmarkAudit]) -> Table:
 
 
 def _type_counts(audit: BenchmarkAudit) -> tuple[Text, ...]:
-    counts = [_items(audit.coverage.get(kind, {})) for kind in HALLUCINATION_TYPES]
+    counts = [_items(audit.coverage.get(kind)) for kind in HALLUCINATION_TYPES]
     return (Text(audit.title), *counts)
 
 
-def _items(kind: Mapping[str, object]) -> Text:
-    count = kind.get("items")
-    if isinstance(count, int) and count:
-        return number_cell(count, digits=0)
-    if kind.get("claimed"):
+def _items(kind: CoverageRow | None) -> Text:
+    if kind is not None and kind["items"]:
+        return number_cell(kind["items"], digits=0)
+    if kind is not None and kind["claimed"]:
         return Text("claimed")
     return number_cell(None)
 

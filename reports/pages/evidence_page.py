@@ -13,7 +13,7 @@ from functools import cache
 from itertools import chain, zip_longest
 from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hqm.reports.figures import drawings
 from hqm.reports.figures.drawings import Figure, administration_figures, figure_list
@@ -137,11 +137,20 @@ class Subsection:
         return BRIEF.get(self.title, self.title)
 
 
+@dataclass(frozen=True)
+class Section:
+    """The evidence on one benchmark: its anchors, and what the template shows by name."""
+
+    anchor: str
+    anchors: Mapping[str, str]
+    shown: Mapping[str, object]
+
+
 def sections_of(
     audit: Audit, policy: Policy, opinions: Sequence[SecondOpinion] = ()
-) -> list[dict[str, Any]]:
-    """The evidence on each benchmark, as the template shows it by name, without the estimates that
-    only `audit.json` has; with the second opinion on each, where there is one.
+) -> list[Section]:
+    """The evidence on each benchmark, without the estimates that only `audit.json` has; with the
+    second opinion on each, where there is one.
     """
     gate = check_against(audit, policy)
     sections = []
@@ -159,7 +168,7 @@ def _is_on_page(estimate: Estimate) -> bool:
     return indicator is None or indicator.on_page
 
 
-def render(audit: Audit, sections: Sequence[Mapping[str, object]]) -> str:
+def render(audit: Audit, sections: Iterable[Section]) -> str:
     """The page of the evidence as text."""
     code = script("evidence.js")
     return (
@@ -167,7 +176,7 @@ def render(audit: Audit, sections: Sequence[Mapping[str, object]]) -> str:
         .get_template("evidence.html")
         .render(
             audit=audit,
-            sections=sections,
+            sections=list(map(attrgetter("shown"), sections)),
             marks=REVIEW_MARKS,
             record=tables.record_table(audit),
             identities=tables.identity_table(audit),
@@ -197,7 +206,7 @@ def _section(
     gate: Gate,
     version: str,
     opinion: SecondOpinion | None,
-) -> dict[str, Any]:
+) -> Section:
     groups = []
     anchors = {}
     for n, subsection in enumerate([*_subsections(audit), *_second_opinion(opinion)], 1):
@@ -217,11 +226,11 @@ def _section(
         respondents += map(itemgetter("respondent"), example["answers"])
     facets = _distinct(facets)
     items = reading_list(audit)
-    failing = chain.from_iterable(map(itemgetter("fails"), items))
+    failing = chain.from_iterable(map(attrgetter("fails"), items))
     if items:
         anchors["Read these items"] = f"b{i}-read"
     metrics = [(name, row["about"]) for name, row in audit.metrics.items() if row.get("about")]
-    return {
+    shown = {
         "audit": audit,
         "anchor": f"b{i}",
         "anchors": anchors,
@@ -236,8 +245,8 @@ def _section(
         "quotes": quotes(audit, version),
         "bibtex": bibtex(audit, version),
         "to_read": items,
-        "reasons": _distinct(map(itemgetter("why"), items)),
-        "read_types": _distinct(map(itemgetter("type"), items)),
+        "reasons": _distinct(map(attrgetter("why"), items)),
+        "read_types": _distinct(map(attrgetter("type"), items)),
         "failing": _with_short_names(failing),
         # whether the answers are compared with a key that a reader can correct
         "can_be_marked": audit.task in ("yes_no", "choice"),
@@ -245,6 +254,7 @@ def _section(
         # a hash of what the scores were made of: marks on other data are other marks
         "made": tables.anchor(score_tables.score_signature(audit)),
     }
+    return Section(f"b{i}", anchors, shown)
 
 
 def _with_short_names(names: Iterable[str]) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from html import escape
 from itertools import chain, count, repeat
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hqm.reports.figures.drawings import width_of
 from hqm.reports.figures.report_figures import (
@@ -57,7 +57,7 @@ from hqm.reports.pages.sentences import (
     statement,
 )
 from hqm.reports.tables import table as tables
-from hqm.reports.tables.item_tables import reading_list
+from hqm.reports.tables.item_tables import ItemToRead, reading_list
 from hqm.reports.tables.score_tables import (
     count_separated_pairs,
     guessing_sentence,
@@ -136,8 +136,7 @@ def render(
     sections = evidence_page.sections_of(audit, policy, opinions)
     pages = []
     for benchmark, section in zip(audit.audits, sections, strict=True):
-        page = _page(audit, benchmark, section["anchor"], section["anchors"], policy)
-        pages.append(page)
+        pages.append(_page(audit, benchmark, section.anchor, section.anchors, policy))
     heads = list(map(itemgetter("head"), pages))
     severity_order: tuple[str, ...] = ("wrong", "look", "not_shown", "not_measured", "fine")
     code = script("report.js")
@@ -187,7 +186,7 @@ def _page(
     if head.code != "fine":
         for item in items_to_read[:_MAX_CARDS]:
             reason = _reason_to_read(audit, item)
-            cards.append({**item, "why": reason})
+            cards.append(replace(item, why=reason))
     n_separated, n_pairs = count_separated_pairs(audit)
     winner = tables.DASH
     if same_winner := find_estimate(audit, "test_retest.same_winner", metric):
@@ -280,28 +279,28 @@ def _examined(audit: BenchmarkAudit, notes: int) -> str:
     return f"{size} examined: no {key}leaked answer or duplicate was found.{notes_clause}"
 
 
-def _reason_to_read(audit: BenchmarkAudit, item: Mapping[str, Any]) -> str:
+def _reason_to_read(audit: BenchmarkAudit, item: ItemToRead) -> str:
     """Why to read an item: what contradicts it, or how many fail it, the best among them."""
-    if item["beside"]:
-        return f"{item['why']} (also {join_names(item['beside'][:2])})"
-    if not item["fails"]:
-        return str(item["why"])
+    if item.beside:
+        return f"{item.why} (also {join_names(item.beside[:2])})"
+    if not item.fails:
+        return item.why
     ordered = names_in_order(audit, audit.reference)
-    if len(item["fails"]) == len(ordered) and not item["reversed"]:
-        return "No model gives the key" if item["key"] else "No model solves it"
+    if len(item.fails) == len(ordered) and not item.reversed:
+        return "No model gives the key" if item.key else "No model solves it"
     # Counted from the top of the leaderboard: that the best fail is the reason to suspect the key.
     best = 0
-    while best < len(ordered) and ordered[best] in item["fails"]:
+    while best < len(ordered) and ordered[best] in item.fails:
         best += 1
     among = {0: "", 1: ", the best one among them"}.get(best, f", the best {best} among them")
-    if item["reversed"]:
-        verb = verb_form(len(item["fails"]), "scores", "score")
-        return f"{len(item['fails'])} of {len(ordered)} models {verb} below its mean{among}"
-    if item["key"]:
-        verb = f"{verb_form(len(item['fails']), 'disagrees', 'disagree')} with the key"
+    if item.reversed:
+        verb = verb_form(len(item.fails), "scores", "score")
+        return f"{len(item.fails)} of {len(ordered)} models {verb} below its mean{among}"
+    if item.key:
+        verb = f"{verb_form(len(item.fails), 'disagrees', 'disagree')} with the key"
     else:
-        verb = f"{verb_form(len(item['fails']), 'fails', 'fail')} it"
-    return f"{len(item['fails'])} of {len(ordered)} models {verb}{among}"
+        verb = f"{verb_form(len(item.fails), 'fails', 'fail')} it"
+    return f"{len(item.fails)} of {len(ordered)} models {verb}{among}"
 
 
 def _cut_note(n_further_types: int, n_further_models: int) -> str:

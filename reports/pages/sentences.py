@@ -444,7 +444,8 @@ def _type_note(audit: BenchmarkAudit) -> str:
     kinds = {row.get("type") for row in first}
     name = str(kinds.pop() or "") if len(kinds) == 1 else ""
     # as many items drawn at random would all be of this type with a chance below 1 in 100
-    share = (audit.coverage.get(name) or {}).get("items", 0) / max(audit.n_items, 1)
+    n_of_type = audit.coverage[name]["items"] if name in audit.coverage else 0
+    share = n_of_type / max(audit.n_items, 1)
     if not name or len(first) < 3 or share ** len(first) >= 0.01:
         return ""
     return f", the first {number_word(len(first))} all in {name}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from hqm.reports.tables import table as tables
 from hqm.reports.tables.table import (
@@ -22,8 +21,10 @@ from hqm.reports.tables.table import (
     statistic_name,
 )
 
-from hqm import BenchmarkAudit, Cell
+from hqm import BenchmarkAudit, Cell, Estimate
+from hqm.auditing.audit_rows import ReadingRow
 from hqm.auditing.definitions import findings_in_order
+from hqm.auditing.disagreements import ExampleRow
 
 # --- examples ---
 
@@ -38,7 +39,7 @@ FACETS = {
 """What the report calls the facets."""
 
 
-def example_for_page(audit: BenchmarkAudit, example: Mapping[str, Any]) -> Mapping[str, Any]:
+def example_for_page(audit: BenchmarkAudit, example: ExampleRow) -> Mapping[str, object]:
     """An example as the page shows it, with short names and numbers as text."""
     rows = []
     for answer in example["answers"]:
@@ -107,7 +108,7 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
             item_names = reason
         else:
             count_cell = estimate_text(estimate)
-            item_names = _names(estimate.detail, int(estimate.value))
+            item_names = _names(estimate, int(estimate.value))
             power = expected_power(estimate)
             # A short list means little where the design would have missed most faults, so the power
             # stands beside it.
@@ -125,8 +126,9 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
     )
 
 
-def _names(detail: Mapping[str, Any], count: int, max_names: int = 12) -> str:
+def _names(estimate: Estimate, count: int, max_names: int = 12) -> str:
     # Label errors are stored as `candidates`, duplicates as `groups`, and all others as `items`.
+    detail = estimate.detail
     names: list[str] = [str(row.get("item")) for row in detail.get("candidates", ())]
     names = names or [str(name) for name in detail.get("items", ())]
     names = names or [" = ".join(map(str, group)) for group in detail.get("groups", ())]
@@ -157,12 +159,33 @@ class FindingList:
     table: Table
 
 
-def reading_list(audit: BenchmarkAudit) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class ItemToRead:
+    """An item to read first, as the page shows it."""
+
+    item: str
+    rank: int
+    why: str
+    options: tuple[tuple[str, str], ...]
+    """Letter and text of each option of a multiple choice."""
+    key: str
+    key_words: str
+    expected: str
+    reversed: bool
+    question: str
+    type: str
+    image: str
+    thumbnail: str
+    fails: tuple[str, ...]
+    beside: tuple[str, ...]
+
+
+def reading_list(audit: BenchmarkAudit) -> list[ItemToRead]:
     """The items to read first, in order, as the page shows them."""
     return [_reading_row(row, rank) for rank, row in enumerate(audit.to_read, 1)]
 
 
-def _reading_row(row: Mapping[str, Any], rank: int) -> dict[str, Any]:
+def _reading_row(row: ReadingRow, rank: int) -> ItemToRead:
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     options = tuple(zip(letters, map(str, row.get("options") or ()), strict=False))
     key = str(row.get("key") or "")
@@ -175,18 +198,22 @@ def _reading_row(row: Mapping[str, Any], rank: int) -> dict[str, Any]:
         expectation = "one key of the group is wrong"
     elif expected is not None:
         expectation = f"at this rank {rough_percent(expected)} of the items {faults}"
-    return {
-        "item": str(row.get("item")),
-        "rank": rank,
-        "why": _READING_REASONS.get(str(row.get("why")), ""),
-        "options": options,  # letter and text of each option of a multiple choice
-        "key": key,
-        "key_words": f"{key}: {dict(options)[key]}" if key in dict(options) else key,
-        "expected": expectation,
-        "reversed": row.get("why") == "reversed",
-        **{name: str(row.get(name) or "") for name in ("question", "type", "image", "thumbnail")},
-        **{name: tuple(map(str, row.get(name) or ())) for name in ("fails", "beside")},
-    }
+    return ItemToRead(
+        item=str(row.get("item")),
+        rank=rank,
+        why=_READING_REASONS.get(str(row.get("why")), ""),
+        options=options,
+        key=key,
+        key_words=f"{key}: {dict(options)[key]}" if key in dict(options) else key,
+        expected=expectation,
+        reversed=row.get("why") == "reversed",
+        question=row.get("question") or "",
+        type=row.get("type") or "",
+        image=row.get("image") or "",
+        thumbnail=row.get("thumbnail") or "",
+        fails=tuple(row.get("fails") or ()),
+        beside=tuple(row.get("beside") or ()),
+    )
 
 
 def finding_lists(audit: BenchmarkAudit, anchor: str) -> tuple[FindingList, ...]:

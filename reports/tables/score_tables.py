@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, starmap
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Literal
 
 from hqm.reports.pages.phrases import Points, join_names, reason_withheld
 from hqm.reports.tables.table import (
@@ -41,7 +41,7 @@ from hqm.reports.tables.table import (
 )
 
 from hqm import BenchmarkAudit, Cell, ErrorBudget, Estimate
-from hqm.auditing.audit_rows import RespondentScores
+from hqm.auditing.audit_rows import FormRow, RespondentScores
 from hqm.auditing.budget import BudgetRow
 from hqm.auditing.definitions import (
     answered_in_part,
@@ -372,7 +372,10 @@ def response_bias(audit: BenchmarkAudit) -> Table | None:
             columns.append(name)
         for key in keys or (None,):
             for cells, respondent in zip(table, respondents, strict=True):
-                cells.append(Text(number(_lookup_number(rows.get(respondent.name), key))))
+                value = rows.get(respondent.name)
+                if key is not None and value is not None:
+                    value = value[key]
+                cells.append(Text(number(finite_number(value))))
     if not columns:
         return None
     notes = (
@@ -392,13 +395,6 @@ def response_bias(audit: BenchmarkAudit) -> Table | None:
         notes,
         score_signature(audit),
     )
-
-
-def _lookup_number(value: Any, key: object) -> float | None:
-    """A respondent's figure: the value itself, or the one under a key."""
-    if key is not None and value is not None:
-        value = value[key]
-    return finite_number(value)
 
 
 def lengths(audit: BenchmarkAudit) -> Table:
@@ -482,7 +478,7 @@ def states(audit: BenchmarkAudit) -> Table:
     )
 
 
-def _form_row(name: str, row: Mapping[str, Any]) -> tuple[Text, ...]:
+def _form_row(name: str, row: FormRow) -> tuple[Text, ...]:
     reasons = "; ".join(f"{n:,}: {reason}" for reason, n in row.get("reasons", {}).items())
     rules = ", ".join(f"{rule} {n:,}" for rule, n in row["rules"].items())
     changes = "; ".join(f"{n:,} changed from {mode}" for mode, n in row.get("modes", {}).items())

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hqm.reports.latex.latex_tables import number_cell
 from hqm.reports.pages.error_picture import IDENTICAL, ErrorPicture, short_source_names
@@ -39,12 +39,12 @@ from hqm.auditing.definitions import planned_contrasts
 
 if TYPE_CHECKING:
     # an audit's report needs nothing of comparisons, so that `hqm audit` does not load them
-    from hqm.comparison.measures import Tool
+    from hqm.auditing.score_differences import ToolRow
 
 TOOLS_TITLE = "HQM and the tools that recorded the answers"
 
 
-def harness_tables(tools: Sequence[Tool]) -> tuple[Table, ...]:
+def harness_tables(tools: Sequence[ToolRow]) -> tuple[Table, ...]:
     """The totals and every row, for a comparison; nothing where no answer carries a tool's
     score.
     """
@@ -126,11 +126,11 @@ def harness_tables(tools: Sequence[Tool]) -> tuple[Table, ...]:
     )
 
 
-def _administration_text(tool: Tool) -> str:
+def _administration_text(tool: ToolRow) -> str:
     return f"form {tool['form']}, run {tool['run']}"
 
 
-def _reasons(tool: Tool) -> str:
+def _reasons(tool: ToolRow) -> str:
     """How many answers each reason explains, the most first."""
     counts = Counter(str(row["reason"]) for row in tool["differences"])
     return "; ".join(f"{n}: {reason}" for reason, n in counts.most_common())
@@ -250,7 +250,10 @@ def stops_table(audit: BenchmarkAudit) -> Table | None:
                 Text(short_name(row["respondent"]), row["respondent"]),
                 Text(f"{row['items']:,} of {n_items:,}"),
                 Text(percent(row["inclusion"])),
-                Text(_score_with_interval(row), small=str(row.get("metric", ""))),
+                Text(
+                    _score_with_interval(row.get("score"), row.get("low"), row.get("high")),
+                    small=str(row.get("metric", "")),
+                ),
                 Text(_stop_reason(row, n_items)),
             )
             for row in audit.stopped["respondents"]
@@ -268,10 +271,10 @@ def stops_table(audit: BenchmarkAudit) -> Table | None:
     )
 
 
-def _score_with_interval(row: Mapping[str, Any]) -> str:
-    if row.get("score") is None:
+def _score_with_interval(score: float | None, low: float | None, high: float | None) -> str:
+    if score is None:
         return DASH
-    return f"{number(row['score'])} [{number(row['low'])}, {number(row['high'])}]"
+    return f"{number(score)} [{number(low)}, {number(high)}]"
 
 
 def _stop_reason(row: Mapping[str, object], n_items: int) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter, itemgetter
-from typing import Any
+from typing import Literal
 
 from hqm.reports.figures.drawings import DotRow, Figure, dots, error_curves, figure_list
 from hqm.reports.pages.phrases import join_names, number_word, verb_form
@@ -31,6 +31,7 @@ from hqm.reports.tables.table import (
 
 from hqm import BenchmarkAudit, Estimate
 from hqm.auditing.definitions import MEASURABLE, scale_width, types_measured
+from hqm.benchmark.analyses import AnalysisRow, Entry
 
 STEPS = 7
 """How many colours the heat map has."""
@@ -135,7 +136,11 @@ def coverage(audit: BenchmarkAudit) -> Table:
     measured = {}
     if find_estimate(audit, "types.index") is not None:
         measured = {row.type: row for row in types_measured(audit) if row.items}
-    counts = {"items": "Items", "images": "Pictures", "wordings": "Distinct wordings"}
+    counts: dict[Literal["items", "images", "wordings"], str] = {
+        "items": "Items",
+        "images": "Pictures",
+        "wordings": "Distinct wordings",
+    }
     if not audit.images:
         del counts["images"]
     lines = []
@@ -457,7 +462,7 @@ _CAPTIONS = {
 }
 
 
-def _detail_rows(spec: _DetailTable, estimate: Estimate) -> Sequence[Mapping[str, Any]]:
+def _detail_rows(spec: _DetailTable, estimate: Estimate) -> Sequence[Mapping[str, object]]:
     by_name = estimate.detail.get(spec.key)
     # The rows of respondents are a mapping by name, those of types and parts are a list.
     if isinstance(by_name, Mapping):
@@ -502,7 +507,7 @@ def _text(value: object, *, name: bool = True) -> Text:
 TITLE = "Analyses of this benchmark"
 _MAX_DRAWN_ROWS = 30
 """A drawing has at most so many rows; the table has all."""
-Row = Sequence[Any]
+Row = Sequence[Entry]
 
 
 def analysis_tables(audit: BenchmarkAudit) -> list[Table | None]:
@@ -520,7 +525,7 @@ def analysis_figures(audit: BenchmarkAudit) -> list[Figure]:
     return figures
 
 
-def _table(audit: BenchmarkAudit, analysis: Mapping[str, Any]) -> Table:
+def _table(audit: BenchmarkAudit, analysis: AnalysisRow) -> Table:
     columns = tuple(analysis["columns"])
     rows = analysis["rows"]
 
@@ -540,16 +545,19 @@ def _table(audit: BenchmarkAudit, analysis: Mapping[str, Any]) -> Table:
     )
 
 
-def _drawing(analysis: Mapping[str, Any]) -> str:
+def _drawing(analysis: AnalysisRow) -> str:
     if not analysis["drawn"]:
         return ""
     index = list(analysis["columns"]).index(analysis["drawn"])
-    rows = [row for row in analysis["rows"] if row[index] is not None][:_MAX_DRAWN_ROWS]
+    dot_rows = []
+    for row in analysis["rows"]:
+        value = finite_number(row[index])
+        if value is not None:
+            dot_rows.append(DotRow(_name(analysis["columns"], row), (value,)))
     # A single dot shows nothing beside the number in the table.
-    if len(rows) < 2:
+    if len(dot_rows) < 2:
         return ""
-    dot_rows = [DotRow(_name(analysis["columns"], row), (float(row[index]),)) for row in rows]
-    return dots(dot_rows, analysis["drawn"], analysis["title"])
+    return dots(dot_rows[:_MAX_DRAWN_ROWS], analysis["drawn"], analysis["title"])
 
 
 def _name(columns: Sequence[str], row: Row) -> str:
