@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby, product
 from operator import add, attrgetter, itemgetter
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -20,6 +20,7 @@ from hqm.respondents.hf_loading import Loaded
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+    from transformers import BatchFeature
 
 _TOKEN_KEYS = ("token_type_ids", "mm_token_type_ids")
 """Inputs that say something of every token."""
@@ -137,11 +138,11 @@ class Reader:
         self._sound: set[int] = set()
         """First tokens of questions whose tokenization is the same behind a picture."""
 
-    def inputs(self, prompts: Sequence[Prompt]) -> Any:
+    def inputs(self, prompts: Sequence[Prompt]) -> BatchFeature:
         """The whole prompts as tensors on the model's device, padded on the left."""
         return self._process(prompts).to(self.model.device, dtype=self.model.dtype)
 
-    def _process(self, prompts: Sequence[Prompt]) -> Any:
+    def _process(self, prompts: Sequence[Prompt]) -> BatchFeature:
         pictures = [p.picture for p in prompts if p.picture is not None]
         try:
             inputs = self._call_processor(
@@ -173,7 +174,7 @@ class Reader:
 
     def _call_processor(
         self, prompts: Sequence[Prompt], pictures: Sequence[Image | list[Image] | None]
-    ) -> Any:
+    ) -> BatchFeature:
         with self.lock:
             return self.processor(
                 images=pictures or None,
@@ -469,7 +470,7 @@ def batch_inputs(
     return inputs
 
 
-def _by_picture(inputs: Any, count: int) -> list[dict[str, torch.Tensor]] | None:
+def _by_picture(inputs: BatchFeature, count: int) -> list[dict[str, torch.Tensor]] | None:
     """Take a processor's tensors apart: a row for each picture, or the patches that its grid
     counts; None where they are neither.
     """

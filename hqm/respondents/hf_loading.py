@@ -317,7 +317,7 @@ def pictures_only(cls: Any) -> Any:
                 name for name in attributes if cls.is_complete is False or name != "video_processor"
             ]
 
-        def check_argument_for_proper_class(self, argument_name: str, argument: object) -> Any:
+        def check_argument_for_proper_class(self, argument_name: str, argument: object) -> object:
             if argument_name == "video_processor":
                 return _NoVideos
             return super().check_argument_for_proper_class(argument_name, argument)
@@ -325,7 +325,7 @@ def pictures_only(cls: Any) -> Any:
         @classmethod
         def from_args_and_dict(
             cls, args: list[object], processor_dict: dict[str, object], **settings: object
-        ) -> Any:
+        ) -> object:
             # a class passes on its parts in any order, by position or by name, so all must exist
             cls.is_complete = False
             try:
@@ -445,7 +445,7 @@ def _loading_options(path: str, revision: str, trust_remote_code: bool) -> dict[
 
 def _model_with_attention(
     path: str, config: PretrainedConfig, implementation: str, settings: Mapping[str, object]
-) -> Any:
+) -> PreTrainedModel:
     """The model with this implementation of attention, or with the written-out one."""
     if implementation != "eager":
         # a family without fused attention raises a ValueError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 from transformers import GenerationConfig, LogitsProcessorList
@@ -15,6 +15,9 @@ from hqm.respondents.hf_inputs import CannotSplit, Reader
 from hqm.respondents.hf_loading import Loaded
 from hqm.respondents.token_sampling import TokenSampler, read_tokens
 from hqm.respondents.vision_cache import VisionCache
+
+if TYPE_CHECKING:
+    from transformers import BatchFeature
 
 NO_MEMORY = "out of memory"
 _LONG_PROMPT = 1024
@@ -111,7 +114,11 @@ class PlainDecoder:
         return Generated(tokens, first)
 
     def _generate(
-        self, batch: Sequence[QueuedPrompt], chooser: TokenSampler, max_tokens: int, inputs: Any
+        self,
+        batch: Sequence[QueuedPrompt],
+        chooser: TokenSampler,
+        max_tokens: int,
+        inputs: BatchFeature,
     ) -> NumberedAnswers:
         numbers = [number for number, _ in batch]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -345,9 +345,12 @@ def group_by_shape(
     return groups
 
 
-def _group_by_length(rows: Sequence[Any], *, exact: bool) -> list[list[Any]]:
+_EncodedRow = tuple[int, EncodedPicture, Sequence[int]]
+
+
+def _group_by_length(rows: Sequence[_EncodedRow], *, exact: bool) -> list[list[_EncodedRow]]:
     """Rows whose questions run together."""
-    groups: list[list[Any]] = []
+    groups: list[list[_EncodedRow]] = []
     for row in sorted(rows, key=lambda row: len(row[2])):
         shortest = len(groups[-1][0][2]) if groups else 0
         if groups and len(row[2]) <= (shortest if exact else _MAX_LENGTH_RATIO * shortest + 4):

@@ -19,13 +19,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from hqm.errors import RespondentError, UsageError
 from hqm.respondents.base import Request
 from hqm.types import Response
+
+if TYPE_CHECKING:
+    import aiohttp
 
 OPENAI_KEY = "OPENAI_API_KEY"
 _OPENAI_URL = "https://api.openai.com/v1"
@@ -194,7 +197,7 @@ class Client:
 
         parts = urlsplit(self._url)
         proxies = {} if proxy_bypass(parts.netloc) else getproxies()
-        context: Any = True
+        context: ssl.SSLContext | bool = True
         if parts.scheme == "https":
             import certifi
 
@@ -233,7 +236,7 @@ class Client:
         return content
 
 
-async def _read(reply: Any, largest: int) -> bytes:
+async def _read(reply: aiohttp.ClientResponse, largest: int) -> bytes:
     """The bytes of a reply, counted while they arrive.
 
     Raises

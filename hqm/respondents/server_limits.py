@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 from hqm.imports.row import is_token_count
 from hqm.respondents.base import Request
@@ -723,7 +722,7 @@ class Budget:
         return f"{usage}, because a request of an earlier run took {excess}"
 
 
-def _counted(detail: Mapping[str, Any], name: str) -> int | None:
+def _counted(detail: Mapping[str, object], name: str) -> int | None:
     count = detail.get(name)
     if is_token_count(count):
         return count

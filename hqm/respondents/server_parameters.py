@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any
 
 from hqm.respondents.base import Respondent
 
@@ -97,7 +96,7 @@ def refused_parameter(content: bytes, sent: Collection[str], prompt: str = "") -
     # A character has at most four bytes.
     text = content[: 4 * MAX_TEXT].decode("utf-8", "replace")
     try:
-        body: Any = json.loads(text)
+        body: object = json.loads(text)
     except ValueError:
         body = None
     text = text[:MAX_TEXT]

@@ -19,7 +19,7 @@ from hqm.respondents.kv_cache import STATES, CacheRows, Layers, layers_of
 from hqm.respondents.token_sampling import TokenSampler, read_tokens
 
 if TYPE_CHECKING:
-    from transformers import Cache, PreTrainedModel
+    from transformers import BatchFeature, Cache, PreTrainedModel
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ class VisionCache:
         finally:
             del module.forward
 
-    def _output(self, inputs: Any) -> object:
+    def _output(self, inputs: BatchFeature) -> object:
         """Run the tower alone on these inputs."""
         if not self.name:
             raise CannotSplit("its vision tower is not where it is looked for")
