@@ -16,7 +16,7 @@ cannot be read is left out of the mean.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter, itemgetter
@@ -326,7 +326,7 @@ class AmberD(Benchmark):
         )
 
     def _doubtful_negatives(
-        self, form: Form, notes: Mapping[int, Mapping[str, Any]]
+        self, form: Form, notes: Mapping[int, Mapping[str, Sequence[str]]]
     ) -> tuple[list[Item], list[Item]]:
         """The existence questions with the answer no whose object is true of the picture, and those
         whose object is associated with a true one.

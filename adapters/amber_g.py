@@ -159,6 +159,10 @@ def _hal(clean: str, official: bool) -> Callable[[Tally], Array]:
     return lambda t: 100 - 100 * ratio(t[clean], t["n"])
 
 
+_Note = Mapping[str, Sequence[str]]
+"""The annotation of a picture."""
+
+
 def _metrics(official: bool) -> Iterator[Metric]:
     digits = 1 if official else None
     yield Metric(
@@ -564,7 +568,7 @@ class AmberG(Benchmark):
             len(self.associated),
         )
 
-    def _associated_targets(self, notes: Mapping[str, Any]) -> list[str]:
+    def _associated_targets(self, notes: Mapping[str, _Note]) -> list[str]:
         """The pictures with targets that are associated with a true object."""
         pictures = []
         for key, note in notes.items():
@@ -574,7 +578,7 @@ class AmberG(Benchmark):
                 pictures.append(f"{key}: {', '.join(targets)}")
         return pictures
 
-    def _shadowed_objects(self, notes: Mapping[str, Any]) -> list[str]:
+    def _shadowed_objects(self, notes: Mapping[str, _Note]) -> list[str]:
         """The true objects whose mention the release counts for another one of their picture."""
         shadowed = []
         for key, note in notes.items():

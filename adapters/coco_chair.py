@@ -357,7 +357,7 @@ class CocoChair(Benchmark):
         return CHAIR
 
     @classmethod
-    def make_files(cls, inputs: Mapping[str, Path]) -> Mapping[str, Any]:
+    def make_files(cls, inputs: Mapping[str, Path]) -> Mapping[str, object]:
         """The objects of every picture and the list of synonyms, from COCO's annotations and the
         list of the release.
         """

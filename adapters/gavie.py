@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from hqm import (
     AnswerError,
@@ -48,6 +48,14 @@ from hqm.benchmark.judge_api import fill
 from hqm.benchmark.released_files import ItemQueue, either_field, first_file
 from hqm.files.records import located_records, read_json, read_text, required_field
 from hqm.imports.row import Replies, released_answer
+
+
+class _Region(TypedDict):
+    """What the annotation says of a part of a picture."""
+
+    bbox: list[float]
+    caption: str
+
 
 _TEXTS = ("answer", "response", "text", "prediction", "output", "model_answer")
 _HEADING = re.compile(
@@ -107,7 +115,7 @@ class Gavie(Benchmark):
     # --- judging ---
 
     @cached_property
-    def regions(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    def regions(self) -> Mapping[str, Sequence[_Region]]:
         """Picture -> its regions; empty if the annotation is not there."""
         path = self.data / "vg_annotation.json"
         if path.is_file():

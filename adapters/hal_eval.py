@@ -614,7 +614,7 @@ class HalEval(Benchmark):
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
         """The release's lists of five, its descriptions, or HQM's own format."""
-        rows: list[Any] = []
+        rows: list[object] = []
         if read_text(path).lstrip().startswith("["):
             rows = read_json(path)
         first = next(iter(rows), None)
@@ -685,7 +685,7 @@ class HalEval(Benchmark):
             )
         return answers
 
-    def _by_picture(self, path: Path, form: Form) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _by_picture(self, path: Path, form: Form) -> Iterator[tuple[str, dict[str, object]]]:
         """The records of a file of descriptions, each with its item."""
         length = next((length for length in LENGTHS if length in path.name), None)
         if length is None:

@@ -37,7 +37,6 @@ from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 from hqm.benchmarks.hallusion_bench.measures import (
     KEYS,
@@ -388,7 +387,7 @@ class HallusionBench(Benchmark):
             key: self.with_context(form.by_id[key], answers[key], answers) for key in answers
         }
 
-    def _records(self, path: Path, form: Form) -> Iterable[tuple[dict[str, Any], str, str]]:
+    def _records(self, path: Path, form: Form) -> Iterable[tuple[dict[str, object], str, str]]:
         """Record, item id and place; the question must match too, because releases have used ids
         for other questions.
         """

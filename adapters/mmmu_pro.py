@@ -18,7 +18,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 from hqm import Benchmark, DataError, Finding, Form, Item, Recording, Response, finding
 from hqm.benchmark.findings import has_equal_options
@@ -70,7 +69,7 @@ class MmmuPro(Benchmark):
     unread_is_wrong = True
 
     @classmethod
-    def make_files(cls, inputs: Mapping[str, Path]) -> Mapping[str, Any]:
+    def make_files(cls, inputs: Mapping[str, Path]) -> Mapping[str, object]:
         """The questions, out of a model's answers to both standard wordings, which repeat them."""
         # the two wordings are two files, and only the ids say which questions are the same
         ten, four = (records_by(inputs[f"answers/{name}"], "id") for name in _SOURCE_FILES)

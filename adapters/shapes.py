@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
@@ -88,7 +88,7 @@ class Shapes(Benchmark):
             return str(item.target)
         return None
 
-    def judges(self) -> Mapping[str, Any]:
+    def judges(self) -> Mapping[str, Callable[[Item, Response], Verdict]]:
         """The scene oracle."""
         return {"oracle": self._oracle}
 

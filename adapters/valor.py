@@ -615,7 +615,7 @@ def _verdict(
     )
 
 
-def _matcher_input(subset: str, extracted: Mapping[str, object]) -> Any:
+def _matcher_input(subset: str, extracted: Mapping[str, object]) -> object:
     """The features that the matcher was given, as they stand."""
     unfiltered = {key: value for key, value in extracted.items() if key != FILTERED}
     names = {

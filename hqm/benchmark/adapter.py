@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -139,7 +139,7 @@ class Calibration:
     loss: Mapping[str, FormLoss]
     parallel: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The calibration as JSON data."""
         return {
             **asdict(self),
@@ -376,7 +376,7 @@ class Adapter(RenamedAttributes):
             remedy="Use --set prompts=hqm.",
         )
 
-    def judges(self) -> Mapping[str, Any]:
+    def judges(self) -> Mapping[str, Callable[[Item, Response], Verdict]]:
         """Further judges, by name: plain functions of item and response that ask no model."""
         return {}
 
@@ -471,7 +471,7 @@ class Adapter(RenamedAttributes):
         return Verdict.unscored("missing", "no tool scores this benchmark")
 
     @classmethod
-    def make_files(cls, inputs: Mapping[str, Path]) -> Mapping[str, Any]:
+    def make_files(cls, inputs: Mapping[str, Path]) -> Mapping[str, object]:
         """The content of the files that the card says are `made_from` others: file name -> a value
         for JSON.
 

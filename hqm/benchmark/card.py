@@ -10,7 +10,6 @@ from __future__ import annotations
 import tomllib
 from itertools import combinations
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -30,7 +29,7 @@ class _Section(BaseModel):
 
     @field_validator("*")
     @classmethod
-    def _storable(cls, value: object) -> Any:
+    def _storable(cls, value: object) -> object:
         # TOML can write it as \u0000, and no path can hold it.
         if isinstance(value, str) and "\0" in value:
             raise ValueError("it holds the character NUL, which no text has")
@@ -366,7 +365,7 @@ class Card(_Section):
         return cls.parse(data, str(path))
 
     @classmethod
-    def parse(cls, data: dict[str, Any], location: str) -> Card:
+    def parse(cls, data: dict[str, object], location: str) -> Card:
         """Check a card's data; `location` names its file in the error."""
         try:
             return cls.model_validate(data)

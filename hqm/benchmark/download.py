@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, filterfalse
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import Request, build_opener
@@ -421,7 +420,7 @@ class _DerivedFiles:
                 return True
         return False
 
-    def _read_record(self) -> dict[str, Any]:
+    def _read_record(self) -> dict[str, object]:
         try:
             record = json.loads((self.folder / RECORD).read_text("utf-8"))
         # A record that is missing or broken is none: its files are made again, which is always
@@ -479,7 +478,7 @@ def data_root(folder: Path | None) -> Path:
     return folder or Path(os.environ.get("HQM_DATA") or "data")
 
 
-def summary(card: Card) -> dict[str, Any]:
+def summary(card: Card) -> dict[str, object]:
     """The facts that a card states about its release, for a table."""
     source = card.source
     return {

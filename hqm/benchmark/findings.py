@@ -567,13 +567,13 @@ def asking(items: Iterable[Item], pattern: str | re.Pattern[str]) -> list[Item]:
     return [item for item in items if re.search(pattern, item.prompt)]
 
 
-def row_of(*items: Item) -> dict[str, Any]:
+def row_of(*items: Item) -> dict[str, object]:
     """The row of a finding's list about one item, or about several that belong together: ids, keys,
     pictures, question.
     """
     questions = dict.fromkeys(item.prompt for item in items)
     images = dict.fromkeys(item.image for item in items if item.image)
-    row: dict[str, Any] = {
+    row: dict[str, object] = {
         "items": [item.id for item in items],
         "keys": [item.target if isinstance(item.target, str) else "" for item in items],
         "question": " / ".join(questions),

@@ -14,7 +14,6 @@ import shutil
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.errors import DataError
@@ -258,7 +257,7 @@ def _pictures(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Mapp
     return names
 
 
-def _bytes(benchmark: Benchmark, item: Item) -> dict[str, Any] | None:
+def _bytes(benchmark: Benchmark, item: Item) -> dict[str, object] | None:
     if not item.image:
         return None
     return {

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 from hqm.errors import DataError, HQMError, ImageError, UsageError
 from hqm.files.cache import MAX_BYTES, SMALLER, image_path, is_url, safe_name
@@ -38,7 +37,7 @@ class SourceRow:
 
     location: str
     """File and row, as errors name them."""
-    cells: Mapping[str, Any]
+    cells: Mapping[str, object]
     split: str
     folder: Path
     """Where the pictures that the row names lie, unless another place is given."""
@@ -65,7 +64,7 @@ class Source:
 
     name: str
     files: tuple[_SourceFile, ...]
-    dataset_info: Mapping[str, Any] = field(default_factory=dict)
+    dataset_info: Mapping[str, object] = field(default_factory=dict)
     """The content of its dataset_info.json."""
 
     @classmethod
@@ -465,7 +464,7 @@ def _decoded(text: str, location: str) -> bytes:
         raise DataError(f"it is no base64: {error}", location=location, remedy=remedy) from None
 
 
-def _bytes_of(value: dict[str, Any], location: str) -> Any:
+def _bytes_of(value: dict[str, object], location: str) -> object:
     """The bytes of a struct as `datasets` writes it, else its path."""
     if not {"bytes", "path"} & set(value):
         raise DataError(

@@ -13,7 +13,7 @@ import importlib.util
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -28,7 +28,7 @@ from hqm.errors import CardError, DataError, UsageError, meant
 from hqm.extensions import load_extension, names_in
 from hqm.files.datasets import hub_folder, is_hub
 from hqm.scoring.rules import Withholding
-from hqm.types import Form
+from hqm.types import Form, Item, Response, Verdict
 
 # --- whether all parts of HQM come from one copy of it ---
 #
@@ -103,7 +103,7 @@ class _ShortForm(Benchmark):
     def prepare_images(self, form: Form) -> None:
         """Nothing: they lie in its folder."""
 
-    def judges(self) -> Mapping[str, Any]:
+    def judges(self) -> Mapping[str, Callable[[Item, Response], Verdict]]:
         """None: they read files of the release."""
         return {}
 

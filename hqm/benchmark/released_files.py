@@ -6,7 +6,6 @@ import ast
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import starmap
 from pathlib import Path
-from typing import Any
 
 from hqm.errors import AnswerError, DataError
 from hqm.files.records import located_records, read_json, read_text, required_field
@@ -16,12 +15,12 @@ from hqm.imports.row import released_answer
 from hqm.types import ORIGINAL, Form, Item, Response, group_by
 
 
-def released_form(path: Path, make_item: Callable[[str, dict[str, Any]], Item]) -> Form:
+def released_form(path: Path, make_item: Callable[[str, dict[str, object]], Item]) -> Form:
     """Return the original form: of each record of a file, with its place, the item made of it."""
     return Form(ORIGINAL, tuple(starmap(make_item, located_records(path))))
 
 
-def records_by(path: Path, name: str) -> dict[str, dict[str, Any]]:
+def records_by(path: Path, name: str) -> dict[str, dict[str, object]]:
     """Return the records of a file, each under the text of one of its fields."""
     records = {}
     for location, record in located_records(path):

@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from hqm.commands.terminal import print_json, print_lines, print_report_table, print_table, tell
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from hqm.types import Form, Item
 
 
-def _tables() -> Any:
+def _tables() -> ModuleType:
     return importlib.import_module("hqm.reports.tables.table")
 
 
@@ -492,19 +493,20 @@ def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
                 explanation = "it comes with HQM"
             print(f"{card.name}: nothing to fetch; {explanation}")
             continue
-        release = summary(card)
+        source = card.source
+        n_bytes = sum(map(attrgetter("size"), source.files))
         print(
-            f"{card.name} {release['revision']} ({card.licence}), {len(files)} files,"
-            f" {release['bytes'] / 1e6:.1f} MB"
+            f"{card.name} {source.revision} ({card.licence}), {len(files)} files,"
+            f" {n_bytes / 1e6:.1f} MB"
         )
         for file in files:
             missing = file.state == "missing"
             print(f"  {file.state:10} {file.path}{' (optional)' * (file.optional and missing)}")
             if missing:
                 print_lines(f"             {file.how}")
-        if release["images"]:
-            address = f"{release['images']} {release['images_url']}"
-            print(f"  pictures   {address} ({release['images_licence']})")
+        if source.images:
+            address = f"{source.images} {source.images_url}"
+            print(f"  pictures   {address} ({source.images_licence})")
 
 
 # --- hqm score, hqm audit --all ---

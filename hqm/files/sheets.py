@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable
-from typing import Any
 
 _FORMULA = re.compile(r"'*\s*[=+\-@\t\r\uff0b\uff0d\uff1d\uff20]")
 """The beginning of what Excel, LibreOffice or Google Sheets computes, in full width too; and of a
@@ -43,7 +42,7 @@ def _guarded(cell: object) -> object:
     return f"{_GUARD}{text}"
 
 
-def unguarded(cell: object) -> Any:
+def unguarded(cell: object) -> object:
     """A cell as it was before `csv_text` guarded it; what is no text stays as it is.
 
     >>> unguarded("'=1+1"), unguarded("'tis"), unguarded("''=1")

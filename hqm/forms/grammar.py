@@ -11,11 +11,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hqm.errors import NoRule
 from hqm.scoring.words.interfaces import shorten_word
 from hqm.types import Item
+
+if TYPE_CHECKING:
+    from HanTa.HanoverTagger import HanoverTagger
 
 BE = frozenset({"is", "are", "was", "were"})
 DO = frozenset({"do", "does", "did"})
@@ -122,10 +125,10 @@ Clause = tuple[Token, ...]
 
 
 @lru_cache(maxsize=1)
-def _tagger() -> Any:
-    from HanTa import HanoverTagger
+def _tagger() -> HanoverTagger:
+    from HanTa.HanoverTagger import HanoverTagger
 
-    return HanoverTagger.HanoverTagger("morphmodel_en.pgz")
+    return HanoverTagger("morphmodel_en.pgz")
 
 
 MAX_TAGGED_CHARS = 2_000

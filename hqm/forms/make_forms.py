@@ -531,7 +531,7 @@ def _options(value: Any, base: Item, location: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _target(value: object, base: Item, options: tuple[str, ...], location: str) -> Any:
+def _target(value: object, base: Item, options: tuple[str, ...], location: str) -> object:
     """The right answer of an item in another form; it must be of the kind that the original has."""
     if base.task == "yes_no":
         remedy = 'A yes/no target is "yes" or "no".'

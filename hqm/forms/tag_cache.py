@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Generic, TypeVar
 
 from hqm.files.cache import cache_folder, replacing
 from hqm.signature import digest, digest_file
@@ -23,7 +23,10 @@ RULES = Path(__file__).parent
 _MAX_RESULTS = 100_000
 
 
-class RuleCache:
+_Result = TypeVar("_Result")
+
+
+class RuleCache(Generic[_Result]):
     """A function of a text, whose results are kept.
 
     Parameters
@@ -41,7 +44,7 @@ class RuleCache:
     def __init__(
         self,
         name: str,
-        rule: Callable[..., Any],
+        rule: Callable[..., _Result],
         sources: Sequence[Path] = (RULES,),
         libraries: Sequence[str] = ("HanTa", "lemminflect"),
         min_new: int = 100,
@@ -53,7 +56,7 @@ class RuleCache:
         self._min_new = min_new
         self._libraries = tuple(libraries)
 
-    def __call__(self, text: str, *arguments: object) -> Any:
+    def __call__(self, text: str, *arguments: object) -> _Result:
         """Return the rule's result for a text, computed now or in an earlier command."""
         if text not in self._results:
             self._results[text] = self._rule(text, *arguments)
@@ -82,7 +85,7 @@ class RuleCache:
         )
 
     @cached_property
-    def _results(self) -> dict[str, Any]:
+    def _results(self) -> dict[str, _Result]:
         try:
             results = json.loads(self._file.read_text())
         except (OSError, ValueError):

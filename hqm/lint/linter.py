@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -46,6 +46,9 @@ from hqm.lint.question_checks import WORDING_FINDINGS, check_ids, check_wordings
 from hqm.psychometrics.items.leaks import Stratum
 from hqm.text import look_of_id
 from hqm.types import ORIGINAL, PARALLEL, Form, Item
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 # --- reading a card and its items, fault by fault ---
 
@@ -101,7 +104,7 @@ def read_card(path: Path, faults: Faults) -> Card | None:
     return None
 
 
-def _report(error: Any, text: str, path: Path, faults: Faults) -> None:
+def _report(error: ErrorDetails, text: str, path: Path, faults: Faults) -> None:
     keys = list(error["loc"])
     name = ".".join(map(str, keys))
     if error["type"] == "missing":
@@ -177,8 +180,8 @@ def read_form(card: Card, data: Path, faults: Faults) -> Form:
 
 
 def _plain_records(
-    records: Sequence[tuple[str, dict[str, Any]]], card: Card, path: Path
-) -> list[tuple[str, dict[str, Any]]]:
+    records: Sequence[tuple[str, dict[str, object]]], card: Card, path: Path
+) -> list[tuple[str, dict[str, object]]]:
     """The records with their locations, and their fields named as the card names them."""
     headings = {getattr(card.fields, field) for field in FieldsSection.model_fields}
     locations = []
@@ -227,7 +230,7 @@ def _item(record: Mapping[str, object], card: Card, location: str, faults: Fault
     return None
 
 
-def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, dict[str, Any]]]:
+def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, dict[str, object]]]:
     """The records of a file with their places, in any shape that `read_records` knows; a broken
     line is skipped.
     """
@@ -277,7 +280,7 @@ def _is_lines(text: str) -> bool:
     return not text.lstrip().startswith("[") and 2 * n_objects > len(lines)
 
 
-def _rows(text: str, path: Path, faults: Faults) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rows(text: str, path: Path, faults: Faults) -> Iterator[tuple[str, dict[str, object]]]:
     try:
         for line, row in csv_rows(text, str(path)):
             # csv.DictReader keeps surplus fields under None, and fills missing ones with None.
@@ -368,7 +371,7 @@ class Checked:
         }
 
 
-def _finite_fields(stratum: Stratum) -> dict[str, Any]:
+def _finite_fields(stratum: Stratum) -> dict[str, object]:
     values = {**asdict(stratum), "name": stratum.name}
     for key, value in values.items():
         # JSON has no infinity and no NaN
