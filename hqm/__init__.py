@@ -23,7 +23,6 @@ Names are loaded when they are first used, so that `import hqm` takes no time.
 """
 
 import os.path
-from typing import Any
 
 import lazy_loader
 
@@ -36,7 +35,7 @@ if not os.path.isdir(os.path.join(_PACKAGE, "adapters")):
 _load_exported, _, EXPORTED = lazy_loader.attach_stub(__name__, __file__)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Return an exported name, or one of version 0.2.0 that moved."""
     if name in EXPORTED:
         return _load_exported(name)

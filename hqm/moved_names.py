@@ -9,7 +9,7 @@ import functools
 import importlib
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 Parameters = ParamSpec("Parameters")
 Value = TypeVar("Value")
@@ -198,7 +198,7 @@ class RenamedAttributes:
 
     if not TYPE_CHECKING:  # a type checker would take every attribute for one that exists
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             current_name = _renamed_attributes(type(self)).get(name)
             if current_name is None:
                 # A property that raised an AttributeError leads here too: its own message counts.
@@ -243,7 +243,7 @@ def _warn_of_renaming(name: str, current_name: str) -> None:
     )
 
 
-def find_moved(package: str, name: str, moved_names: Mapping[str, str]) -> Any:
+def find_moved(package: str, name: str, moved_names: Mapping[str, str]) -> object:
     """Return the value of a name that moved, and warn.
 
     Raises

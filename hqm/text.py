@@ -111,7 +111,7 @@ def _storable_mapping(mapping: Mapping[Any, Any], depth: int) -> Mapping[str, An
     return members
 
 
-def _storable_sequence(sequence: Sequence[object], depth: int) -> Sequence[Any]:
+def _storable_sequence(sequence: Sequence[object], depth: int) -> Sequence[object]:
     """A storable list of a sequence; the sequence itself where nothing needs replacing."""
     members = [storable(member, depth) for member in sequence]
     pairs = zip(members, sequence, strict=True)

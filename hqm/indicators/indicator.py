@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from hqm.indicators.cases import Case
 from hqm.psychometrics import Coefficient
@@ -173,7 +173,7 @@ class Study(Protocol):
     """A result of `hqm.psychometrics`, which says whether it exists and why not."""
 
     @property
-    def status(self) -> Any: ...
+    def status(self) -> Status: ...
     @property
     def reason(self) -> str: ...
 
@@ -256,7 +256,7 @@ class Indicator:
     meaning: str
     family: tuple[Family, ...]
     compute: Callable[[Case], Result | Coefficient | float]
-    explains: tuple[Callable[..., Any], ...]
+    explains: tuple[Callable[..., object], ...]
     needs: tuple[Need, ...] = ()
     better: Better = "higher"
     digits: int = 3

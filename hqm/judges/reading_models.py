@@ -10,7 +10,7 @@ import copy
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.judge_api import AskJudge
@@ -248,8 +248,8 @@ Procedure = TypeVar("Procedure", bound=Benchmark)
 
 def with_procedure(benchmark: Benchmark, procedure: type[Procedure]) -> Procedure:
     """Return the benchmark with another judge procedure in place of its own."""
-    kind: Any = type(benchmark)
-    copied: Any = copy.copy(benchmark)
+    kind = type(benchmark)
+    copied = copy.copy(benchmark)
     # A class that inherits from both, so that the adapter's own `score` and data stay in force.
     copied.__class__ = type(kind.__name__, (procedure, kind), {})
     return cast(Procedure, copied)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import warnings as _warnings
 from importlib import import_module as _import_module
-from typing import Any as _Any
 
 from hqm.psychometrics.agreement.intraclass import (
     ICC,
@@ -494,7 +493,7 @@ _MOVED_NAMES = {
 """Name of version 0.2.0 -> module and name of today; the old one is found until 0.4.0."""
 
 
-def __getattr__(name: str) -> _Any:
+def __getattr__(name: str) -> object:
     """Return the value of a name that version 0.2.0 exported."""
     if name not in _MOVED_NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from functools import cached_property
-from typing import Any
 
 from hqm.errors import StoreError
 from hqm.scoring.score_cache import DIGEST_CHARS
@@ -68,18 +67,19 @@ class StoredVerdicts:
         for batch in self._store.verdict_batches(*self._key):
             # A batch that bytes were changed in is made again.
             with suppress(ValueError, TypeError, KeyError, IndexError):
-                verdicts |= self._read_batch(json.loads(batch))
+                verdicts |= self._read_batch(batch)
         return verdicts
 
-    def _read_batch(self, batch: Any) -> dict[tuple[str, str], Verdict]:
+    def _read_batch(self, text: str) -> dict[tuple[str, str], Verdict]:
         """The verdicts of a batch, by item and answer."""
+        batch = json.loads(text)
         verdicts = []
         for row in batch["verdicts"]:
-            text = json.dumps(row)
+            key = json.dumps(row)
             # Answers are many and verdicts few: a million answers share some dozen objects.
-            if text not in self._shared:
-                self._shared[text] = Verdict(**dict(zip(_FIELDS, row, strict=True)))
-            verdicts.append(self._shared[text])
+            if key not in self._shared:
+                self._shared[key] = Verdict(**dict(zip(_FIELDS, row, strict=True)))
+            verdicts.append(self._shared[key])
         items = batch["items"]
         hashes = batch["answers"]
         answers = (hashes[i : i + DIGEST_CHARS] for i in range(0, len(hashes), DIGEST_CHARS))

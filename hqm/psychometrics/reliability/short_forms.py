@@ -7,14 +7,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from hqm.psychometrics.result import Array, ArrayLike, float_array
 
-Statistic = Callable[[Mapping[str, Array]], Any]
+Statistic = Callable[[Mapping[str, Array]], object]
 PRIOR_FAMILIES = 8
 """So many families' worth of trust the textbook variance has before held-out families correct
 it.

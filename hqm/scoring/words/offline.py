@@ -12,12 +12,15 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from hqm.scoring.words.interfaces import MAX_WORD_LETTERS, Noun, shorten_word
+
+if TYPE_CHECKING:
+    from HanTa.HanoverTagger import HanoverTagger
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*|[^\w\s]")
@@ -27,10 +30,10 @@ _NOUN_TAGS = frozenset({"NN0", "NN1", "NN2", "NP0", "UNC"})
 
 
 @lru_cache(maxsize=1)
-def _tagger() -> Any:
-    from HanTa import HanoverTagger
+def _tagger() -> HanoverTagger:
+    from HanTa.HanoverTagger import HanoverTagger
 
-    tagger = HanoverTagger.HanoverTagger("morphmodel_en.pgz")
+    tagger = HanoverTagger("morphmodel_en.pgz")
     # what a word may be is worked out anew at each place; captions say the same words again and
     # again
     tagger._tag_word = lru_cache(maxsize=65536)(tagger._tag_word)
