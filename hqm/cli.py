@@ -7,8 +7,9 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from typer.main import get_command
@@ -31,13 +32,15 @@ _WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
 """Errors of a write to a stream, which has no file's name."""
 _WRITE_REMEDY = "Make room, or send it elsewhere."
 
-_SETTINGS: dict[str, Any] = {
-    "no_args_is_help": True,
-    "add_completion": False,
-    "pretty_exceptions_enable": False,
-    "rich_markup_mode": None,
-    "context_settings": {"max_content_width": WIDTH},
-}
+_typer = partial(
+    typer.Typer,
+    cls=CommandGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"max_content_width": WIDTH},
+)
 COMMANDS = {
     "list": "data:list_",
     "fetch": "data:fetch_",
@@ -121,20 +124,20 @@ def program(names: Iterable[str] | None = None) -> typer.Typer:
     if names is None:
         names = [*COMMANDS, *(name for name in names_in(GROUP) if name not in COMMANDS)]
     summary = "A psychometric auditor for hallucination benchmarks of large vision-language models."
-    app = typer.Typer(name="hqm", cls=CommandGroup, help=summary, **_SETTINGS)
+    app = _typer(name="hqm", help=summary)
     app.callback()(_program)
     groups: dict[str, typer.Typer] = {"": app}
     for name in names:
         group, _, word = name.rpartition(" ")
         if group not in groups:
             text = load_extension(GROUP_HELP, group, "a group of commands")
-            groups[group] = typer.Typer(name=group, cls=CommandGroup, help=text, **_SETTINGS)
+            groups[group] = _typer(name=group, help=text)
             app.add_typer(groups[group])
         groups[group].command(word, cls=GroupedCommand)(load_command(name))
     return app
 
 
-def _parser(word: str) -> Callable[..., Any]:
+def _parser(word: str) -> Callable[..., object]:
     """Return the parser of a command line that begins with this word."""
     for known_names in (COMMANDS, names_in(GROUP) if word else ()):
         names = [name for name in known_names if name.partition(" ")[0] == word]

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
@@ -19,6 +19,9 @@ from hqm.commands.terminal import report_waits
 from hqm.errors import UsageError, check_known, meant
 from hqm.extensions import missing_extension
 from hqm.respondents.kinds import all_kinds, embedded
+
+if TYPE_CHECKING:
+    from typer._click import Command, Context, HelpFormatter, Parameter
 
 # --- what a shell offers at the Tab key ---
 
@@ -175,18 +178,20 @@ WIDTH = 100
 class CommandGroup(TyperGroup):
     """A program or a group of commands. Its help shows each command's first sentence."""
 
-    def get_help(self, ctx: Any) -> str:
+    def get_help(self, ctx: Context) -> str:
         """The help page, as wide as the terminal."""
         ctx.terminal_width = _page_width()
         return super().get_help(ctx)
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+    def resolve_command(
+        self, ctx: Context, args: list[str]
+    ) -> tuple[str | None, Command | None, list[str]]:
         """Find a command by its name; one of an extension that is missing says what to install."""
         if self.get_command(ctx, args[0]) is None and (error := missing_extension(args[0])):
             raise error
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         """Write the commands in the order of their use."""
         rows: list[tuple[str, str]] = []
         for name in self.list_commands(ctx):
@@ -196,15 +201,15 @@ class CommandGroup(TyperGroup):
             formatter.write_dl(rows)
 
 
-def every_command(program: Any) -> dict[str, Any]:
+def every_command(program: TyperGroup) -> dict[str, Command]:
     """Return every command of a program by its name, such as `audit` or `label serve`.
 
     >>> every_command(CommandGroup(name="hqm"))
     {}
     """
-    commands: dict[str, Any] = {}
+    commands: dict[str, Command] = {}
     for name, command in program.commands.items():
-        if hasattr(command, "commands"):
+        if isinstance(command, TyperGroup):
             for subname, subcommand in every_command(command).items():
                 commands[f"{name} {subname}"] = subcommand
         else:
@@ -238,12 +243,12 @@ class GroupedCommand(TyperCommand):
             if values is not None:
                 parameter.shell_complete = partial(_complete, values)  # type: ignore[method-assign]
 
-    def get_help(self, ctx: Any) -> str:
+    def get_help(self, ctx: Context) -> str:
         """The help page, as wide as the terminal."""
         ctx.terminal_width = _page_width()
         return super().get_help(ctx)
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Read the arguments; a misspelt option is answered with the nearest one alone, one that
         takes one value is given once, and no other option is taken for its value.
         """
@@ -277,7 +282,7 @@ class GroupedCommand(TyperCommand):
                 )
             raise
 
-    def invoke(self, ctx: Any) -> Any:
+    def invoke(self, ctx: Context) -> object:
         """Run the command; typer would end without a word at Ctrl-C."""
 
         try:
@@ -286,7 +291,7 @@ class GroupedCommand(TyperCommand):
         except KeyboardInterrupt:
             raise Interrupted(self.name) from None
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
+    def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
         """Write a section for each group that the command has."""
         for heading, parameters in groupby(self.get_params(ctx), key=_heading):
             records = [_record(parameter, ctx) for parameter in parameters]
@@ -319,5 +324,5 @@ def _heading(parameter: object) -> str:
     return getattr(parameter, "rich_help_panel", None) or OUTPUT_PANEL
 
 
-def _position(parameter: Any) -> tuple[int, bool]:
+def _position(parameter: Parameter) -> tuple[int, bool]:
     return HEADINGS.index(_heading(parameter)), not parameter.required

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from hqm.text import visible
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import ProgressColumn
     from rich.table import Table
 
     from hqm.administration.administering import Progress
@@ -407,7 +409,7 @@ class _NotebookBars:
 
 
 @contextmanager
-def _open_bars(unit: str) -> Iterator[Any]:
+def _open_bars(unit: str) -> Iterator[Bars]:
     from rich.console import Console
     from rich.progress import Progress as Bars
 
@@ -418,7 +420,7 @@ def _open_bars(unit: str) -> Iterator[Any]:
         yield progress_bars
 
 
-def _columns(unit: str, line_width: int) -> list[Any]:
+def _columns(unit: str, line_width: int) -> list[ProgressColumn]:
     """The columns of a bar: of answers, of a judge's replies, or of bytes."""
     from rich import progress
     from rich.table import Column
@@ -430,7 +432,7 @@ def _columns(unit: str, line_width: int) -> list[Any]:
 
     # a long name loses its end before a number does
     name_column = Column(no_wrap=True, overflow="ellipsis", ratio=1, min_width=8)
-    columns: list[Any] = [
+    columns: list[ProgressColumn] = [
         progress.TextColumn("{task.description}", markup=False, table_column=name_column)
     ]
     if line_width >= 60:

@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from hqm.errors import DataError, missing_library
 from hqm.imports.layouts import objects_in
@@ -82,7 +82,7 @@ def _read_archive(path: Path) -> Log:
     return _log(path, header, samples, crashed=start != "header.json")
 
 
-def _document(file: object, archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> Any:
+def _document(file: BinaryIO, archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> Any:
     if info.file_size > _MAX_MEMBER_BYTES:
         raise DataError(
             f"its member {info.filename} unfolds to {info.file_size >> 20:,} MiB, more than"
@@ -102,7 +102,7 @@ def _document(file: object, archive: zipfile.ZipFile, info: zipfile.ZipInfo, pat
         ) from None
 
 
-def _zstandard(file: Any, info: zipfile.ZipInfo, path: Path) -> bytes:
+def _zstandard(file: BinaryIO, info: zipfile.ZipInfo, path: Path) -> bytes:
     file.seek(info.header_offset)
     header = _HEADER.unpack(file.read(_HEADER.size))
     file.seek(header[-2] + header[-1], io.SEEK_CUR)
