@@ -494,7 +494,7 @@ def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
             print(f"{card.name}: nothing to fetch; {explanation}")
             continue
         source = card.source
-        n_bytes = sum(map(attrgetter("size"), source.files))
+        n_bytes = sum(file.size for file in source.files)
         print(
             f"{card.name} {source.revision} ({card.licence}), {len(files)} files,"
             f" {n_bytes / 1e6:.1f} MB"
