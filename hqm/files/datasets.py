@@ -324,11 +324,10 @@ def _by_readme(tree: Tree, config: str) -> list[Shard]:
     shards: list[Shard] = []
     for split, patterns in _data_files(selected.get("data_files")):
         globs = [pattern.removeprefix("./") for pattern in patterns]
-        shards += [
-            Shard(split, name)
-            for name in tree.tables
-            if any(fnmatch.fnmatchcase(name, pattern) for pattern in globs)
-        ]
+        for name in tree.tables:
+            matches = (fnmatch.fnmatchcase(name, pattern) for pattern in globs)
+            if any(matches):
+                shards.append(Shard(split, name))
     if not shards and selected.get("data_dir"):
         prefix = f"{str(selected['data_dir']).strip('/')}/"
         shards = _one_kind(tree, prefix, tree.names_below(prefix))
