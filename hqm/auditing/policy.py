@@ -31,7 +31,6 @@ from hqm.auditing.audit import BenchmarkAudit
 from hqm.auditing.definitions import LeakShown
 from hqm.errors import CardError, DataError, meant
 from hqm.files.records import read_text
-from hqm.files.toml_files import fault_of, parse_toml
 from hqm.indicators import INDICATOR_FAMILIES, indicator_named
 from hqm.indicators.indicator import family_indicators
 from hqm.psychometrics.inference.families import too_few_respondents
@@ -252,6 +251,8 @@ class Policy(_Section):
                 name=str(path),
                 choices=POLICIES,
             ) from None
+        from hqm.files.toml_files import fault_of, parse_toml
+
         try:
             # As JSON: there a list may stand for a tuple, and still no text for a number.
             data = json.dumps(parse_toml(text), default=str)

@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from hqm.errors import CardError, DataError, meant
 from hqm.files.records import check_is_file
-from hqm.files.toml_files import fault_of
 from hqm.signature import digest
 from hqm.text import check_name
 from hqm.types import HALLUCINATION_TYPES, Task
@@ -379,6 +378,8 @@ class Card(_Section):
 
 def _sentence(error: ValidationError) -> str:
     """The first error that pydantic reports, as a sentence, with the number of the others."""
+    from hqm.files.toml_files import fault_of
+
     errors = error.errors()
     n_further = len(errors) - 1
     return f"{fault_of(Card, errors[0])}{f' (and {n_further} more)' if n_further else ''}"

@@ -288,8 +288,9 @@ def _check_unseen_pictures(pairs: Sequence[tuple[Row, Row]]) -> None:
     other_folders = []
     for first, second in pairs:
         paths = [PurePosixPath(row.image.replace("\\", "/")) for row in (first, second)]
-        # an absolute path is that of a machine
-        if paths[0].parent != paths[1].parent and not any(map(PurePosixPath.is_absolute, paths)):
+        # an absolute path is that of a machine, and a bare name says no folder
+        says_folders = all(path.parent.name and not path.is_absolute() for path in paths)
+        if says_folders and paths[0].parent != paths[1].parent:
             other_folders.append((first, second))
     keys = [(normalised(first.key), normalised(second.key)) for first, second in other_folders]
     agree = all(a == b != "" for a, b in keys)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
@@ -37,16 +37,7 @@ from hqm.imports.layouts import (
     lay_out,
     scores_in,
 )
-from hqm.imports.rival_columns import check_opposites
 from hqm.imports.row import RUN_LABEL, SCORES, Log, Row, answers_in, number
-from hqm.imports.scales import (
-    check_marks,
-    check_numbers,
-    check_scales,
-    is_missing,
-    is_number,
-    with_plain_numbers,
-)
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     field: names for field, names in FIELDS.items() if field != "rater"
@@ -218,9 +209,7 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
     )
     records, run_column = _numbered_runs(intake, chosen_columns)
     records, turn_note = _with_turns(records, intake, chosen_columns)
-    scores, other_numbers = _score_columns(records, chosen_columns, path)
-    records = with_plain_numbers(records, scores, path)
-    check_marks(records, scores, path)
+    records, scores, other_numbers = _with_scores(records, chosen_columns, path)
     stem = path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0] or path
     is_llava = bool(records) and _is_llava(records[0])
     rows = []
@@ -230,13 +219,8 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
     if not respondents:
         rows = [replace(row, respondent=stem) for row in rows]
     _check_items(rows, len(respondents), path, records, intake.plain_columns)
-    notes = list(intake.notes)
     lower = frozenset(name for name in scores if _LOWER.search(heading_words(name)))
-    higher = [name for name in scores if name not in lower]
-    check_opposites({name: [row.scores.get(name) for row in rows] for name in higher}, path)
-    for name in scores:
-        scored = [(row.respondent, row.scores[name]) for row in rows if name in row.scores]
-        notes += check_scales(name, scored, path)
+    notes = [*intake.notes, *_notes_on_scores(rows, scores, lower, path)]
     has_ids = any(map(attrgetter("ids"), rows))
     reading = _describe(intake, run_column, scores, has_ids=has_ids)
     if long_records:
@@ -254,6 +238,41 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
         lower=lower,
         names_respondents=bool(respondents),
     )
+
+
+def _with_scores(
+    records: list[Record], chosen_columns: Mapping[str, str], path: str
+) -> tuple[list[Record], list[str], list[str]]:
+    """Return the records with their scores as plain numbers, the columns of scores, and those that
+    are taken as none.
+    """
+    # few commands read scores, and the others need not load what checks them
+    from hqm.imports.scales import check_marks, with_plain_numbers
+
+    scores, others = _score_columns(records, chosen_columns, path)
+    records = with_plain_numbers(records, scores, path)
+    check_marks(records, scores, path)
+    return records, scores, others
+
+
+def _notes_on_scores(
+    rows: Sequence[Row], scores: Sequence[str], lower: Collection[str], path: str
+) -> list[str]:
+    """Refuse columns of two scales, or that say the opposite of another one, and return what a
+    reader should know of the others.
+    """
+    from hqm.imports.rival_columns import check_opposites
+    from hqm.imports.scales import check_scales
+
+    columns: dict[str, list[float | None]] = {}
+    notes: list[str] = []
+    for name in scores:
+        if name not in lower:
+            columns[name] = [row.scores.get(name) for row in rows]
+        scored = [(row.respondent, row.scores[name]) for row in rows if name in row.scores]
+        notes += check_scales(name, scored, path)
+    check_opposites(columns, path)
+    return notes
 
 
 def _row(
@@ -317,6 +336,8 @@ def _check_items(
     AnswerError
         Counted by their place in the file, no two respondents would have an item in common.
     """
+    from hqm.imports.scales import is_missing
+
     column = columns.get("item", "")
     if column and not any(map(attrgetter("ids"), rows)):
         odd = next(filterfalse(is_missing, cells_of(records, column)), None)
@@ -569,6 +590,8 @@ def _score_columns(
     It is the column that was said, else `score` and every other column of numbers beside the fields
     of a row.
     """
+    from hqm.imports.scales import check_numbers
+
     if not records:
         return [], []
     if "score" in chosen_columns:
@@ -692,6 +715,8 @@ def _are_answers(words: set[str], keys: set[str]) -> bool:
 
 def _is_numeric(records: Sequence[Mapping[str, object]], column: str) -> bool:
     """Whether every cell of a column that is not empty is a number or truth, and one is."""
+    from hqm.imports.scales import is_missing, is_number
+
     filled = list(filterfalse(is_missing, cells_of(records, column)))
     return bool(filled) and all(map(is_number, filled))
 

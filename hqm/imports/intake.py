@@ -264,7 +264,10 @@ def _without_row_ids(
         if name != column and all(cells) and max(n_models.values()) > 1:
             notes.append(f"{column!r} differs in every row, and is taken as no id of an item")
             planned["item"] = name
-            return [{key: cell for key, cell in row.items() if key != column} for row in records]
+            records = list(map(dict, records))
+            for record in records:
+                record.pop(column, None)
+            return records
     return records
 
 

@@ -56,7 +56,6 @@ from hqm.imports.row import (
     require_choice,
     whole_reply,
 )
-from hqm.imports.scales import check_scales, with_plain_numbers
 from hqm.judges.file_judge import JudgementSet, scale_maximum, share_right
 from hqm.signature import digest_file
 from hqm.text import check_name
@@ -597,6 +596,8 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
     if records and not records[0].keys().isdisjoint((*_MARK_FIELDS, *_REPLY_FIELDS)):
         intake = take_rows(path, records)
         check_benchmark(benchmark.name, cell_texts(intake.records, "benchmark"), str(path))
+        from hqm.imports.scales import with_plain_numbers
+
         records = with_plain_numbers(intake.records, _MARK_FIELDS, str(path))
         _check_marks(records, str(path))
         return [_row(record, f"{path}: record {i}", form) for i, record in enumerate(records, 1)]
@@ -670,6 +671,8 @@ def _check_mark_scales(
     """Refuse marks of one judge on two scales, or on one that does not begin with 0; each judge may
     have a scale of its own.
     """
+    from hqm.imports.scales import check_scales
+
     marks: dict[str, list[tuple[str, float]]] = defaultdict(list)
     for record, value in zip(records, numbers, strict=True):
         if _is_known(value):

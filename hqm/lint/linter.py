@@ -30,7 +30,6 @@ from hqm.benchmark.registry import folder_of_card, groups, is_log, load, log_pat
 from hqm.errors import DataError, FieldError, HQMError, ImageError, UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.records import csv_rows, name_fields, read_records, read_text, unique_keys
-from hqm.files.toml_files import fault_of, parse_toml
 from hqm.forms.make_forms import read_form as read_brought
 from hqm.imports.intake import rename_headings
 from hqm.lint.answer_leaks import (
@@ -84,6 +83,8 @@ class Faults:
 
 def read_card(path: Path, faults: Faults) -> Card | None:
     """The card without its faulty keys; None if what is left says too little to go on."""
+    from hqm.files.toml_files import parse_toml
+
     try:
         text = read_text(path)
         data = parse_toml(text)
@@ -111,6 +112,8 @@ def _report(error: ErrorDetails, text: str, path: Path, faults: Faults) -> None:
         # a key that is not there has no line
         faults.add("card-key", f"the key {name!r} is missing", str(path))
     else:
+        from hqm.files.toml_files import fault_of
+
         location = f"{path}:{_line_of(text, str(keys[-1]))}"
         faults.add("card-key", fault_of(Card, error), location)
 
