@@ -30,7 +30,7 @@ from scipy.special import stdtrit
 from hqm.auditing.audit import BenchmarkAudit
 from hqm.auditing.definitions import LeakShown
 from hqm.errors import CardError, DataError, meant
-from hqm.files.records import read_text
+from hqm.files.records import parse_toml, read_text
 from hqm.indicators import INDICATOR_FAMILIES, indicator_named
 from hqm.indicators.indicator import family_indicators
 from hqm.psychometrics.inference.families import too_few_respondents
@@ -251,8 +251,6 @@ class Policy(_Section):
                 name=str(path),
                 choices=POLICIES,
             ) from None
-        from hqm.files.toml_files import fault_of, parse_toml
-
         try:
             # As JSON: there a list may stand for a tuple, and still no text for a number.
             data = json.dumps(parse_toml(text), default=str)
@@ -260,6 +258,8 @@ class Policy(_Section):
         except DataError as error:
             raise CardError(error.message, location=location, remedy=error.remedy) from None
         except ValidationError as error:
+            from hqm.files.toml_files import fault_of
+
             raise CardError(
                 fault_of(cls, error.errors()[0]), location=location, remedy="See docs/reference.md."
             ) from None

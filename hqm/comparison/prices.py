@@ -12,8 +12,8 @@ from typing import Annotated, TypedDict
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hqm.errors import DataError
-from hqm.files.records import read_text
-from hqm.files.toml_files import fault_of, parse_toml
+from hqm.files.records import parse_toml, read_text
+from hqm.files.toml_files import fault_of
 
 Money = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 Count = Annotated[int, Field(ge=1, strict=True)]

@@ -1,41 +1,18 @@
-"""TOML as people write it: one sentence for each fault, with the nearest key."""
+"""What is wrong in a TOML file, in one sentence with the nearest key; and values as TOML writes
+them. `records.parse_toml` reads it.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
-from hqm.errors import DataError, meant
-
-
-def parse_toml(text: str) -> dict[str, object]:
-    """The data of a TOML text.
-
-    Raises
-    ------
-    DataError
-        It is no TOML, holds a number with more digits than Python reads, or is nested too deeply;
-        it has no place yet.
-    """
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise DataError(f"it is no TOML: {error}") from None
-    except RecursionError:
-        raise DataError(
-            "its lists or tables are nested too deeply", remedy="Write it flatter."
-        ) from None
-    except ValueError as error:
-        # an integer of more than 4,300 digits, a date that does not exist
-        raise DataError(
-            f"it holds a value that cannot be read: {str(error).partition(';')[0]}"
-        ) from None
+from hqm.errors import meant
 
 
 def toml_value(value: object) -> str:

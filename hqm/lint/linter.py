@@ -29,7 +29,14 @@ from hqm.benchmark.items import id_twice, item_of, item_type, restrict_form
 from hqm.benchmark.registry import folder_of_card, groups, is_log, load, log_path, make
 from hqm.errors import DataError, FieldError, HQMError, ImageError, UsageError
 from hqm.files.cache import is_url, safe_name
-from hqm.files.records import csv_rows, name_fields, read_records, read_text, unique_keys
+from hqm.files.records import (
+    csv_rows,
+    name_fields,
+    parse_toml,
+    read_records,
+    read_text,
+    unique_keys,
+)
 from hqm.forms.make_forms import read_form as read_brought
 from hqm.imports.intake import rename_headings
 from hqm.lint.answer_leaks import (
@@ -83,8 +90,6 @@ class Faults:
 
 def read_card(path: Path, faults: Faults) -> Card | None:
     """The card without its faulty keys; None if what is left says too little to go on."""
-    from hqm.files.toml_files import parse_toml
-
     try:
         text = read_text(path)
         data = parse_toml(text)

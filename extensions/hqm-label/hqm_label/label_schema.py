@@ -14,7 +14,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from hqm.errors import DataError, UsageError
-from hqm.files.toml_files import fault_of, parse_toml
+from hqm.files.records import parse_toml
+from hqm.files.toml_files import fault_of
 
 _MAX_UNIT_CHARS = 4_000
 """The most characters of a part or a fact."""
