@@ -249,10 +249,10 @@ def _with_scores(
     # few commands read scores, and the others need not load what checks them
     from hqm.imports.scales import check_marks, with_plain_numbers
 
-    scores, others = _score_columns(records, chosen_columns, path)
+    scores, other_numbers = _score_columns(records, chosen_columns, path)
     records = with_plain_numbers(records, scores, path)
     check_marks(records, scores, path)
-    return records, scores, others
+    return records, scores, other_numbers
 
 
 def _notes_on_scores(
@@ -611,8 +611,8 @@ def _score_columns(
     for name in called_scores:
         check_numbers(records, name, path)
     scores = _named_scores(records, numeric, chosen_columns.get("item", ""), has_answers)
-    others = dict.fromkeys([*numeric, *called_scores])
-    return scores, [name for name in others if name not in scores]
+    candidates = dict.fromkeys([*numeric, *called_scores])
+    return scores, [name for name in candidates if name not in scores]
 
 
 def _check_score_names(records: Sequence[Mapping[str, object]], path: str) -> None:
@@ -628,9 +628,9 @@ def _check_score_names(records: Sequence[Mapping[str, object]], path: str) -> No
     # of many records, few differ in their names
     for names in dict.fromkeys(map(tuple, records)):
         for name in filterfalse(set(names).__contains__, called_scores):
-            others = [other for other in names if other not in first]
-            rivals = [other for other in others if heading_words(str(other)) in SCORES]
-            rivals += get_close_matches(name, others, 1, 0.8)
+            columns = [column for column in names if column not in first]
+            rivals = [column for column in columns if heading_words(str(column)) in SCORES]
+            rivals += get_close_matches(name, columns, 1, 0.8)
             if rivals:
                 index = next(i for i, record in enumerate(records, 1) if tuple(record) == names)
                 raise AnswerError(

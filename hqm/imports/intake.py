@@ -236,10 +236,10 @@ def whole_ids(ids: Sequence[object]) -> list[str] | None:
     (['1', '2'], None)
     """
     names = map(str, ids)
-    whole = list(takewhile(_WHOLE_ID.fullmatch, names))
-    if not whole or len(whole) < len(ids):
+    integers = list(takewhile(_WHOLE_ID.fullmatch, names))
+    if not integers or len(integers) < len(ids):
         return None
-    return [name.removesuffix(".0") for name in whole]
+    return [name.removesuffix(".0") for name in integers]
 
 
 def _without_row_ids(
@@ -324,8 +324,8 @@ def _check_columns(
         read = planned.get(field, "")
         if field in columns or read not in aliases:
             continue
-        others = fields.names_in(set(present).difference(planned.values()), aliases)
-        rivals = fields.names_in(unmistakable, others)
+        candidates = fields.names_in(set(present).difference(planned.values()), aliases)
+        rivals = fields.names_in(unmistakable, candidates)
         if rivals:
             from hqm.imports.rival_columns import check_rivals
 

@@ -71,11 +71,11 @@ def check_scales(name: str, scores: Sequence[tuple[str, float]], location: str) 
 def _check_codes(name: str, values: set[float], location: str) -> None:
     """Refuse a code such as -99, by which statistical programs write that there is no score."""
     low = min(values, default=0.0)
-    rest = values - {low}
-    if low in (-9.0, -99.0, -999.0, -9999.0) and rest and min(rest) >= 0:
+    larger = values - {low}
+    if low in (-9.0, -99.0, -999.0, -9999.0) and larger and min(larger) >= 0:
         raise DataError(
-            f"{low:g} stands in the column {name!r} among scores from {min(rest):g} to"
-            f" {max(rest):g}",
+            f"{low:g} stands in the column {name!r} among scores from {min(larger):g} to"
+            f" {max(larger):g}",
             location=location,
             remedy="If it says that there is no score, empty these cells.",
         )

@@ -487,14 +487,14 @@ def _concluded_choice(
 
 def _undenied_texts(text: str, options: Sequence[Option]) -> tuple[str, ...]:
     """The one option left where a text denies all others by their texts."""
-    named = set(_named_options(text, options))
+    named_letters = set(_named_options(text, options))
     text = normalize(text)
     remaining = []
     for option in options:
         is_named = next(option.occurrences(text), None) is not None
-        if not is_named or option.letter in named:
+        if not is_named or option.letter in named_letters:
             remaining.append(option.letter)
-    if len(remaining) == 1 and not named:
+    if len(remaining) == 1 and not named_letters:
         return tuple(remaining)
     return ()
 

@@ -331,20 +331,28 @@ def _restated_denial(clauses: Sequence[str], language: Language, question: str) 
     """
     if language.unspaced and len(clauses) == 1 and clauses[0] in question:
         return False  # a verb of the question is a yes: "戴着。"
-    asked = set(language.content(question))
+    question_words = set(language.content(question))
     verdicts = set()
     for clause in clauses:
         content = set(language.content(clause))
         denies = language.denial.search(clause) is not None
-        if not asked or not content or language.doubt.search(clause):
+        if not question_words or not content or language.doubt.search(clause):
             continue
-        if denies and content < asked and _denies_first_asked(clause, language, asked):
+        if (
+            denies
+            and content < question_words
+            and _denies_first_asked(clause, language, question_words)
+        ):
             verdicts.add(True)  # "No dog is visible", asked for a dog on the sofa
-        if _is_contrary(asked, content):
+        if _is_contrary(question_words, content):
             verdicts.add(not denies)
-        if not asked <= content:
+        if not question_words <= content:
             continue
-        if denies and content > asked and not _denies_first_asked(clause, language, asked):
+        if (
+            denies
+            and content > question_words
+            and not _denies_first_asked(clause, language, question_words)
+        ):
             continue  # "The dog is not on the sofa" does not say that there is no dog
         verdicts.add(denies)
     # two clauses that disagree say nothing
@@ -353,9 +361,9 @@ def _restated_denial(clauses: Sequence[str], language: Language, question: str) 
     return None
 
 
-def _is_contrary(asked: set[str], content: set[str]) -> bool:
+def _is_contrary(question_words: set[str], content: set[str]) -> bool:
     """Whether a clause has all content words of a question but one, and a contrary of that."""
-    missing = asked - content
+    missing = question_words - content
     return len(missing) == 1 and any(
         missing & group and content & group - missing for group in _FOREIGN_CONTRARIES
     )
@@ -375,11 +383,11 @@ _FOREIGN_CONTRARIES = tuple(
 )
 
 
-def _denies_first_asked(clause: str, language: Language, asked: set[str]) -> bool:
+def _denies_first_asked(clause: str, language: Language, question_words: set[str]) -> bool:
     """Whether a word of denial stands right before a content word of the question."""
     for denial in language.denial.finditer(clause):
         content = language.content(clause[denial.end() :])
-        if content and content[0] in asked:
+        if content and content[0] in question_words:
             return True
     return False
 
