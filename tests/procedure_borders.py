@@ -112,8 +112,8 @@ def planted(scores: list[list[float]], copies: int, **settings: Any) -> Any:
     x = np.tile(np.array(scores, dtype=np.float64), (1, copies))
 
     def search(copy: FloatArray) -> list[int]:
-        found: list[int] = np.flatnonzero(np.nanmean(copy, axis=0) < 0.4).tolist()
-        return found
+        items: list[int] = np.flatnonzero(np.nanmean(copy, axis=0) < 0.4).tolist()
+        return items
 
     rng = stream(7, "border")
     return psychometrics.planted_faults(x, search, rng=rng, **settings)

@@ -516,10 +516,7 @@ def leakage_cues(
         trials += _trials(view, levels, candidates)
     strata = _evaluate_trials(trials, rng, alpha)
     levels_by_cue = {trial.cue: trial.levels for trial in trials}
-    # Strata that could not be tested have no p, and an order with nan among its keys is chance: it
-    # differed between versions of Python.
-    tested = [stratum for stratum in strata if stratum.status == "ok"]
-    clearest = {s.cue: s for s in sorted(tested, key=_clearness, reverse=True)}
+    clearest = _clearest(strata)
     cues = [Cue(name, stratum, levels_by_cue[name]) for name, stratum in clearest.items()]
     cues.sort(key=lambda cue: _clearness(cue.strongest))
     if question_texts is not None:
@@ -527,6 +524,14 @@ def leakage_cues(
     else:
         phrases = ()
     return Leakage(tuple(cues), phrases, constant, strata)
+
+
+def _clearest(strata: Iterable[Stratum]) -> dict[str, Stratum]:
+    """Cue -> the stratum in which it is clearest."""
+    # Strata that could not be tested have no p, and an order with nan among its keys is chance: it
+    # differed between versions of Python.
+    tested = [stratum for stratum in strata if stratum.status == "ok"]
+    return {s.cue: s for s in sorted(tested, key=_clearness, reverse=True)}
 
 
 def _clearness(stratum: Stratum) -> tuple[bool, float, float]:
