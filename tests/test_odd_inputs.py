@@ -257,29 +257,38 @@ def test_a_table_is_read_as_people_write_it(name: str, tmp_path: Path) -> None:
 REFUSED: dict[str, tuple[Change, str]] = {
     "words among scores": (
         lambda row, i: {**row, "correct": "4/5" if i == 5 else row["correct"]},
-        "odd.no-number",
+        pattern_of("odd.no-number"),
     ),
-    "ticks": (lambda row, i: {**row, "correct": row["correct"] or ""}, "odd.marks"),
-    "code": (lambda row, i: {**row, "correct": -99 if i == 5 else row["correct"]}, "odd.code"),
-    "types": (lambda row, i: dict.fromkeys(row, "string") if i == 0 else row, "odd.legend"),
-    "units": (lambda row, i: {k: f"({k})" for k in row} if i == 0 else row, "odd.legend"),
+    "ticks": (lambda row, i: {**row, "correct": row["correct"] or ""}, pattern_of("odd.marks")),
+    "code": (
+        lambda row, i: {**row, "correct": -99 if i == 5 else row["correct"]},
+        pattern_of("odd.code"),
+    ),
+    "types": (
+        lambda row, i: dict.fromkeys(row, "string") if i == 0 else row,
+        pattern_of("odd.legend"),
+    ),
+    "units": (
+        lambda row, i: {k: f"({k})" for k in row} if i == 0 else row,
+        pattern_of("odd.legend"),
+    ),
     "two spellings of numbers": (
         lambda row, i: {**row, "question_id": f"{i // 2:0{2 - i % 2}}"},
-        "door.look-alike",
+        pattern_of("door.look-alike"),
     ),
-    "opposites": (lambda row, i: {**row, "score": 1 - row["correct"]}, "odd.opposites"),
-    "ids in lists": (lambda row, i: {**row, "question_id": [i]}, "odd.id"),
+    "opposites": (lambda row, i: {**row, "score": 1 - row["correct"]}, pattern_of("odd.opposites")),
+    "ids in lists": (lambda row, i: {**row, "question_id": [i]}, pattern_of("odd.id")),
     "two names of the score": (
         lambda row, i: {("score" if i > 9 and k == "correct" else k): v for k, v in row.items()},
-        "odd.other-score",
+        pattern_of("odd.other-score"),
     ),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_table_of_two_readings_is_refused(name: str, tmp_path: Path) -> None:
-    change, code = REFUSED[name]
-    with pytest.raises(HQMError, match=pattern_of(code)):
+    change, sentence = REFUSED[name]
+    with pytest.raises(HQMError, match=sentence):
         scored(tmp_path / "t.jsonl", change)
 
 

@@ -14,12 +14,7 @@ from types import MappingProxyType
 from typing import TypedDict, TypeGuard, cast
 
 from hqm.errors import AnswerError, DataError
-from hqm.files.records import (
-    name_fields,
-    parse_value,
-    required_field,
-    whole_number,
-)
+from hqm.files.records import name_fields, parse_value, required_field, whole_number
 from hqm.text import check_length, check_name, without_credentials
 from hqm.types import HALLUCINATION_TYPES, LETTERS, STATES, Form, Response, State
 
