@@ -23,6 +23,7 @@ from hqm.auditing.budget import BudgetRow, ErrorBudget, Gap
 from hqm.auditing.gate import check_against
 from hqm.auditing.policy import POLICIES, Policy
 from hqm.auditing.seven_questions import seven_answers
+from hqm.benchmark.findings import Finding
 from hqm.indicators import INDICATOR_FAMILIES
 from hqm.indicators.cases import Case
 from hqm.indicators.flags import adjust_warnings, length_confound, refused_parameters, warn
@@ -381,8 +382,8 @@ def _shown(kind: str, count: int, position: int) -> dict[str, Any]:
     if kind == "type":
         rows = definitions.pair_of_each_type(form, thumbnail)
         return {row["item"]: bool(row["thumbnail"]) for row in rows}
-    groups = [{"items": [f"q{k}", f"q{k + 1}"]} for k in range(0, count - 1, 2)]
-    findings = [{"name": "contradictory-label", "rows": groups}]
+    groups = tuple({"items": [f"q{k}", f"q{k + 1}"]} for k in range(0, count - 1, 2))
+    findings = [Finding("contradictory-label", "Keys contradict one another.", rows=groups)]
     read = definitions.items_to_read(form, (), findings, METRIC, thumbnail)
     return {"read": [row["item"] for row in read][-2:]}
 
