@@ -551,7 +551,7 @@ def test_tables_of_other_libraries_and_rows_are_audited_as_frames_are() -> None:
     wordy = frame.rename(columns={"f1": "score"}).astype({"score": object})
     wordy.loc[5, "score"] = "much"
     with pytest.raises(
-        hqm.AnswerError, match=pattern_of("door.no-number", cell="much", column="score")
+        hqm.DataError, match=pattern_of("door.no-number", cell="much", column="score")
     ):
         hqm.audit(wordy)
 

@@ -12,7 +12,8 @@ import pyarrow.parquet
 import pytest
 from PIL import Image
 
-from hqm.benchmark.new_items import Questions, parse_columns, read_questions
+from hqm.benchmark.new_columns import parse_columns
+from hqm.benchmark.new_items import Questions, read_questions
 from hqm.benchmark.new_sources import (
     MAX_INDEX_CHARS,
     GatheredPictures,

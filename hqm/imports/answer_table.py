@@ -616,7 +616,7 @@ def _score_columns(
 
 
 def _check_score_names(records: Sequence[Mapping[str, object]], path: str) -> None:
-    """Refuse records of which some name their score otherwise than the first: it would be missing.
+    """Refuse records where the score has another name than in the first: it would be missing.
 
     Raises
     ------

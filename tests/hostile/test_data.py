@@ -245,7 +245,7 @@ FILES: dict[str, tuple[str, bytes, str]] = {
     "a column without name twice": (
         "items.csv",
         b"id,prompt,target,,\nq1,Is it?,yes,1,2\n",
-        "the column '' stands twice",
+        "'1' stands in a column without a name",
     ),
     "a key twice": (
         "items.jsonl",
@@ -435,7 +435,7 @@ RECORDED: list[tuple[str, dict[str, Any], str]] = [
     ("run in Arabic digits", {"run": "١"}, "which is no count"),
     ("run a list", {"run": [0]}, "the run is [0]"),
     ("respondent null", {"respondent": None}, "the respondent is None"),
-    ("respondent empty", {"respondent": " "}, "the respondent is ' '"),
+    ("respondent empty", {"respondent": " "}, "the respondent is ''"),
     ("respondent an object", {"respondent": {"name": "a"}}, "the respondent is {'name': 'a'}"),
     ("form null", {"form": None}, "the form is None"),
     ("form unknown", {"form": "paralel"}, "there is no form 'paralel'"),
