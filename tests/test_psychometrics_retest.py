@@ -19,7 +19,7 @@ from hqm.psychometrics.reliability.consistency import lengthening
 from hqm.psychometrics.reliability.retest import drift_test
 from hqm.psychometrics.reliability.score_dependability import fixed_score_variances
 from tests.conftest import NIGHTLY
-from tests.perf.coverage import INTERVALS, simulate
+from tests.perf.retest_coverage import INTERVALS, simulate
 
 # Bland and Altman 1986, Lancet 327:307-310, Table 1: peak expiratory flow, first reading of each
 # meter
@@ -403,7 +403,7 @@ def test_the_drift_statistic_of_two_runs_is_the_printed_one() -> None:
 
 @pytest.mark.parametrize(("n", "sd"), [(100, 1.0), (1000, 0.25)])
 def test_both_intervals_cover(n: int, sd: float) -> None:
-    """A small copy of tests/perf/coverage.py; three Monte Carlo standard errors around .95 (and
+    """A small copy of tests/perf/retest_coverage.py; three Monte Carlo standard errors around .95 (and
     conservatism above).
     """
     studies = 200 if NIGHTLY else 60

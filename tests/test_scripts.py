@@ -27,12 +27,12 @@ ALL_SCRIPTS = sorted(
 )
 
 CHEAP = {
-    "coverage": "--replicates 2",
     "load_million": "--respondents 2 --items 50",
     "model_of_study": "--replicates 2",
     "planted_faults": "1 8 judges",
     "reading": "",
     "recorded_audit": "--respondents 2 --items 60 --runs 1 --texts unique --before PYTHON",
+    "retest_coverage": "--replicates 2",
     "servers": "--questions 40 --rounds 1 --in-flight 4 --kilobytes 1 --manners steady",
     "start": "--only help --rounds 1",
     "structure": "--replicates 1",
@@ -76,7 +76,6 @@ ON_DATA = {
 """Those that read released data."""
 IN_BROWSER = {"axe_report": "PAGE", "label_page": "4"}
 OPTIONAL = ("cosmic_ray", "coverage", "inspect_ai", "ray", "vllm")
-# asked before a folder of scripts is importable: one of them has the name of a library
 ABSENT = {name for name in OPTIONAL if not find_spec(name)}
 """Libraries that some scripts need and that need not be there."""
 NOT_STARTED = {
@@ -137,6 +136,14 @@ def test_the_rival_of_a_whole_process_runs_too() -> None:
 def test_every_script_is_started_or_says_why_not() -> None:
     rows = [*CHEAP, *DEAR, *ON_DATA, *IN_BROWSER, *NOT_STARTED]
     assert sorted(rows) == [path.stem for path in SCRIPTS]
+
+
+def test_no_script_has_the_name_of_a_library() -> None:
+    """Its folder comes first where a script looks for modules: it would be loaded in their place."""
+    packages = {path.parent for path in ALL_SCRIPTS if path.stem == "__init__"}
+    stems = {path.stem for path in ALL_SCRIPTS if path.parent not in packages}
+    assert not stems & {*sys.stdlib_module_names, *OPTIONAL}
+    assert not [stem for stem in stems if find_spec(stem)]
 
 
 def options_defined(tree: ast.AST) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """How often the intervals of a test-retest reliability hold the truth, by simulation; prints a
 markdown table.
 
-    python tests/perf/coverage.py [--replicates 600] [--settings 100:1 1000:1 1000:0.25 4000:1] [--seed 0]
+    python tests/perf/retest_coverage.py [--replicates 600] [--settings 100:1 1000:1 1000:0.25 4000:1] [--seed 0]
 
 Every replicate draws 20 respondents and n items anew: logit P(right) = ability + easiness +
 interaction, with standard deviations sd, 1 and 1, and two runs of answers. Two truths are known for
