@@ -25,6 +25,7 @@ from hqm.forms.wording import rephrase, shuffle_item
 from hqm.scoring.parsers import PARSERS, STRICT, Parser
 from hqm.scoring.rules import no_answer, score_choice, score_short, score_yes_no, settle
 from hqm.types import LETTERS, Form, Item, Response, Verdict
+from tests.procedure_constants import constants_of
 from tests.procedure_decisions import decide
 from tests.procedure_functions import call_function
 from tests.procedure_scorings import score_release
@@ -143,5 +144,6 @@ CORPORA = (
     ("scorings", score_release, ("adapters/*.py", "hqm/scoring/metrics.py")),
     ("functions", call_function, ("hqm/psychometrics/*/*.py",)),
     ("decisions", decide, ("hqm/auditing/*.py", "hqm/indicators/flags.py")),
+    ("constants", constants_of, ("hqm/indicators/*.py", "hqm/psychometrics/*/*.py", *_READERS)),
     ("studies", estimate_study, ("hqm/indicators/*.py", "hqm/psychometrics/*/*.py")),
 )

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm.signature import PROCEDURES, Procedure, digest_all
-from tests import procedure_runs
+from tests import procedure_constants, procedure_runs
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "tests" / "corpora"
@@ -259,6 +259,9 @@ def raise_versions(names: Sequence[str] = ()) -> list[str]:
                         lines[index] = line
                 file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
                 written[procedure] = None
+    for procedure, change in list(_computed_otherwise(changes)):
+        changes.setdefault(procedure, []).append(change)
+        written[procedure] = None
     sentences = []
     for procedure in written:
         cases, digest = held_digest(procedure)
@@ -271,6 +274,22 @@ def raise_versions(names: Sequence[str] = ()) -> list[str]:
     PROCEDURES.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
     _write_changelog(sentences)
     return sentences or [f"{len(written)} procedures got outcomes; no version was raised"]
+
+
+def _computed_otherwise(changes: Mapping[str, list[Change]]) -> Iterator[tuple[str, Change]]:
+    """The procedures behind which a number or a table in the code is another one."""
+    (corpus,) = (corpus for corpus in CORPORA if corpus.name == "constants")
+    if numbers := changes.get(procedure_constants.NUMBERS):
+        held = corpus.held_outcomes[procedure_constants.NUMBERS]
+        pairs = filter(all, zip(corpus.cases, held, strict=False))
+        before = {json.loads(case): json.loads(outcome) for case, outcome in pairs}
+        for procedure in procedure_constants.changed_statistics(before):
+            yield procedure, numbers[0]
+    for change in changes.get(procedure_constants.WORDS, ()):
+        for procedure in procedure_constants.changed_readings(json.loads(change.case)):
+            # a reader whose own cases changed has its next version by them
+            if not changes.get(procedure):
+                yield procedure, change
 
 
 def _row(procedure: Procedure) -> dict[str, Any]:
@@ -325,7 +344,10 @@ def main(arguments: Sequence[str]) -> int:
     """Do what the command line says."""
     command, *names = arguments or ["check"]
     if command == "raise":
-        print("\n".join(raise_versions(names)))
+        sentences = raise_versions(names)
+        print("\n".join(sentences[:MAX_SHOWN]))
+        if len(sentences) > MAX_SHOWN:
+            print(f"and {len(sentences) - MAX_SHOWN:,} more")
     elif command == "coverage":
         branch_coverage(names)
     elif command == "run":

@@ -9,9 +9,10 @@ from hqm.forms.make_forms import REWRITERS
 from hqm.indicators import all_indicators
 from hqm.scoring.parsers import PARSERS
 from hqm.signature import labelled, load_procedures, scoring_label
+from tests.procedure_constants import NUMBERS, changed_statistics, constants_of, modules
 from tests.procedures import CORPORA, Corpus, advice, agrees, failures
 
-MIN_CASES = {"statistic": 8, "audit": 8, "scoring": 50, "arithmetic": 1}
+MIN_CASES = {"statistic": 8, "audit": 8, "scoring": 50, "arithmetic": 1, "constants": 8}
 
 
 @pytest.mark.parametrize("corpus", CORPORA, ids=lambda corpus: corpus.name)
@@ -32,6 +33,22 @@ def test_every_version_stands_for_outcomes() -> None:
         assert procedure.version >= 1
         kind = procedure.name.partition(".")[0]
         assert procedure.cases >= MIN_CASES.get(kind, 100), procedure
+
+
+def test_every_number_in_the_code_of_estimates_is_frozen() -> None:
+    (corpus,) = (corpus for corpus in CORPORA if corpus.name == "constants")
+    assert set(map(json.dumps, modules())) <= set(corpus.cases)
+
+
+def test_another_limit_gives_another_version_to_what_is_computed_by_it() -> None:
+    constants = {path: constants_of(path) for path in modules()}
+    before = {path: kinds[NUMBERS] for path, kinds in constants.items() if NUMBERS in kinds}
+    assert list(changed_statistics(before)) == []
+    path = "hqm/indicators/reruns.py"
+    lower = {**before, path: {**before[path], "_gain": [0.4]}}
+    assert list(changed_statistics(lower)) == ["statistic.test_retest.gain"]
+    moved = {**before, path: {**before[path], "_gain": [], "_floor": [0.5]}}
+    assert list(changed_statistics(moved)) == []
 
 
 def test_every_benchmark_has_a_version_of_its_scoring() -> None:
