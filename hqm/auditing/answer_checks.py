@@ -58,6 +58,8 @@ def compare_kappas(study: Study) -> Iterator[Check]:
             estimate,
             "mean of the respondents' kappas",
             "statsmodels cohens_kappa",
+            # Kappa is 0/0 where a respondent answers alike throughout; ours leaves it out of the
+            # mean too.
             float(np.nanmean(kappas)),
             ours=float(ours),
             tolerance=None if study.sampling_note(estimate) else EXACT,
@@ -119,6 +121,7 @@ def _clustered_shift(pair: AnswerPair) -> tuple[float, float, float] | None:
     from statsmodels.genmod.generalized_estimating_equations import GEE
 
     n_pictures = int(pair.pictures.max(initial=-1)) + 1
+    # GEE has one mean for all answers of a row: one without an answer has none.
     if n_pictures < MIN_PICTURES or not np.isfinite(pair.scores).all():
         return None
     scores = np.concatenate([pair.first, pair.second])
@@ -134,6 +137,8 @@ def _clustered_shift(pair: AnswerPair) -> tuple[float, float, float] | None:
         sums[pictures, rows] / weights,
         np.eye(len(scores))[rows],
         pictures,
+        # Independence leaves the means as they are; the robust covariance allows for what answers
+        # about one picture have in common (Liang and Zeger 1986, Biometrika 73).
         cov_struct=Independence(),
         weights=weights,
     )
@@ -268,6 +273,8 @@ def _clustered_difference(answers: AnswerScores, first: Array, second: Array) ->
     # One cluster has no variance over clusters.
     if len(gaps) < 3 or pictures.max() < 1:
         return _Difference(math.nan, math.nan, math.nan)
+    # With clusters, statsmodels takes Student's t with one degree of freedom less than there are
+    # clusters.
     fit = OLS(gaps, np.ones((len(gaps), 1))).fit(
         cov_type="cluster", cov_kwds={"groups": pictures}, use_t=True
     )
@@ -338,6 +345,7 @@ def _component_checks(
     centres = np.nanmean(changes, axis=1, keepdims=True) if has_means else 0.0
     dof = np.isfinite(changes).sum() - (len(changes) if has_means else 0)
     spread = float(np.nansum((changes - centres) ** 2) / dof)
+    # Half of the component of respondents by the facet: half a difference has half the variance.
     respondents = 0.0
     if has_means:
         respondents = float(np.nanmean(changes, axis=1).var(ddof=1)) - spread / average.n_items
@@ -364,6 +372,8 @@ def _component_checks(
             tolerance=MAX_VARIANCE_SHARE * total if is_judged else None,
             reason=_SPARSE if is_sparse else _OF_MOMENTS,
         )
+    # G is of one administration, and the model is of the mean of two: what the facet changes counts
+    # half in the mean, so it leaves the signal and is doubled in the noise.
     signal = average.respondent - max(respondents, 0.0)
     noise = average.error + spread / average.n_items + 2 * max(respondents, 0.0)
     has_favours = abs(of_mean("respondent x picture")) > MAX_VARIANCE_SHARE * total

@@ -113,6 +113,8 @@ class Study:
             metric.name: family_dependence(
                 self.first.score(metric),
                 self.evidence.families,
+                # The name of the metric seeds its draws: a further metric changes no number of this
+                # one.
                 stream(0, f"families.{metric.name}"),
             )
             for metric in self.evidence.metrics
@@ -153,11 +155,14 @@ class Study:
         evidence = self.evidence
         benchmark = evidence.benchmark
         forms = evidence.forms
+        # Several cells may ask one form; the signature names its data once.
         names = dict.fromkeys(cell.form for cell in (evidence.reference, *cells))
         compared = [forms[name] for name in names]
         data = "~".join(form.digest for form in compared)
         rules = "+".join(sorted(set().union(*map(rule_labels, compared))))
         protocol = Protocol(benchmark.label, data, benchmark.scorer, evidence.margin, rules)
+        # A tool or people scored the answers, so the benchmark's own scorer has no place in the
+        # signature.
         if evidence.scored_by:
             return replace(protocol, scorer=evidence.scored_by)
         if not benchmark.reads:
@@ -178,6 +183,7 @@ def retest(study: Study, metric: Metric) -> list[Estimate]:
         study.runs,
         metric,
         study.protocol(),
+        # Without reruns `all` would be true, and nothing was shown to repeat.
         deterministic=bool(reruns) and all(map(study.repeats, reruns)),
         **study.relatives(metric),
     )
@@ -232,6 +238,8 @@ def expected_reliability(study: Study, metric: Metric) -> Iterable[Estimate]:
 def other_facets(study: Study, metric: Metric) -> Iterator[Estimate]:
     """Compare the reference with every administration that differs from it in one facet."""
     for cell, facets in study.facets.items():
+        # The reference differs in no facet; where two differ at once, a difference of scores cannot
+        # be put down to either.
         if len(facets) != 1:
             continue
         matrix = study.evidence.matrices[cell]
@@ -327,6 +335,7 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
     estimates += stages(study)
 
     # what other commands calculate with, and the answers to the seven questions
+    # `hqm compare` and `hqm design` read audit.json alone, so it carries what they calculate with.
     records: list[JackknifeRecord] = []
     components = {}
     for metric in evidence.metrics:
@@ -339,6 +348,7 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
         budget=error_budgets(evidence, estimates, study.protocol(), study.dependence),
         procedure=labelled("audit", "numbers"),
     )
+    # From the audit and not from the evidence, so that an audit read from a file answers alike.
     return add_answers(benchmark_audit)
 
 
@@ -353,6 +363,7 @@ def _leave_one_out_records(study: Study, metric: Metric) -> list[JackknifeRecord
         pairs.append(case("test_retest", "run", study.runs, metric, protocol, is_joint=True))
     for cell, matrix in study.evidence.matrices.items():
         facets = study.facets[cell]
+        # Runs have one record, made of all of them together.
         if facets in (("form",), ("judge",)):
             baseline = study.baseline_of(cell)
             family = family_of(facets[0], baseline, matrix)
@@ -389,6 +400,7 @@ def _assemble(
         summary=card.summary,
         reference=str(evidence.reference),
         n_items=len(form),
+        # Pictures, and not the items that show them: sampling errors are over pictures.
         images=len({item.image for item in form.items if item.image}),
         metrics=_by_metric(evidence.metrics, _metric_row),
         forms={name: _form_row(forms[name], form) for name in forms},
@@ -413,6 +425,7 @@ def _assemble(
         },
         analyses=tuple(map(Analysis.to_dict, evidence.analyses)),
         release={"citation": card.citation, "url": card.url, "licence": card.licence},
+        # Of metrics that were not audited too: each respondent's scores are kept by all of them.
         scales={metric.name: metric.ends for metric in benchmark.metrics},
     )
 
@@ -501,6 +514,7 @@ def _respondent(
         cells[cell] = _scores(own_matrix, metrics)
         states[cell] = own_matrix.state_counts()[respondent.name]
         words[cell] = _mean_words(own_matrix)
+        # Only scorers of yes/no answers count true and false positives.
         if "tp" in own_matrix.tallies:
             yes_ratios[cell] = _single(yes_ratio(own_matrix))
     return RespondentScores(
@@ -535,6 +549,7 @@ def _scores(matrix: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, float |
 
 def _interval(units: Units, row: int, metric: Metric) -> list[float | None]:
     tallies = {key: values[row] for key, values in units.tallies.items()}
+    # Pictures are left out and not items: answers about one picture depend on one another.
     bounds = jackknife_interval(
         tallies, units.clusters, partial(metric_of, metric), is_proportion=metric.share
     )
@@ -553,6 +568,7 @@ def _printed(matrix: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, str]:
 def _row_of(matrix: ScoreMatrix, row: int) -> ScoreMatrix:
     return replace(
         matrix,
+        # Slices and not indices, so that the axis of respondents stays.
         respondents=(matrix.respondents[row],),
         values=matrix.values[row : row + 1],
         tallies={key: values[row : row + 1] for key, values in matrix.tallies.items()},

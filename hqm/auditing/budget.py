@@ -470,6 +470,7 @@ def _single_facet_rows(
         facets = evidence.reference.differing(cell)
         # Two facets at once would mix two sources.
         source = _FACET_SOURCES.get(facets[0]) if len(facets) == 1 else None
+        # The first administration stands for its source, where several judges or sizes were tried.
         if source is None or source in measured:
             continue
         family = family_of(facets[0], evidence.first, matrix)
@@ -484,6 +485,7 @@ def _single_facet_rows(
     if labelled is not None:
         measured["people"] = labelled
     inapplicable = set()
+    # A rule reads an answer alike each time; of a benchmark without pictures none can be left out.
     if not evidence.benchmark.roles:
         inapplicable.add("judge")
     if not any(item.image for item in evidence.benchmark.original.items):
@@ -537,10 +539,13 @@ def _metric_row(evidence: Evidence, metric: Metric) -> BudgetRow:
     """
     first = evidence.first
     scores = first.score(metric)
+    # F1 first, which yes/no benchmarks report beside accuracy (POPE, Li et al. 2023); the sort is
+    # stable, and the others keep the release's order.
     release_metrics = sorted(evidence.benchmark.metrics, key=lambda m: m.name != "f1")
     for second_metric in (*evidence.metrics, *release_metrics):
         if second_metric.name == metric.name or second_metric.group:
             continue
+        # A metric over other items would move by the items, and not by the metric.
         if second_metric.subset != metric.subset:
             continue
         # Both are oriented as the audited metric is.
@@ -575,10 +580,13 @@ def _gaps(
         second = reference_case.respondents[b]
         gap = sign * float(scores[a] - scores[b])
         contrast = contrasts.get((first, second))
+        # Each source by itself: errors of several sources are not added, since nobody measured them
+        # together.
         clear: list[ErrorSource] = []
         not_clear: list[ErrorSource] = []
         for row in rows:
             if row.half is None:
+                # What was not measured, or has no band, says nothing about a gap.
                 continue
             is_clear = gap > _min_clear_gap(row, first, second)
             if row.source == "items":
@@ -608,6 +616,7 @@ def _min_clear_gap(row: BudgetRow, first: str, second: str) -> float:
 
 # --- the reliability statement ---
 
+# Intervals have commas too, so that each measure is found by the word that it begins with.
 _LINE = re.compile(
     r"(?P<repeat>rho_G \S.*?|reruns not measured|reruns identical),"
     r" (?P<wording>(?:wording|negation) \S.*?),"

@@ -282,6 +282,7 @@ def types_measured(audit: BenchmarkAudit, limit: float = MEASURABLE) -> tuple[Ty
         for row in estimate.detail.get("types") or ():
             if "type" in row:
                 rows[str(row["type"])] = row
+    # A leak in one part does not decide about the whole type.
     leaking = {leak.type for leak in leaks_shown(audit) if not leak.part}
     types = []
     for kind in dict.fromkeys((*audit.coverage, *rows)):
@@ -532,6 +533,7 @@ def contradictory_keys(audit: BenchmarkAudit) -> tuple[Contradiction, ...]:
     if contradictions:
         return tuple(contradictions.values())
     for estimate in audit.select_estimates("items.duplicate_items")[:1]:
+        # Audits of versions whose findings had no rows kept the groups in this indicator alone.
         for group in estimate.detail.get("contradictory") or ():
             items = tuple(map(str, group))
             contradictions[items] = Contradiction(items, ())
@@ -634,6 +636,8 @@ def _is_beyond_doubt(row: object, n_items: int) -> bool:
     """
     if not isinstance(row, Mapping):
         return False
+    # Rows of the list of items to read have the chance of a wrong key, those of the exact test a
+    # q-value of the false discovery rate.
     if "expected" in row:
         return float(row["expected"] or 0) >= 0.995 and n_items >= _MIN_ITEMS_FOR_CHANCES
     return float(row.get("q") or 0.0) <= 0.01
@@ -732,6 +736,7 @@ def items_to_read(
     """
     rows: list[ReadingRow] = []
     for group in _contradictory(form, findings):
+        # The slice is empty once the list is full.
         for name in group[: _MAX_CONTRADICTIONS - len(rows)]:
             row = _item_row(form.by_id[name], "contradiction", thumbnail)
             row["beside"] = [item_id for item_id in group if item_id != name]

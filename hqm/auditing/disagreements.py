@@ -23,6 +23,7 @@ from hqm.administration.asks import StoredRespondent
 from hqm.administration.stored_answers import Answers
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.judge_api import AskJudge, parse_judge
+from hqm.errors import NoReply
 from hqm.files.images import as_rgb, open_picture
 from hqm.imports.human_labels import labelled_by
 from hqm.judges.file_judge import FileJudge, Judge
@@ -226,6 +227,7 @@ def _choose_items(
     items: Sequence[Item], means: Mapping[str, npt.NDArray[np.float64]], max_items: int
 ) -> list[int]:
     """Choose the items to show, facet by facet, with types in turn."""
+    # A dict as an ordered set: an item stands where the first facet put it.
     indices: dict[int, None] = {}
     # Rounded up, so that the facets together fill the list; what is too much is cut at the end.
     share = -(-max_items // max(len(means), 1))
@@ -236,6 +238,7 @@ def _choose_items(
                 queues.setdefault(items[i].type, []).append(int(i))
         facet_indices: list[int] = []
         while queues and len(facet_indices) < share:
+            # A copy, since a type whose items are used up leaves the dict.
             for kind in list(queues):
                 facet_indices.append(queues[kind].pop(0))
                 if not queues[kind]:
@@ -281,8 +284,8 @@ class _AnswersByItem:
             if mean[column] > 0:
                 facets[facet] = float(mean[column])
         names = list(next(iter(self.matrices.values())).respondents)
-        disagreement = np.nansum([gap[:, column] for gap in gaps.values()], axis=0)
         # A facet in which the respondent was not scored adds nothing to the sum.
+        disagreement = np.nansum([gap[:, column] for gap in gaps.values()], axis=0)
         order = np.argsort(-disagreement, kind="stable")[:MAX_SHOWN_RESPONDENTS]
         prompts = {}
         targets = {}
@@ -349,6 +352,7 @@ class _AnswersByItem:
 
     def _response(self, cell: Cell, item: str, name: str) -> Response | None:
         key = (cell.form, name, cell.run, cell.resolution)
+        # Examples take items in no order of the store; a row is read once for all of them.
         if key not in self._rows:
             answers = self.answers.with_resolution(cell.resolution)
             form = self.forms[cell.form]
@@ -387,6 +391,8 @@ class _AnswersByItem:
     def _context(self, item: Item, cell: Cell) -> tuple[Form, int]:
         """Return the items whose answers the judge sees, this one among them, and its position."""
         form = self.forms[cell.form]
+        # The judge sees these answers too, and its prompt, which finds the stored reply, holds
+        # them.
         context_ids = {item.id, *self.benchmark.context_items(item)}
         context = Form(form.name, tuple(m for m in form.items if m.id in context_ids))
         return context, list(context.by_id).index(item.id)
@@ -421,8 +427,6 @@ class _AnswersByItem:
 
 async def _silent(role: str, prompt: str, image: object = None, schema: object = None) -> str:
     """Give no reply about an item that is judged only together with another one."""
-    from hqm.errors import NoReply
-
     raise NoReply("not asked about here", location=role)
 
 
@@ -450,6 +454,8 @@ def thumbnail(*paths: Path | None) -> str:
                 small = as_rgb(picture)
                 small.thumbnail((PIXELS, PIXELS))
                 pictures.append(small)
+        # Pillow raises all of these for files that are damaged or too large; SyntaxError for a
+        # broken PNG. An example without its picture is still read.
         except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
             continue
     if not pictures:
@@ -462,4 +468,5 @@ def thumbnail(*paths: Path | None) -> str:
             row.paste(picture, (left, 0))
     buffer = io.BytesIO()
     row.save(buffer, "JPEG", quality=72)
+    # Within the page, so that a report is one file that can be sent.
     return f"data:image/jpeg;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"

@@ -78,6 +78,8 @@ def common_items(stopped: Stopped, form: Form) -> npt.NDArray[np.bool_]:
     DesignError
         There is none.
     """
+    # The first pictures of the order, which is random and the same for all respondents
+    # (`hqm.administration.stops`).
     asked_clusters = set(stopped.order.clusters[: stopped.pictures])
     common = np.array([cluster_of(item) in asked_clusters for item in form.items])
     if not common.any():
@@ -337,11 +339,13 @@ def gather(
     DesignError
         The store holds no answer of the reference administration by any of these respondents.
     """
+    # A benchmark made from a log with scores has no rule of its own that could score.
     recorded = recorded or benchmark.tool_scored
     asks = asks or Asks(store)
     answers = Answers(asks)
     respondents = tuple(respondents_in(asks, benchmark) if respondents is None else respondents)
     forms_by_name = forms_held(store, benchmark, forms)
+    # A model should judge and none is named: people's labels are the only scores that there may be.
     if benchmark.roles and not judges and not recorded:
         return _people_evidence(
             benchmark,
@@ -357,6 +361,7 @@ def gather(
             stale=stale,
             levels=levels,
         )
+    # A rule stays the reference where there is one; judges are then compared with it.
     lead_judge = judges[0].label if judges and benchmark.roles else "rule"
     cells = _judged_cells(
         cells_in(asks, benchmark, list(forms_by_name.values()), respondents), judges, lead_judge
@@ -379,6 +384,8 @@ def gather(
     probabilities = None
     if not recorded:
         probabilities = _probabilities(benchmark, answers, form, reference.run, respondents)
+    # A sample of pictures cuts every matrix alike, so that respondents and administrations are
+    # compared over the same items.
     # A rule stops the asking of the original form alone.
     stopped = stopped_in(asks, benchmark, respondents) if reference.form == ORIGINAL else None
     stopped_detail: Mapping[str, object] = {}
@@ -404,8 +411,11 @@ def gather(
         first.respondents,
         count_stale,
     )
+    # Checked again: `_labels` checks a new file only, and stored labels may be about answers that
+    # changed.
     samples = _samples(labels, pool, count_stale(labels))
     picture_files = None
+    # A benchmark made from logs of answers has no picture files that could be faulty.
     if pictures and not benchmark.included_recordings:
         picture_files = pictures_of(benchmark, forms_by_name[ORIGINAL])
     other_forms = {cell.form: forms_by_name[cell.form] for cell in cells if cell.form != ORIGINAL}
@@ -444,6 +454,7 @@ def gather(
         tools=tools,
         scored_by=RECORDED if recorded else "",
         samples=samples,
+        # Over models always: the gate asks for `criterion.pearson`, which is that correlation.
         levels=tuple(dict.fromkeys(("model", *levels))),
         stages=stages,
         copies=picture_files.copies if picture_files is not None else {},
@@ -595,6 +606,8 @@ def _people_matrix(
     )
     unlabelled = Verdict.unscored("missing", "nobody labelled it")
     for respondent in respondents:
+        # Labels take the place of a judge as a whole: a single answer that a label cannot score
+        # refuses all.
         verdicts = []
         for item in form.items:
             judgement = judgements.get((respondent.name, item.id))
@@ -622,6 +635,8 @@ def _summed(metric: Metric, matrix: ScoreMatrix) -> bool:
     over.
     """
     try:
+        # A trial on one answer: labels have fewer tallies than a judge, and a missing one is a
+        # KeyError.
         metric.of(dict.fromkeys(matrix.tallies, np.ones(1)))
     except KeyError:
         return False
@@ -676,6 +691,7 @@ def _count_stale(
     `stale` keeps them.
     """
     contexts = map(LabelContext.from_judgement, labels.judgements)
+    # Labels that do not say of which words they are cannot be stale, and no answer need be read.
     if not any(context.answer_digest for context in contexts):
         return 0
     labelled = {judgement.respondent for judgement in labels.judgements}
@@ -732,6 +748,7 @@ def _judged_cells(cells: Sequence[Cell], judges: Sequence[Judge], lead_judge: st
     judged = []
     for cell in cells:
         lead_cell = replace(cell, judge=lead_judge)
+        # A rule is in no list of judges, and scores every administration.
         if lead_judge not in by_label or by_label[lead_judge].covers(lead_cell):
             judged.append(lead_cell)
     for cell in cells:
@@ -782,6 +799,8 @@ def _oracles(
         return answers.responses(benchmark, form, by_name[name], first.cell.run)
 
     for judge in benchmark.judges():
+        # Who labelled is read from the judge's name alone: an oracle called `human` would count as
+        # validity.
         if labelled_by(judge) == "people":
             raise DesignError(
                 f"{benchmark.name} calls a rule {judge!r}, the name of people's labels",
@@ -802,6 +821,7 @@ def _probabilities(
     respondents: Sequence[StoredRespondent],
 ) -> npt.NDArray[np.float64] | None:
     """(respondents, items): the probability of each right answer; None where none was recorded."""
+    # Only a closed question has a right answer of a few tokens, whose probability servers report.
     if benchmark.card.task not in ("yes_no", "choice") or benchmark.roles:
         return None
     rows = [answers.probabilities(benchmark, form, respondent, run) for respondent in respondents]

@@ -227,6 +227,7 @@ def estimate_rows(benchmark: str, estimate: Estimate) -> Iterator[dict[str, obje
         "flags": " ".join(estimate.flags),
         "signature": estimate.signature,
     }
+    # A row has every column, also of an estimate that has a value and no interval.
     no_interval: dict[str, object] = {
         "inference": "",
         "low": None,

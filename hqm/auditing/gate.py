@@ -131,12 +131,15 @@ class Gate:
         for name in dict.fromkeys(test.benchmark for test in self.tests):
             tests = [test for test in self.tests if test.benchmark == name]
             failed = sum(not test.passed for test in tests)
+            # A suite for each benchmark, since build servers sum up by suites.
             suite = ElementTree.SubElement(
                 root, "testsuite", name=name, tests=str(len(tests)), failures=str(failed)
             )
             for test in tests:
                 case = ElementTree.SubElement(suite, "testcase", classname=name, name=test.what)
                 if not test.passed:
+                    # JUnit has failures and skipped tests; a skipped one would let a build pass
+                    # unmeasured.
                     kind = test.outcome.lower().replace(" ", "-")
                     explanation = "\n".join(filter(None, (test.reason, test.remedy)))
                     ElementTree.SubElement(
@@ -144,6 +147,7 @@ class Gate:
                     ).text = explanation
         ElementTree.indent(root)
         return (
+            # XML 1.0 has no place for control characters, which answers and item ids may hold.
             "<?xml version='1.0'"
             f" encoding='utf-8'?>\n{visible(ElementTree.tostring(root, encoding='unicode'))}\n"
         )
@@ -171,8 +175,10 @@ def _tests(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
     yield _unscored(benchmark, policy.limits.unscored)
     yield from _findings(benchmark, policy.limits.findings)
     is_closed = benchmark.task in ("yes_no", "choice")
+    # Of open answers chance is no share that a guess could beat, unless the audit guessed them.
     # Audits of older versions did not guess open answers.
     is_guessed = is_closed or (benchmark.task == "vqa" and bool(leak_rows(benchmark)))
+    # No gain exceeds 1: a limit of 1 turns the test off.
     if policy.limits.leak < 1 and is_guessed:
         yield from _leaks(benchmark, policy.limits.leak)
     if policy.limits.leak_found < 1 and is_closed:
@@ -223,7 +229,7 @@ def _absent(
 
 
 def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
-    """Return the facet of a comparison. An oracle is no other judge: it reads the scorer's key."""
+    """Test that a facet was varied. An oracle is no other judge: it reads the scorer's key."""
     name = f"facet {facet}"
     estimates = [
         estimate
@@ -240,6 +246,7 @@ def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
             oracle_note = ""
         sentence = f"there are no answers with another {facet} to compare with{oracle_note}"
         return _absent(benchmark, name, sentence, facet_advice(facet))
+    # One comparison gives many estimates, all with the same other administration.
     n_comparisons = len({estimate.other for estimate in estimates})
     if facet == "judge" and who_labelled(benchmark).by_people:
         people_note = ", labels by people"
@@ -262,6 +269,7 @@ def _size(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
         sentence = f"{n}, at least {minimum} are needed"
         yield _test(benchmark, "respondents", n >= minimum, sentence, end=float(n), remedy=remedy)
     if limit:
+        # A policy for small benchmarks asks for less, and a large one must not pass by it.
         passes = benchmark.n_items < limit
         sentence = f"{benchmark.n_items:,}, and this policy is for fewer than {limit:,}"
         remedy = Advice(
@@ -369,6 +377,7 @@ def _leaks(benchmark: BenchmarkAudit, max_gain: float) -> Iterator[Test]:
         )
         yield _absent(benchmark, "leaks", "the audit has no such estimate", remedy, reason)
         return
+    # By the lower end: a leak fails where it is shown to exceed the limit.
     graver = [leak for leak in leaks_shown(benchmark) if leak.low > max_gain]
     for leak in graver:
         yield _leak_test(benchmark, leak, max_gain, reason)
@@ -436,6 +445,7 @@ def _search_tests(
 ) -> Iterator[Test]:
     """Yield the tests of the worst stratum and of each that is too small to be searched."""
     reason = "finding no leak means little unless a leak of this size would have been found"
+    # The stratum whose search was weakest: a leak may hide in that one.
     judged = [row for row in rows if row.get("detectable") is not None]
     worst = max(judged, key=itemgetter("detectable"), default=None)
     for row in rows:
@@ -648,6 +658,8 @@ def _check_estimate(
             benchmark, name, sentence, remedy, requirement.reason, not requirement.optional
         )
     low, high, interval_name = _ends(estimate, requirement)
+    # Both ends must lie within: a difference that is not significant is not thereby small (two
+    # one-sided tests, Schuirmann 1987).
     if requirement.rule == "within" and low is not None and high is not None:
         margin = _scaled(benchmark, estimate, requirement)
         return _equivalent(benchmark, estimate, margin, (low, high))
@@ -747,6 +759,7 @@ def _equivalent(
     """Test whether a difference is within the policy's margin, in either direction."""
     low, high = ends
     margin = requirement.bound
+    # If the end farther from 0 is within the margin, so is the other.
     farther = max(ends, key=abs)
     inference_label = _INFERENCE_LABELS.get(
         requirement.interval, f"of {requirement.interval or requirement.detail}"
@@ -783,6 +796,7 @@ def _usable(estimate: Estimate, requirement: Requirement) -> bool:
 
 def _ends(estimate: Estimate, requirement: Requirement) -> tuple[float | None, float | None, str]:
     if requirement.exact:
+        # A count of these items is no sample: it stands for both ends.
         return estimate.value, estimate.value, "exact"
     if requirement.detail:
         pair: Sequence[float | None] = estimate.detail.get(requirement.detail) or (None, None)

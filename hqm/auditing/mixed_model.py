@@ -154,6 +154,8 @@ def _moments(values: Array, pictures: Numbers, items: Numbers) -> tuple[float, f
     """Return rough components of pictures and items, as shares of the rest, from which the fit
     starts: from the start of statsmodels it often ends at a point that is no maximum.
     """
+    # Mean squares within items, within pictures, and of pictures, as an analysis of variance takes
+    # them.
     residual, item_means = _variance_within(values, items)
     n_items = len(item_means)
     item_pictures = np.empty(n_items, dtype=np.int64)

@@ -162,9 +162,13 @@ def score_file(
     }
     metrics = matrix.applicable(benchmark.metrics)
     part_names = {item.part for item in answered.items}
+    only_part = None
+    if len(part_names) == 1:
+        # Items of a benchmark without parts have the empty one.
+        only_part = part_names.pop() or None
     return FileScore(
         benchmark=benchmark.name,
-        part=next(iter(part_names)) or None if len(part_names) == 1 else None,
+        part=only_part,
         form=answered.name,
         scoring=benchmark.scoring,
         parser=reader,
@@ -243,6 +247,7 @@ def _read(
     benchmark: Benchmark, path: Path, part_name: str | None, form_name: str | None, partial: bool
 ) -> _FileAnswers:
     """The answers of a file, read by the first format that it fits."""
+    # A plain table may be the release's own format, which its reader knows better.
     if written_by_tool(path, tables=False):
         form = form_named(benchmark, form_name or ORIGINAL)
         return _read_log(benchmark, form, part_name, path, partial)
@@ -335,7 +340,9 @@ def _only(recordings: Sequence[Recording], benchmark: Benchmark, path: Path) -> 
             f"{r.respondent}, form {r.form}, run {r.run}: {len(r.answers)} answers"
             for r in recordings[:3]
         ]
-        names = "; ".join(cells) + "; ..." * (len(recordings) > len(cells))
+        names = "; ".join(cells)
+        if len(recordings) > len(cells):
+            names += "; ..."
         raise AnswerError(
             f"the file holds {len(recordings)} administrations ({names}), and one is scored",
             location=str(path),
@@ -403,6 +410,7 @@ def _matrix(
     if has_marks(judgements):
         from hqm.judges.file_judge import file_judges
 
+        # A judgement may carry the words that it is about; it is refused for other words.
         texts = {
             item.id: answer.text
             for item, answer in zip(form.items, row, strict=True)

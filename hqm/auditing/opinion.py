@@ -66,6 +66,8 @@ class Check:
     @property
     def outcome(self) -> Outcome:
         """Whether the two agree within the tolerance, where agreement is judged."""
+        # In this order: without their number nothing was compared, and without a tolerance nothing
+        # judged.
         if self.theirs is None:
             return "not_computed"
         if self.tolerance is None or self.difference is None:

@@ -235,6 +235,7 @@ class Policy(_Section):
         1000
         """
         bundled_name = "default" if path is None else ""
+        # A file called as a policy of HQM is what its owner means.
         if path is not None and str(path) in POLICIES and not Path(path).exists():
             bundled_name = str(path)
         location = f"the policy {bundled_name}" if bundled_name else str(path)
@@ -368,6 +369,7 @@ def precision_advice(subject: str, value: float, limit: float, n_items: int, key
 
 def unscored_advice(total: int, n_unscored: int, max_share: float) -> Advice:
     """Say what to do about too many unscored answers."""
+    # 1e-9: the product .29 * 100 is 28.999..., of which 29 are allowed.
     allowed = math.floor(max_share * total + 1e-9)
     text = (
         f"Read the unscored answers and get at least {n_unscored - allowed:,} of the {n_unscored:,}"
@@ -391,6 +393,7 @@ def threshold_advice(
     units = _SAMPLED_UNITS.get(requirement.interval, "")
     n = estimate.n_respondents if units == "respondents" else estimate.n_items
     if requirement.rule == "within":
+        # A margin has two sides, and only the distance from 0 matters.
         value = abs(value)
         end = abs(end)
     # More respondents never reach it: asked for 16 where there were 8, whoever followed was asked
@@ -470,6 +473,8 @@ def wordings_advice(estimate: Estimate, requirement: Requirement) -> Advice:
         return Advice(
             f"More wordings do not help ({reason}): {_ALTERNATIVES['parallel_forms']}; {key}"
         )
+    # The number was computed for the audit's goal: a laxer threshold takes no more, and of a
+    # stricter one it says nothing.
     if requirement.bound <= goal:
         advised = detail.get("wordings_needed")
     else:
@@ -504,13 +509,17 @@ def labels_advice(
     labels = int(disattenuated.detail.get("paired") or 0)
     if not labels or scores.min() < 0 or scores.max() > 1 or scores.std() == 0:
         return None
+    # 1.28 is the .90 quantile of the normal distribution.
     # Labels move r alone; the width of log(1 - r) is that of the respondents, and another study's r
     # lies above what is expected less 1.28 standard errors nine times of ten.
     log_width = math.log((1 - end) / (1 - value)) * (1 + 1.28 / stdtrit(len(scores) - 1, 0.95))
     target = 1 - (1 - requirement.bound) * math.exp(-log_width)
+    # A label is 0 or 1 with variance p (1 - p), and labels are shared among the respondents: noise
+    # over the number of labels is their error variance over the variance of scores.
     noise = float((scores * (1 - scores)).mean()) * len(scores) / float(scores.var(ddof=1))
 
     def number(correlation: float) -> float:
+        # Spearman's attenuation, target = r / sqrt(1 + noise / labels), solved for the labels.
         share = (target / correlation) ** 2
         if share < 1:
             return noise * share / (1 - share)
@@ -644,6 +653,7 @@ def _cue_step(cue: str) -> str:
 
 def weak_search_advice(name: str, items: int, detectable: float, max_gain: float) -> Advice:
     """Say what to do if a type or part has too few items to show a leak."""
+    # The gain that is found shrinks with the root of the number of items.
     n_items = math.ceil(items * (detectable / max_gain) ** 2)
     text = (
         f"Raise the number of items in {name} from {items:,} to about {n_items:,}; or change the"

@@ -155,6 +155,7 @@ def _compare(benchmark: Benchmark, form: Form, recording: Recording) -> ScoreCom
         tool_scores.append(float(recorded["score"]))
         if verdict.value is not None:
             hqm_scores.append(verdict.value)
+        # An answer that HQM leaves unscored is a difference too, whatever the tool made of it.
         # Floats of two tools agree to rounding.
         if verdict.value is None or abs(verdict.value - tool_scores[-1]) > _CLOSE:
             read = str(recorded.get("read", ""))
@@ -189,6 +190,7 @@ def _reason(read: str, verdict: Verdict) -> str:
     """Return why the two scores differ, as far as the row shows it."""
     if verdict.value is None:
         return f"HQM leaves the answer out of the mean (its state is {verdict.state})"
+    # The first reason that fits is given, the surest one first.
     tool_word = read.strip().lower()
     hqm_word = verdict.read.strip().lower()
     if not tool_word or not hqm_word:
@@ -231,6 +233,7 @@ def tool_matrices(
         for judge in _judges(benchmark, answers, cell, form, respondents):
             by_judge = replace(cell, judge=judge or cell.judge)
             matrices[by_judge] = _matrix(benchmark, answers, by_judge, form, respondents, judge)
+    # An administration that no tool scored would be a matrix without a number.
     scored = {cell: m for cell, m in matrices.items() if m.unscored() < m.values.size}
     if not scored:
         raise DesignError(
@@ -283,6 +286,8 @@ def _matrix(
             answered = zip(form.items, row, records, strict=True)
             verdicts = [_verdict(benchmark, *item_answer_record) for item_answer_record in answered]
         builder.add_verdicts(respondent.name, row, verdicts)
+        # Of the scores and not of the answers: other scores of the same answers have another
+        # signature. `repr` keeps every digit.
         hashes.append(digest([None if v.value is None else repr(v.value) for v in verdicts]))
     return builder.build(digest_all(hashes))
 
@@ -340,5 +345,6 @@ def tool_comparisons(
         rows = compress(zip(form.items, row, details, strict=True), has_score)
         recorded = {i.id: r._replace(detail=detail) for i, r, detail in rows if r is not None}
         if recorded:
+            # Rows that no answer stands behind are no comparison.
             recordings.append(Recording(respondent.name, form_name, run, recorded))
     return tuple(compare_scores(benchmark, forms, recordings))

@@ -152,6 +152,7 @@ def _keys(audit: BenchmarkAudit) -> Iterator[Remedy]:
 
 
 def _two_keys(audit: BenchmarkAudit) -> Iterator[Remedy]:
+    # In each group one key is wrong for certain, and no more: a group costs one item.
     groups = [contradiction.items for contradiction in contradictory_keys(audit)]
     if groups:
         yield Remedy(
@@ -167,6 +168,7 @@ def _leaks(audit: BenchmarkAudit) -> Iterator[Remedy]:
     leaks = leaks_shown(audit)
     if not leaks:
         return
+    # A type and a part that both leak share items, which count in each: the cost is at most this.
     gained = sum((leak.accuracy - leak.baseline) * (leak.items or audit.n_items) for leak in leaks)
     yield Remedy(
         what="leaks",
@@ -218,6 +220,7 @@ def _repeats(audit: BenchmarkAudit) -> Iterator[Remedy]:
     extra: list[str] = []
     for group in estimate.detail.get("groups") or ():
         if not contradicted.intersection(group):
+            # The first of a group is no repeat; groups with contradictory keys are remedied above.
             extra += map(str, group[1:])
     if extra:
         yield Remedy(
@@ -313,6 +316,7 @@ def seven_answers(audit: BenchmarkAudit, policy: Policy | None = None) -> SevenA
         "quote": "fine" if gate.passed else "look",
     }
     if "fault" in severities:
+        # What was found outranks that a search took place.
         codes["faulty"] = "wrong"
     elif "doubt" in severities:
         codes["faulty"] = "look"
@@ -417,6 +421,7 @@ def _wording(audit: BenchmarkAudit, policy: Policy) -> AnswerCode:
             codes.add(_wording_code(audit, row, policy))
     if not codes:
         return "not_measured"
+    # The worst of the wordings and negations answers for all.
     order: tuple[AnswerCode, ...] = ("wrong", "look", "not_shown", "fine")
     code = min(codes, key=order.index)
     phi = find_estimate(audit, "parallel_forms.phi_of_forms")
@@ -464,6 +469,8 @@ def _separate(audit: BenchmarkAudit, policy: Policy) -> AnswerCode:
         return "not_measured"
     contrasts = planned_contrasts(audit, policy.limits.equal_within)
     n_shown = sum(contrast.outcome != "not_known" for contrast in contrasts)
+    # An audit of version 0.2.0 has no planned contrasts: its share of separable pairs stands for
+    # them.
     separated_share = n_shown / len(contrasts) if contrasts else share.value
     if separated_share == 1:
         return "fine"

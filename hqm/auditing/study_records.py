@@ -143,7 +143,7 @@ def _scores_row(score: float, replicates: Array) -> dict[str, object]:
 
 
 def read_jackknife_records(data: Mapping[str, Any], metric: str) -> dict[str, JackknifeRecord]:
-    """Read the records of a metric that `left_out_rows` made, by family.
+    """Read the records of a metric that `jackknife_rows` made, by family.
 
     Raises
     ------
