@@ -312,6 +312,7 @@ def _by_corrected_key(session: Session, audits: list[BenchmarkAudit]) -> list[Ke
             from hqm.auditing.auditor import audit as audit_of
             from hqm.comparison.compare import key_effect
 
+            # Of what was administered, so that changes to other parts are not counted.
             key = session.keys[benchmark.name].restricted_to(benchmark.original)
             after = audit_of(evidence)
             effects.append(key_effect(before, after, key))

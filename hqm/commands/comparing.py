@@ -219,6 +219,7 @@ def comparison_of(
     from hqm.comparison.prices import read_prices
     from hqm.respondents.kinds import read_families
 
+    # An option that did nothing would seem to have changed the numbers.
     if prices is not None and not forecast:
         raise UsageError(
             "--prices is for a forecast, and none is asked for", remedy="Add --forecast."
@@ -227,6 +228,7 @@ def comparison_of(
     if store is not None:
         names = list(map(str, sources))
         audits = _reread_store(names, store, options, readings)
+        # Each metric is an audit of its own there, so that none is left to choose from.
         metrics: Sequence[str] = ()
     else:
         _need_no_answers(options, readings)
@@ -273,6 +275,7 @@ def _reread_store(
 def _need_no_answers(options: RunOptions, readings: Readings) -> None:
     """Refuse the options that need single answers, because an audit.json has only scores."""
     judging = options.judging
+    # `--stale` has a default that is a value: only another one was asked for.
     answer_options = {
         "--scoring": readings.scorings,
         "--parser": readings.parsers,
@@ -316,6 +319,7 @@ def _print_comparison(comparison: Comparison) -> None:
     reports = importlib.import_module("hqm.reports.pages.compare_page")
     print_line(reports.strongest_claim(comparison))
     (table,) = reports.comparison_tables(comparison, include_all=False)
+    # A caption is written for a paper; the sentence above has what it says.
     print_report_table(replace(table, caption=""))
     differences = reports.beyond_chance(comparison)
     n_hidden = len(differences) - _MAX_DIFFERENCES

@@ -108,6 +108,7 @@ def fetch_(
     from hqm.files.images import Checksums
 
     pins = Checksums.load(checksums) if checksums else Checksums()
+    # The option decides over the variable, as everywhere.
     origin = Origin(source, mirror or os.environ.get("HQM_MIRROR", ""), pins)
     output = options.output
     with downloading(output.quiet or output.as_json) as progress:
@@ -116,6 +117,7 @@ def fetch_(
         for card in cards(benchmarks):
             results[card] = list(fetch(card, data_root(data), origin=origin, progress=progress))
             for file in results[card]:
+                # A release is usable without its optional files.
                 is_complete = is_complete and (file.state != "missing" or file.optional)
     show.fetched(results, output.as_json)
     if not is_complete:
@@ -240,6 +242,7 @@ def check(
             members = lint_benchmarks(name, selection=selection, **settings)
         linted += members
         if reader is not None:
+            # A model is asked after the linter, which names the items worth reading.
             from hqm.commands.item_reading import read_items
 
             path = store_path([name], options.output.store)
@@ -272,6 +275,8 @@ def _items_file(folders: Sequence[str], name: str) -> str:
         if (folder / "card.toml").is_file():
             card = Card.load(folder / "card.toml")
             if card.name == name:
+                # As the command named it: GitHub matches the file of an annotation with paths of
+                # the repository.
                 return os.path.normpath(folder / (card.data.items or "card.toml"))
     return ""
 
@@ -359,8 +364,12 @@ def forms(
             show.wordings(list(check_wordings(original, parallel)))
             if out is not None:
                 # of several benchmarks or forms, the file's name says which one it holds
-                parts = [member.name] * (len(loaded) > 1) + [name] * (len(names) > 1)
-                path = out.with_name(f"{'-'.join([out.stem, *parts])}{out.suffix}")
+                stems = [out.stem]
+                if len(loaded) > 1:
+                    stems.append(member.name)
+                if len(names) > 1:
+                    stems.append(name)
+                path = out.with_name(f"{'-'.join(stems)}{out.suffix}")
                 write_form(parallel, path)
                 print(f"wrote  {path}")
 
@@ -369,6 +378,7 @@ def _rephrase(name: str, original: Form, parallel: Form, rewriter: str, store: P
     from hqm.administration.rewriter import rephrase_left_out
     from hqm.respondents import make_respondent
 
+    # Replies of the model are kept, so that a form made again asks nothing twice.
     with writable(store_path([name], store)) as opened:
         return rephrase_left_out(original, parallel, make_respondent(rewriter), opened)
 
@@ -648,6 +658,7 @@ def gate(
 
     check_output(junit, [audit_file])
     audit = Audit.load(find_audit(audit_file))
+    # What is left to the author is no failure: a checklist ends with status 0.
     if checklist is not None:
         documents = importlib.import_module("hqm.reports.pages.documentation")
         show.checklists(

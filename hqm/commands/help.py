@@ -107,6 +107,7 @@ def completions(
 ) -> Callable[[], list[Candidate]] | None:
     """Return the possible values of an argument or option; None where only files are possible."""
     keys = (*(f"{command} {parameter_name}" for parameter_name in (name, *flags)), name, *flags)
+    # The first key has the command's name: its values decide over those of all commands.
     values = next(filter(None, map(_VALUES.get, keys)), None)
     if values is None:
         return None
@@ -195,6 +196,7 @@ class CommandGroup(TyperGroup):
         """Write the commands in the order of their use."""
         rows: list[tuple[str, str]] = []
         for name in self.list_commands(ctx):
+            # The first paragraph alone, since the page of the command has the rest.
             text, _, _ = (self.commands[name].help or "").partition("\n\n")
             rows.append((name, " ".join(text.split())))
         with formatter.section("Commands"):
@@ -237,6 +239,7 @@ class GroupedCommand(TyperCommand):
         # click breaks help at 80 columns unless it is told otherwise.
         settings["context_settings"] = {"max_content_width": WIDTH, **(context_settings or {})}
         super().__init__(*arguments, **settings)
+        # `groupby` below takes the options of a heading together only where they stand together.
         self.params.sort(key=_position)
         for parameter in self.params:
             values = completions(self.name or "", parameter.name or "", parameter.opts)

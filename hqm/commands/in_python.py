@@ -173,12 +173,15 @@ def _gather_evidence(
         if judging.judges:
             session.judging.ask()
         (member,) = session.benchmarks
+        # One value is returned: by the corrected key where there is one. The command line audits by
+        # both.
         return session.by_corrected_key(member) or session.evidence(member)
 
 
 def _administer(session: Session) -> Outcome:
     """Ask what is missing; a notebook shows bars."""
     jobs = session.jobs()
+    # A script prints nothing that its author did not ask for.
     with bars(jobs, quiet=not is_notebook()) as progress:
         return administer(
             session.store, jobs, progress, engine=session.engine(), budget=session.budget
@@ -375,6 +378,7 @@ def report(
 
 def _as_audit(audit: Audit | BenchmarkAudit | str | Path) -> Audit:
     if isinstance(audit, BenchmarkAudit):
+        # A policy is held against a whole audit, and so is a page made of one.
         return Audit((audit,))
     if isinstance(audit, Audit):
         return audit
@@ -438,6 +442,7 @@ def from_logs(
             ),
             settings,
         )
+    # A frame takes the way of a file's rows from here on, with the same checks and sentences.
     records = _rows_of_frame(logs)
     if not records:
         raise AnswerError("the frame has no row", remedy="Give one with a row an answer.")
@@ -517,9 +522,11 @@ def _load_full(
 
 def _open_store(store: Store | str | Path | None, writes: bool) -> AbstractContextManager[Store]:
     if isinstance(store, Store):
+        # Whoever opened a store closes it.
         return nullcontext(store)
     if store is None:
         return Store(":memory:")
     if writes:
+        # Read without the lock, so that one process may look while another asks.
         return writable(Path(store))
     return readable(Path(store))

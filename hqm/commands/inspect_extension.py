@@ -58,6 +58,7 @@ def benchmark(
     asked_form = form_named(loaded, form)
     loaded.prepare_images(loaded.original)
     samples = [_sample(loaded, item, asked_form) for item in asked_form.items]
+    # The command line of inspect gives a text with commas, and Python a list.
     models = graders.split(",") if isinstance(graders, str) else graders
     config = loaded.card.generation
     return Task(

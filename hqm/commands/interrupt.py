@@ -89,6 +89,7 @@ def interruption(
                 flush=True,
             )
 
+    # `signal.signal` raises ValueError in any other thread.
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
@@ -98,6 +99,7 @@ def interruption(
     try:
         yield request
     finally:
+        # In a notebook, or another program, the handlers are somebody else's.
         for number, handler in previous_handlers.items():
             signal.signal(number, handler)
 
@@ -132,6 +134,7 @@ def leave(status: int, sentence: str = "") -> NoReturn:
         with suppress(OSError, ValueError):
             stream.flush()
     with suppress(OSError):
+        # By `os.write`, since another thread may hold the lock of `sys.stderr`.
         text = f"{sentence}\n" if sentence else ""
         if os.isatty(2) and os.environ.get("TERM", "dumb") not in ("dumb", "unknown"):
             cursor = "\x1b[?25h"

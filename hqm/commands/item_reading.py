@@ -72,6 +72,7 @@ def read_items(
     # a part is cut out of `form` already, and a corrected key is read against the whole
     whole = replace(options, material=replace(options.material, part=None, limit=None))
     with opened as store:
+        # Offline, since only the model that reads is asked, and no respondent of the benchmark.
         session = session_of([source], store, whole, offline=True)
         reader = with_procedure(source, ItemReader)
         panel = Panel(session.judging.live_judge(model))
@@ -96,6 +97,7 @@ def _listed_items(checked: Checked, form: Form, path: Path) -> set[str]:
     """The reading list: items with contradictory keys, and those that an audit names."""
     # Ids alone are wanted: no thumbnail is made.
     rows = items_to_read(form, (), checked.findings, "", lambda *_: "")
+    # The answers of an audit show wrong keys that the linter cannot see.
     for audit in Audit.load(path).audits if path.is_file() else ():
         if audit.benchmark == checked.benchmark:
             rows += audit.to_read
@@ -124,6 +126,7 @@ def _ask(judging: Judging, form: Form, quiet: bool) -> None:
         with interruption(quiet, is_idle) as stop, show_judging(quiet) as progress:
             outcome = judging.judge(form, item_rows(form), progress=progress, stop=stop)
     finally:
+        # A local model gives its memory back, also after an error.
         judging.close()
     tell_failures("the model ", outcome.failed)
     if stop():

@@ -128,6 +128,7 @@ def write_new_benchmark(
             remedy="Name a file with --from.",
         )
     description = description or Description()
+    # Before the questions are read, which may take minutes.
     check_name(description.title, "title", "--title")
     with atomic_folder(folder) as draft_folder:
         if questions is not None:
@@ -234,6 +235,7 @@ def _write_files(
         {
             "card.toml": _card(name, new.task, rows, description, respondents),
             "README.md": _readme(name, new.task, rows, description),
+            # A copy, with its comments and sources, which the author may change.
             "policy.toml": default_text(),
             ".gitignore": "out/\n",
             ".github/workflows/hqm.yml": workflow,
@@ -258,8 +260,10 @@ def _samples(task: Task, images: Path) -> tuple[list[dict[str, object]], tuple[s
             break
         picture_rows = list(islice(picture_records, 2))
         if len(picture_rows) < 2:
+            # Every picture has as many questions, so that a sample has clusters of two.
             continue
         scene = shapes.scenes[picture]
+        # Two rows stand before each further picture.
         name = f"sample-{len(rows) // 2 + 1}.png"
         scenes.draw(scene).save(images / name)
         picture_fields = {
@@ -278,6 +282,7 @@ def _types(rows: Sequence[Mapping[str, object]]) -> list[str]:
         try:
             types.append(item_type(row.get("type")))
         except DataError:
+            # A type that HQM does not know is no fault of a new folder: the card leaves it out.
             continue
     return list(dict.fromkeys(kind for kind in types if kind))
 

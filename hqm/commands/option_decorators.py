@@ -42,6 +42,7 @@ def settings_files(machine: Path | None = None) -> list[Path]:
     """
     if machine is not None and not machine.is_file():
         raise DataError("there is no such file", location=str(machine), remedy="Correct --machine.")
+    # What is nearer decides: the user's file, then the folder's, then the one that is named.
     files = filter(Path.is_file, (user_settings_file(), Path(FILE)))
     return [*files, *filter(None, (machine,))]
 
@@ -97,6 +98,7 @@ def read_settings(path: Path, *, is_folder_file: bool = False) -> Mapping[str, o
         raise DataError(
             f"the settings cannot be read: {error}", location=str(path), remedy="Correct the file."
         ) from None
+    # A study is no setting, and is read by `read_study`.
     lines.pop(STUDY, None)
     setting_names = {name for name, option in OPTIONS.items() if option.setting}
     values = {
@@ -154,6 +156,8 @@ def read_study(machine: Path | None, option_names: Collection[str]) -> dict[str,
                 remedy='Write [study] and benchmarks = ["pope"].',
             )
         study = {}
+        # The last file that has a study replaces the earlier one as a whole: two studies do not
+        # mix.
         for line, value in table.items():
             name = line.replace("-", "_")
             study[name] = _check_study_value(name, value, option_names, str(path))
@@ -359,6 +363,8 @@ def with_options(
                     values["out"] = values["out"] or study_folder
                     # what stands on the command line decides over the study
                     for name, value in lines.items():
+                        # A value that is typed and equals the default cannot be told from none: the
+                        # study has it then.
                         if option_values[name] == shared[name].default:
                             option_values[name] = value
             command(**values, options=RunOptions.from_values(option_values))
@@ -397,7 +403,7 @@ def with_keywords(
 
     Parameters
     ----------
-    names, without
+    names, excluded
         As in `with_options`.
     second
         The option that may also be given by its place, behind the first argument.
@@ -415,6 +421,7 @@ def with_keywords(
             keyword = option.keyword.replace(default=default)
             if option.name == second:
                 kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+                # The second place, as in `hqm.run(benchmark, respondents)`.
                 parameters.insert(1, keyword.replace(kind=kind))
             else:
                 parameters.append(keyword)
@@ -429,6 +436,7 @@ def with_keywords(
                 file_values = {}
             else:
                 file_values = read_command_settings(Path(machine), (), settings)
+            # Only what was given, so that the file decides over defaults and the call over both.
             option_values = {name: bound.pop(name) for name in selected if name in bound}
             options = RunOptions.from_values(defaults | file_values | option_values)
             # what is left are the function's own arguments
@@ -438,6 +446,7 @@ def with_keywords(
         wrapped.__signature__ = outer  # type: ignore[attr-defined]
         helps = [f"{name}\n    {option.help}" for name, option in selected.items()]
         helps += ["machine\n    A file of settings, as the option `--machine` of the command line."]
+        # So `help()` shows the options, whose texts are written once for both ways to call.
         wrapped.__doc__ = "\n".join(
             [inspect.getdoc(function) or "", "", "Options", "-------", *helps]
         )

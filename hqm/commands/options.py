@@ -114,11 +114,13 @@ class Setting:
 
 
 def _as_tuple(values: Any) -> tuple[Any, ...]:
+    # A text is a sequence too, of its letters: it stands for a list of one.
     return (values,) if isinstance(values, (str, PathLike)) else tuple(values or ())
 
 
 def _read_form_files(texts: Mapping[str, str | Path] | Sequence[str] | None) -> dict[str, Path]:
     if isinstance(texts, Mapping):
+        # Python gives a dict, and the command line NAME=FILE for each.
         return {name: Path(path) for name, path in texts.items()}
     files = {}
     for text in texts or ():
@@ -668,6 +670,7 @@ class ComputeOptions:
         """Money per million tokens read and written, if either was given."""
         if self.price_in is None and self.price_out is None:
             return None
+        # Some servers charge for one of the two alone.
         return self.price_in or 0.0, self.price_out or 0.0
 
 
@@ -717,6 +720,8 @@ class RunOptions:
     @classmethod
     def from_values(cls, values: Mapping[str, object]) -> RunOptions:
         """Read values by the names of their options; the others keep their defaults."""
+        # Names are the same on the command line, in files and in Python; groups are where they are
+        # kept.
         groups: dict[str, dict[str, Any]] = defaultdict(dict)
         for name, value in values.items():
             option = OPTIONS[name]
@@ -769,6 +774,7 @@ def _options() -> dict[str, Option]:
 
 
 def _option(group: str, name: str, hint: object, defaults: Any) -> Option:
+    # The first is the type, then typer's option or a `Setting`, then a form for the command line.
     kind, info, *formats = get_args(hint)
     if formats:
         option_format = formats[0]

@@ -49,6 +49,7 @@ def record_of(
     options: RunOptions, benchmarks: Sequence[Benchmark], label_files: Mapping[str, Sequence[str]]
 ) -> dict[str, object]:
     """Return what a repetition needs: versions, settings, hashes of data and cards."""
+    # The libraries whose version may change an answer or a number.
     packages = ("numpy", "pandas", "pillow", "scipy", "torch", "transformers", "openai")
     return {
         "python": platform.python_version(),

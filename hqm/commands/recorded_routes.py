@@ -84,6 +84,7 @@ class Router:
                 name=name,
                 choices=known_names,
             )
+        # A member of a group stands for the group, which the command named.
         return (name if name in self.names else self._group_of(name)), Path(path)
 
     def _group_of(self, benchmark: str) -> str:
@@ -98,6 +99,8 @@ class Router:
         """
         if not path.is_dir():
             return self._route_file(path)
+        # A folder often holds notes and scripts too: they are left out with a sentence unless
+        # nothing else is there.
         routes, faults = self._route_folder(path)
         if not routes:
             raise (
@@ -125,6 +128,8 @@ class Router:
                     faults.append(fault)
             for benchmark, paths in child_routes.items():
                 routes[benchmark] += paths
+        # The reader of one benchmark gets the folder itself: a release may spread answers over its
+        # files.
         if len(self._groups_of(routes)) == 1 and not faults:
             return _routes_to(routes, folder), []
         return dict(routes), faults
@@ -139,6 +144,7 @@ class Router:
             try:
                 n_answers, n_items = self.count_answers(benchmark, path)
             except HQMError as fault:
+                # The readers of other benchmarks refuse a file, which shows whose it is not.
                 faults.append((benchmark, fault))
                 continue
             if n_answers:

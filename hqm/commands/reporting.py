@@ -153,6 +153,8 @@ def report(
         raise UsageError(
             f"{' and '.join(given_flags)} are two reports", remedy="Ask for one at a time."
         )
+    # With --verify the file is a further audit, which `Rescoring.write` makes of rescored answers
+    # alone.
     if verify is None:
         check_output(to, audit_files)
     files = list(map(find_audit, audit_files))
@@ -164,6 +166,7 @@ def report(
     joined = _join_audits(audits)
     loaded_policy = Policy.load(policy)
     if verify is not None:
+        # Lazily: nothing is scored again where the signature is of this version.
         rescoring = Rescoring(tuple(zip(files, audits, strict=True)), options)
         _verify(joined, verify.strip(), rescoring)
         rescoring.write(to)
@@ -183,6 +186,7 @@ def report(
         path = to or Path(f"{figure}.svg")
         plots = importlib.import_module("hqm.reports.figures.plots")
         drawn = plots.plot(joined.audits, figure)
+        # The ending of the file chooses the format of the figure.
         pages = {path: plots.save(drawn, path.suffix.lower().removeprefix("."))}
     elif to is None or to.suffix.lower() in (".html", ".htm"):
         pages = report_files(joined, to or Path("report.html"), loaded_policy)
@@ -277,6 +281,7 @@ def _join_audits(audits: Sequence[Audit]) -> Audit:
     from hqm.auditing.audit import Audit
 
     if len(audits) == 1:
+        # One audit keeps the command and the record that made it.
         return audits[0]
     record = {
         f"audit {i}": {"command": audit.command, **audit.record}
@@ -351,6 +356,7 @@ def _verify(audit: Audit, signature: str, rescoring: Rescoring) -> None:
 def _print_estimate(name: str, estimate: Estimate) -> None:
     """Print the number that a signature stands for."""
     tables = importlib.import_module("hqm.reports.tables.table")
+    # As many digits as the report prints, so that a reader finds the number there.
     digits = tables.decimals_of(estimate)
     spans = "; ".join(
         f"{tables.interval_in_words(interval, digits)} ({interval.inference})"
@@ -391,6 +397,7 @@ class Rescoring:
 
     audits: tuple[tuple[Path, Audit], ...]
     options: RunOptions
+    # Benchmark -> its audit now, or the error that prevents it: every estimate would meet it again.
     _rescored: dict[str, BenchmarkAudit | HQMError] = field(default_factory=dict)
 
     def sentence(self, name: str, estimate: Estimate) -> str:
@@ -477,6 +484,7 @@ class Rescoring:
 
 def _same_estimate(audited: BenchmarkAudit, estimate: Estimate) -> Estimate | None:
     """The estimate of another audit that is of the same statistic and administrations."""
+    # Not by the signature, which names the procedures that changed.
     identity = attrgetter("indicator", "metric", "first", "other")
     return next((e for e in audited.all_estimates if identity(e) == identity(estimate)), None)
 

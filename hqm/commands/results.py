@@ -98,6 +98,7 @@ def score(
     options: RunOptions,
 ) -> None:
     """Score one file of recorded answers without a store, by every metric of the benchmark."""
+    # Here and below, not at the top: `hqm score` loads few modules (`tests/test_house.py` counts).
     from hqm.auditing.one_file import score_file, score_group
     from hqm.benchmark.registry import groups, load, load_all
 
@@ -294,6 +295,8 @@ def _write_metadata(source: str, to: Path, names: Sequence[str], data: Path | No
     if audit is not None:
         documents = importlib.import_module("hqm.reports.pages.documentation")
         measured = documents.responsible_texts(audit)
+        # A folder is the benchmark itself; the name in an audit may be in no registry of this
+        # machine.
         name = source if (path / "card.toml").is_file() else audit.benchmark
     findings = [oddity for report in lint_benchmarks(name, data=data) for oddity in report.findings]
     statement = "" if audit is None else str(audit.statement)
@@ -311,6 +314,7 @@ def _audit_of_folder(folder: str) -> BenchmarkAudit | None:
     if not (path.is_file() and card.is_file()):
         return None
     loaded_card = Card.load(card)
+    # An audit of another version is about other items, and describes nothing of these files.
     label = (loaded_card.name, loaded_card.version)
     audits = Audit.load(path).audits
     return next((audit for audit in audits if (audit.benchmark, audit.version) == label), None)
@@ -332,9 +336,10 @@ def _hand_over(name: str, tool: str, path: Path | None, options: RunOptions) -> 
         ]
         session = session_of(benchmarks, store, options)
         for benchmark in session.benchmarks:
-            folder = (path or Path(f"{Path(name).stem}-{tool}")) / (
-                benchmark.name if len(session.benchmarks) > 1 else ""
-            )
+            folder = path or Path(f"{Path(name).stem}-{tool}")
+            # A folder for each member of a group, since some of their files have one name.
+            if len(session.benchmarks) > 1:
+                folder = folder / benchmark.name
             forms = session.forms(benchmark)
             hand_over(benchmark, tool, folder, forms)
             print(f"{', '.join(f'{form.name} ({len(form)} items)' for form in forms)}: {folder}")

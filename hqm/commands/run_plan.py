@@ -91,6 +91,7 @@ def _unanswered_share(forecasts: Mapping[tuple[str, str], Forecast]) -> dict[str
     """Benchmark -> the answers of its respondents that are still to come, in whole respondents."""
     shares: defaultdict[str, float] = defaultdict(float)
     for (_, benchmark), of_respondent in forecasts.items():
+        # Distinct questions, since rows that ask the same share one answer.
         if of_respondent.distinct:
             shares[benchmark] += 1 - of_respondent.stored / of_respondent.distinct
     return shares

@@ -225,6 +225,8 @@ class SessionJudges:
         if reading_model is not None:
             return [reading_model]
         live_names = self.live_names(benchmark)
+        # A benchmark made from a log has no procedure to ask a judge by: judgements in files alone
+        # score it.
         if not benchmark.roles or not live_names or benchmark.included_recordings:
             return []
         role_respondents: dict[str, Respondent] = {}
@@ -302,6 +304,8 @@ class SessionJudges:
             respondents = self.session.stored_respondents(benchmark)
         if names is None:
             names = names_of(respondents)
+        # A judgement that carries its answer is compared with the stored words, and refused for
+        # others.
         texts = AnswerTexts(self.session.answers, full_benchmark, forms, respondents)
         sources = list(map(JudgementSource.parse, self.session.options.judging.judgements))
         return import_judgements(
@@ -348,9 +352,12 @@ class SessionJudges:
             )
             for cell in cells_in(self.session.asks, benchmark, list(forms.values()), respondents):
                 form = forms[cell.form]
+                # Answers to smaller pictures lie under other questions in the store.
                 rows = self.session.answers.with_resolution(cell.resolution).by_respondent(
                     benchmark, form, respondents, cell.run
                 )
+                # Other judges are compared with it on the reference alone: elsewhere two facets
+                # would differ.
                 # The first judge is asked of every administration; the others, and repetitions, of
                 # the reference alone.
                 askings = [(judges[0], 0)]

@@ -161,9 +161,11 @@ def find_audit(path: Path) -> Path:
         There is no such file, or a folder has none or several; the sentence says what was near.
     """
     if path.is_dir():
+        # A benchmark's folder has its audit in `out`, where `hqm new` sends it.
         for candidate in (path / AUDIT, path / "out" / AUDIT):
             if candidate.is_file():
                 return candidate
+        # Two levels down and no further: a home folder may hold thousands of files.
         audit_paths = sorted(
             str(candidate) for depth in ("*", "*/*") for candidate in path.glob(f"{depth}/{AUDIT}")
         )

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 
 def _tables() -> ModuleType:
+    # By its name, since `reports` stands above and `hqm` imports none of it (ARCHITECTURE.md).
     return importlib.import_module("hqm.reports.tables.table")
 
 
@@ -110,6 +111,7 @@ def key_effect(effect: KeyEffect) -> None:
         )
         for row in effect.scores
     ]
+    # Coefficients have no rank, so the last columns are empty.
     rows += [
         (name, number(old), number(new), "", "") for name, (old, new) in effect.reliability.items()
     ]
@@ -189,6 +191,7 @@ def recorded_scores(compared: Mapping[str, Any]) -> None:
             else:
                 hqm_score = f"{row['hqm_score']:g}"
             print(
+                # An answer may have several lines: its repr has one.
                 f"        {row['item']}: {row['answer']!r:.60} {compared['tool']}"
                 f" {row['tool_score']:g} ({row['tool_read']!r:.30}), HQM {hqm_score}"
                 f" ({row['hqm_read']!r:.30})"
@@ -444,6 +447,7 @@ def reasons(errors: Mapping[str, int]) -> Iterator[str]:
     counts: Counter[str] = Counter()
     examples: dict[str, str] = {}
     for reason, count in errors.items():
+        # A thousand missing pictures are one fault, and their paths a thousand sentences.
         # errors that differ in a path or a number alone are one kind
         kind = _VARYING.sub("", reason)
         counts[kind] += count
@@ -574,6 +578,7 @@ def _by_name(
 def _exact(value: float | None) -> str:
     if value is None:
         return "undefined"
+    # Every digit: the score is held against that of the release's own program.
     return repr(value)
 
 
@@ -608,6 +613,7 @@ def _indicators(audited: BenchmarkAudit) -> None:
         if not is_single or texts[2] != tables.DASH:
             rows.append(texts)
     if is_single:
+        # A table full of dashes would look like a failure.
         print(
             f"One respondent answered, so {len(brief.rows) - len(rows)} indicators that compare"
             " respondents (correlations, ICC, generalizability, discriminability) are not"

@@ -53,6 +53,7 @@ def _total_forecast(planned: Plan) -> Forecast:
         # A price that is not known adds nothing, and the total says what is known.
         values = [value for value in map(attrgetter(field.name), forecasts) if value is not None]
         totals[field.name] = sum(values) if values else None
+    # A sum is as sure as its least sure part.
     totals["measured"] = all(forecast.measured for forecast in forecasts)
     if sum(layout.engines > 0 for layout in planned.layouts) > 1:
         # At best all run beside each other.
@@ -163,6 +164,7 @@ def _gpu_notes(planned: Plan) -> Iterator[str]:
             f"One {gpu.card}: {minutes}, from rates measured with 7B models (docs/performance.md)."
         )
     longest = max(planned.gpus, key=attrgetter("most"))
+    # By the longest time: whoever plans a night wants to find it done.
     nights = ceil(longest.most / 60 / _NIGHT_HOURS)
     duration = f"{nights} nights of {_NIGHT_HOURS} hours at most"
     if nights < 2:
