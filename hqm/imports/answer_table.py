@@ -203,6 +203,7 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
     records = layout.records
     chosen_columns = _find_columns(path, records, chosen_columns)
     _check_keys(path, records, chosen_columns)
+    # Whoever names columns says that a row is an answer.
     long_records = [] if chosen_columns else _of_wide(records)
     intake = take_rows(
         path, long_records or records, names=("model", "judge", "item"), columns=chosen_columns
@@ -217,6 +218,7 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
         rows.append(_row(record, scores, chosen_columns, f"{path}: record {i + 1}", i))
     respondents = _check_names(rows)
     if not respondents:
+        # A file for each model is how most people keep answers: its name says whose they are.
         rows = [replace(row, respondent=stem) for row in rows]
     _check_items(rows, len(respondents), path, records, intake.plain_columns)
     lower = frozenset(name for name in scores if _LOWER.search(heading_words(name)))
@@ -267,6 +269,8 @@ def _notes_on_scores(
     columns: dict[str, list[float | None]] = {}
     notes: list[str] = []
     for name in scores:
+        # An error rate is rightly the opposite of an accuracy: only scores of one direction are
+        # compared.
         if name not in lower:
             columns[name] = [row.scores.get(name) for row in rows]
         scored = [(row.respondent, row.scores[name]) for row in rows if name in row.scores]
@@ -286,6 +290,7 @@ def _row(
     fields_by_name = dict(record)
     # what the user says of a field holds for every row, also where its cell is empty
     for field, column in chosen_columns.items():
+        # Runs are counted from 0 by now (`_numbered_runs`), and their column stays.
         for name in () if field == "run" else COLUMNS[field]:
             fields_by_name.pop(name, None)
         if field == "score":
@@ -519,6 +524,7 @@ MAX_RUNS = 1000
 
 def _natural_order(label: str) -> tuple[float, str]:
     value = number(label)
+    # Labels that are no numbers stand behind, in the order of their letters.
     return (math.inf if value is None else value, label)
 
 
@@ -595,6 +601,8 @@ def _score_columns(
     if not records:
         return [], []
     if "score" in chosen_columns:
+        # The user's word decides, so that a cell that is no number is an error there, and no other
+        # column.
         check_numbers(records, chosen_columns["score"], path)
         return [chosen_columns["score"]], []
     first = records[0]
@@ -746,6 +754,7 @@ def _of_wide(records: Sequence[Mapping[str, object]]) -> list[Record]:
         for column in item_columns:
             cell = record.get(column)
             if cell in (None, ""):
+                # An empty cell is an item without an answer: a row of its own would have no score.
                 continue
             item, model = (name, column) if has_item_rows else (column, name)
             rows.append({"item": item, "model": model, "score": cell})

@@ -85,6 +85,7 @@ def read_logs(
     logs = []
     for path in paths:
         if not path.is_dir():
+            # What is named is read or refused; a folder may hold other files too, which are noted.
             check_is_file(path)
             log = _read(path, source, columns, named_by_user=True, with_questions=with_questions)
             if log is not None:
@@ -140,6 +141,7 @@ def answers_of(log: Log) -> frozenset[tuple[object, ...]]:
     """What the rows of a log answer and how, without questions that VLMEvalKit asks again with
     their options in turn.
     """
+    # Without scores and notes: a prediction and its evaluation have equal answers.
     item_ids = set(map(attrgetter("ids"), log.rows))
     answers = []
     for row in log.rows:
@@ -203,6 +205,7 @@ def _files_below(folder: Path) -> Iterator[Path]:
     """The files of a folder, each once: VLMEvalKit links to the newest of them."""
     root = folder.resolve()
     for file in filter(Path.is_file, sorted(folder.rglob("*"))):
+        # A link to a file outside is one of its own.
         if not file.is_symlink() or not file.resolve().is_relative_to(root):
             yield file
 
@@ -211,6 +214,7 @@ def _may_answer(path: Path) -> bool:
     """Whether a file in a folder may hold answers: results, status and scores beside them do
     not.
     """
+    # How lmms-eval, VLMEvalKit and their evaluations call what is no answer.
     is_summary = (
         path.name.endswith(("_results.json", "_score.csv", "_score.json", "_acc.csv"))
         or path.name == "status.json"
@@ -237,6 +241,7 @@ def _read(
             remedy="In VLMEvalKit, set PRED_FORMAT=tsv or json and write the predictions again.",
         )
     log = log_of_tool(file, source)
+    # A tool's layout is surer than column names, which a table may share with it.
     if log is not None:
         return log
     if source not in ("auto", TABLE):

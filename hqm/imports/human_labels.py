@@ -206,6 +206,7 @@ def _is_about_form(record: Mapping[str, object], form: Form, location: str) -> b
                 choices=COLUMNS,
             )
     # A sheet of labels for one form need not say so.
+    # Labels are compared with the reference administration, which is the first run of a form.
     same_form = record.get("form") in (None, "", form.name)
     return same_form and not count_in(record, "run", location)
 

@@ -256,6 +256,8 @@ def _without_row_ids(
         return records
     models = cell_texts(records, planned["model"])
     ids = cell_texts(records, column)
+    # Respondents share items: an id that differs in every row of several respondents numbers the
+    # rows.
     if len(set(models)) < 2 or len(set(ids)) < len(ids):
         return records
     for name in fields.names_in(first_row(records), fields.IDS):
@@ -461,6 +463,7 @@ def _check_lengths(
         name = record.get(column)
         if type(name) is not str or len(name) <= MAX_NAME_CHARS:
             continue
+        # A name may carry the address that the model was asked at.
         if "@" not in name or len(name) > MAX_ADDRESSED_CHARS:
             check_name(name, f"name of one of the {subject}", f"{location}: record {index}")
 
@@ -625,6 +628,7 @@ _TYPE_WORDS = frozenset(
     "string str text char character int integer int64 long float float64 double number numeric"
     " decimal bool boolean logical object category factor date datetime".split()
 )
+# Qualtrics writes a row of {"ImportId": ...} below its heading, and others one of units.
 _LEGEND_CELL = re.compile(r"[(\[<].*[)\]>]|\{\s*\"ImportId\".*", re.DOTALL)
 
 

@@ -172,6 +172,7 @@ def inner_cell(value: object, path: str) -> object:
     3
     """
     if isinstance(value, list):
+        # A member of a list is named by its number, from 0, as in JSON paths.
         value = dict(zip(map(str, count()), value, strict=False))
     if not isinstance(value, Mapping):
         return None
@@ -282,6 +283,8 @@ def _rows_of(names: Iterable[str], rows: Iterable[Iterable[object]]) -> list[Rec
 def _of_lists(record: Record, location: str) -> Layout | None:
     """The rows of an object of columns, each a list."""
     lists: dict[str, list[object]] = {}
+    # As `DataFrame.to_dict("list")` of pandas and `Dataset.to_dict` of the datasets library write
+    # it.
     columns: dict[str, list[object]] = {}
     for name, cells in record.items():
         if isinstance(cells, list) and cells and not isinstance(cells[0], dict):
@@ -302,6 +305,7 @@ def _of_lists(record: Record, location: str) -> Layout | None:
 
 def _of_keyed_columns(record: Record, location: str) -> Layout | None:
     """The rows of an object of columns, each an object from item to cell."""
+    # As pandas writes a frame by default: column -> row -> cell.
     objects: dict[str, Record] = {}
     for name, cells in record.items():
         if _is_keyed_column(cells):
@@ -395,6 +399,7 @@ def _rows_below(name: str, value: object, location: str) -> list[Record]:
 
 def _with_shared(cells: Mapping[str, object], rows: Iterable[Record]) -> list[Record]:
     """The rows with cells that they share, behind their own of the same name."""
+    # What a row says of itself goes before what the file says of all.
     return [{**cells, **row} for row in rows]
 
 
@@ -429,6 +434,7 @@ def _of_keyed_rows(record: Record, location: str) -> Layout | None:
         return None
     names = list(map(str, record))
     id_name = next(iter(fields.names_in(rows[0], fields.IDS)), "")
+    # Where the rows have ids too, names that only count them are no ids.
     own_ids = list(map(str, cells_of(rows, id_name))) if id_name else names
     if own_ids != names and not _are_counts(own_ids):
         if not _are_counts(names):
@@ -605,6 +611,7 @@ def _of_model_cells(records: Sequence[Record], models: Sequence[str]) -> Layout:
     """A row for each cell of a model."""
     laid: list[Record] = []
     for record in records:
+        # The question and the right answer stand once, beside the cells of all models.
         shared = _without_columns(record, models)
         for model in models:
             cells = record[model]

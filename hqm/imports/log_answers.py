@@ -86,6 +86,7 @@ class ImportedLogs:
         totals: Counter[str] = Counter()
         for report in self.matchings:
             key = (report.respondent, report.form, report.run)
+            # Set and not added: parts of one administration share its items.
             n_items[key] = report.n_items
             answered[key] += report.items
             totals.update(
@@ -379,6 +380,7 @@ def _without_copies(logs: Sequence[Log], respondent: str | None) -> tuple[list[L
         if not log.names_respondents:
             names.add(str(Path(log.path).parent))  # the folder may say who answered
         content = (
+            # By content, since a copy often has another name.
             sha256_file(Path(log.path)) if Path(log.path).is_file() else log.path,
             *sorted(names),
         )
@@ -433,7 +435,9 @@ def _administrations(log: Log, respondent: str | None, run: int) -> dict[Key, li
     rows: dict[Key, list[Row]] = {}
     for row in log.rows:
         rows.setdefault(
-            (respondent or row.respondent, row.form or ORIGINAL, row.run + run), []
+            # `--run` moves all runs of a log, which may hold several.
+            (respondent or row.respondent, row.form or ORIGINAL, row.run + run),
+            [],
         ).append(row)
     return rows
 
@@ -502,6 +506,7 @@ def _free_run(
 ) -> int:
     run = key[2]
     # files about different items are parts of one run
+    # The next free run, so that no answer takes the place of another.
     while recorded.get((*key[:2], run), {}).keys() & answers.keys():
         run += 1
     return run
@@ -554,6 +559,7 @@ def read_recorded(
     recordings: list[Recording] = []
     logs = []
     for path in paths:
+        # The release's own format first: its files may pass for tables.
         released = benchmark.recordings(path)
         if released is not None:
             recordings += released

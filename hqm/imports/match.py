@@ -174,6 +174,7 @@ def join_by_picture(
         if not keys:
             wrong.append(row.described)
         for key in keys:
+            # A question that stands in several parts is one row here, and several items.
             join_once(joined, key, row)
     if wrong:
         contradict(wrong, len(rows), path, "Name the file, part or release that was answered.")
@@ -191,6 +192,7 @@ def of_parts(rows: Sequence[Row], items: Sequence[Item]) -> list[Row]:
     """The rows about the parts of these items, where the rows name their parts; all of them
     otherwise.
     """
+    # Where a row names no part, nobody knows which rows are about others: all are kept.
     if not all(map(attrgetter("parts"), rows)):
         return list(rows)
     part_names: set[str] = set()
@@ -201,6 +203,7 @@ def of_parts(rows: Sequence[Row], items: Sequence[Item]) -> list[Row]:
 
 def _part_names(item: Item) -> tuple[str, str]:
     """The name of an item's part, and its end, which a tool may write alone."""
+    # POPE's part `coco_random` is `random` in LLaVA's files, whose folder says the source.
     return item.part, item.part.rpartition("_")[2]
 
 
@@ -502,6 +505,7 @@ def match_rows(rows: Sequence[Row], form: Form, spelling: Callable[[str], str] =
     for fitting, waiting in open_rows.items():
         free = tuple(key for key in fitting if key not in matched_keys)
         cue = candidates[waiting[0]][1]
+        # In the order of the file, since rows and items that ask the same are exchangeable.
         shared = _share_items(index, fitting, waiting, free)
         numbered_keys = [numbered.get(i, "") for i in waiting]
         # only where nothing else tells the items apart: a tool may count in another order
@@ -617,6 +621,7 @@ class _Index:
             return (), "question"
         if row.ids and row.position is None:
             return (), "id"
+        # What says nothing fits every item: its number decides, if it can.
         return tuple(self.form.by_id), "row number"
 
     def _fitting_keys(
@@ -640,6 +645,8 @@ class _Index:
 
     def _named_items(self, row: Row) -> tuple[str, ...]:
         for name in row.ids:
+            # The most telling id first; one whose item contradicts the row may be a number of the
+            # tool's own.
             keys = self._fitting_keys(self._agrees, row, self._of_id(name))
             if keys:
                 return self._of_parts(keys, row)

@@ -154,6 +154,7 @@ class ItemAnswers(dict[str, Response]):
                 remedy="Check that the file belongs to it.",
             )
         if key in self:
+            # Refused even where both say the same: one of two rows may belong to another item.
             refuse_twice(f"the item {key!r} is answered", location)
         self[key] = answer
 
@@ -292,6 +293,7 @@ def read_recordings(
         name_column = intake.plain_columns.get("model", "respondent")
         if name_column != "respondent":
             rows = with_column(rows, "respondent", cells_of(rows, name_column))
+        # Questions are checked file by file, so that an error names the right one.
         reader.asked.clear()
         for i, record in reader.not_plain(enumerate(rows, 1), file.stem):
             reader.take(record, file.stem, f"{file}: record {i}")
@@ -424,6 +426,7 @@ def perfect_respondents(form: Form, recordings: Iterable[Recording]) -> Iterator
             continue
         if recording.respondent in reported:
             continue
+        # `Yes.` is the key `yes` as well.
         if all(answers[item].text.casefold().strip(" .\n") == keys[item] for item in answers):
             reported.add(recording.respondent)
             yield (

@@ -381,6 +381,7 @@ def pictures_in(record: Mapping[str, object]) -> tuple[str, ...]:
     for name in (*IMAGES, *PICTURES):
         value = record.get(name)
         if isinstance(value, str) and value.startswith("["):
+            # A table keeps a list as its text.
             value = parse_value(value)
         if isinstance(value, (list, tuple)):
             # A picture that is shown twice is one picture of the item.
@@ -463,6 +464,7 @@ def options_in(record: Mapping[str, object]) -> tuple[str, ...]:
             value = parse_value(value)
         if isinstance(value, (list, tuple)):
             return tuple(_stripped(value))
+    # As VLMEvalKit's tables have them; a question with fewer options leaves the last cells empty.
     lettered = (str(record.get(letter) or "").strip() for letter in LETTERS)
     options = tuple(takewhile(bool, lettered))
     if len(options) > 1:
@@ -571,6 +573,7 @@ def name_in(record: Mapping[str, object], name: str, location: str) -> str:
         It is neither, such as a list; or no file can have it (`check_name`).
     """
     value = record.get(name)
+    # True is a number in Python, and no name.
     if value is not None and (not isinstance(value, (str, int, float)) or isinstance(value, bool)):
         raise DataError(
             f"the {name} is {value!r:.60}", location=location, remedy="Write a name or a number."
@@ -613,6 +616,7 @@ MAX_TOKENS = 1 << 32
 
 def is_token_count(value: object) -> TypeGuard[int]:
     """Whether a number of tokens is a possible count."""
+    # A count comes from somebody else's file, where it may be -1 or a text.
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MAX_TOKENS
 
 
@@ -754,6 +758,7 @@ def score_of(value: object) -> float | None:
     for name in SCORES:
         if (score := number(value.get(name))) is not None:
             return score
+    # Without a score, the object says what was read and what is right, as lmms-eval's for MMMU.
     read = next(map(value.get, names_in(value, _READ)), None)
     right = next(map(value.get, names_in(value, _RIGHT)), None)
     if read is None or right is None:
@@ -808,6 +813,7 @@ def first_text(record: Mapping[str, object], names: Iterable[str]) -> str:
     for name in names:
         value = record.get(name)
         if isinstance(value, (str, int)):
+            # No floats: an id such as 7.0 is made 7 before (`Intake`), and a score is no text.
             text = str(value)
             if text and not text.isspace():
                 return text

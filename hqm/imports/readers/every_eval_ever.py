@@ -72,6 +72,11 @@ def _row(record: Mapping[str, object], location: str) -> Row:
     else:
         score = graded
     epoch = metadata.get("epoch")
+    if epoch is None:
+        run = whole_number(metadata.get("run", 0), "run", location)
+    else:
+        # epochs count from 1, runs from 0
+        run = max(whole_number(epoch, "epoch", location) - 1, 0)
     return Row(
         place=location,
         # the name that HQM stored the respondent under, else the model's id
@@ -84,12 +89,7 @@ def _row(record: Mapping[str, object], location: str) -> Row:
         question=str(question_fields.get("raw") or question_fields.get("formatted") or ""),
         key=texts(question_fields.get("reference"))[0],
         form=str(metadata.get("form") or ""),
-        run=(
-            whole_number(metadata.get("run", 0), "run", location)
-            if epoch is None
-            # epochs count from 1, runs from 0
-            else max(whole_number(epoch, "epoch", location) - 1, 0)
-        ),
+        run=run,
         task=str(record.get("evaluation_name") or ""),
         options=options_in(question_fields),
         score=score,

@@ -58,7 +58,11 @@ def _row(state: Mapping[str, Any], scenario: str, model: str, location: str) -> 
     # A choice is read from one token, so that every such completion ends at the limit.
     is_cut = inner_cell(completion, "finish_reason.reason") == "length" and not options
     has_failed = inner_cell(state, "result.success") is False
-    answer_state: State = "error" if has_failed else "truncated" if is_cut else "ok"
+    answer_state: State = "ok"
+    if has_failed:
+        answer_state = "error"
+    elif is_cut:
+        answer_state = "truncated"
     return Row(
         place=location,
         respondent=model,

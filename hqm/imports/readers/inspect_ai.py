@@ -106,6 +106,7 @@ def _zstandard(file: BinaryIO, info: zipfile.ZipInfo, path: Path) -> bytes:
     file.seek(info.header_offset)
     header = _HEADER.unpack(file.read(_HEADER.size))
     file.seek(header[-2] + header[-1], io.SEEK_CUR)
+    # `zipfile` refuses method 93 before Python 3.14, so that the member is found by its header.
     packed = file.read(info.compress_size)
     try:
         import pyarrow
@@ -143,6 +144,7 @@ def _log(
     elif status != "success":
         error = (header.get("error") or {}).get("message", "")
         notes.append(f"the run ended with the status {status}{f': {error}' if error else ''}")
+    # HQM's own tasks pass the form on (`hqm/benchmark -T form=...`).
     form = str((run.get("task_args") or {}).get("form") or "")
     model = str(run.get("model") or path.stem)
     task = str(run.get("task") or path.stem).rpartition("/")[2]
@@ -198,6 +200,7 @@ def _rows(location: str, sample: object, run: Row) -> Iterator[Row]:
         run=max(int(sample.get("epoch") or 1) - 1, 0),
     )
     judges = _judges(scored)
+    # A row for each judge, so that two graders of one answer can be compared.
     for judge, of_judge in judges.items() if judges else (("", scored),):
         scores, read = _scores(of_judge)
         first = next(iter(scores.values()), None)

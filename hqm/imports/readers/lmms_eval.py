@@ -274,6 +274,7 @@ def _prompt(record: Mapping[str, object]) -> str:
         if isinstance(first, Mapping):
             return str(first.get("arg_0", ""))
         return ""
+    # lm-eval nests the arguments of a request, of which the prompt is the first.
     while isinstance(arguments, list) and arguments:
         arguments = arguments[0]
     if isinstance(arguments, str):

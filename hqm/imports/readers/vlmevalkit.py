@@ -47,6 +47,7 @@ def read_log(file: LogFile) -> Log:
     rows = [_row(record, f"{path}: record {i}", shared) for i, record in enumerate(records, 1)]
     notes = []
     if file.suffix == ".xlsx":
+        # Other formats hold answers of any length.
         cut = sum(len(str(record["prediction"])) >= _CUT for record in records)
         if cut:
             notes = [f"{cut} answers fill a cell of 32,767 characters, where a sheet cuts them"]
