@@ -128,6 +128,7 @@ Clause = tuple[Token, ...]
 def _tagger() -> HanoverTagger:
     from HanTa.HanoverTagger import HanoverTagger
 
+    # The model in the package: nothing is downloaded, and one version tags everywhere alike.
     return HanoverTagger("morphmodel_en.pgz")
 
 
@@ -169,6 +170,7 @@ def tag(text: str) -> Clause:
         raise NoRule(text, f"it is longer than {MAX_TAGGED_CHARS:,} characters")
     spans = [(m.group(), m.start(), m.end()) for m in _WORD.finditer(text)]
     if spans:
+        # A sentence without spaces, as in Chinese, would be one word (`shorten_word`).
         tagged = _tagger().tag_sent([shorten_word(word) for word, _, _ in spans])
     else:
         tagged = ()
@@ -291,9 +293,11 @@ def find_subject_end(clause: Clause) -> tuple[int | None, float]:
     wins, the shortest among equals.
     """
     letters = letters_of(clause)
+    # A subject does not end inside a quotation.
     is_quoted = inside_quotes(clause)
     marked_end = _marked_subject_end(clause, letters, is_quoted)
     if marked_end is not None:
+        # As sure as a verb or an adjective behind the subject.
         return marked_end, 3.0
     best_end = None
     best_score = 0.0
@@ -307,6 +311,7 @@ def find_subject_end(clause: Clause) -> tuple[int | None, float]:
             best_score = score
     # "Does the dog sleep?": the tagger may take the verb for a noun.
     if best_end is None and clause[0].word in DO and not letters[1:-1].strip("DMACNS"):
+        # A word that is no verb at all is none that the tagger mistook.
         is_verb = tag_score(clause[-1].text, "VV") > -math.inf
         if is_verb:
             return (len(clause) - 1, 1.0)

@@ -61,9 +61,11 @@ def foreign_language(question: str) -> str:
     words = _WORD.findall(text)
     is_latin = _is_latin(text)
     has_english = not _ENGLISH_WORDS.isdisjoint(map(str.casefold, words))
+    # Asked first: of a short question one English word says more than a guess of its language.
     if is_latin and (has_english or _CONTRACTION.search(text)):
         return ""
     language = language_of(text)
+    # Persian and Urdu are written in Arabic letters, and in some of their own.
     if language is not None and not _PERSIAN.search(text):
         return _NAMES[language.name]
     if not is_latin or _is_unknown(words):

@@ -73,6 +73,7 @@ def wordings_of(task: Task, number: int) -> tuple[str, ...]:
     >>> wordings_of("caption", 2)
     ('original', 'parallel', 'parallel2')
     """
+    # Wordings that turn the answer, and another order of options alone, measure more than words.
     draws = [k for k in range(1, MAX_WORDINGS + 1) if k not in _NO_REWORDINGS.get(task, ())]
     if not 1 <= number <= len(draws):
         raise UsageError(
@@ -288,6 +289,7 @@ def build_rewording(form: Form, draw: int, earlier: Sequence[Form]) -> Form:
         except NoRule as error:
             omitted.append(LeftOut(item.id, item.prompt, error.reason))
         except StopIteration:
+            # Two forms in the same words would agree without another wording.
             omitted.append(
                 LeftOut(
                     item.id, item.prompt, f"it has no wording left for the form {PARALLEL}{draw}"
@@ -340,6 +342,7 @@ def _fits_choice(item: Item, rewording: Item) -> bool:
         return item.image is not None and rewording.prompt.endswith(item.prompt.strip())
     if rewording.rule == "open.look":
         return item.image is not None
+    # These hardly change the words: another order of the options changes more.
     weak = ("questions.frame", "questions.what")
     return rewording.rule not in weak and _RUN_ON.search(item.prompt.strip()) is None
 
@@ -397,6 +400,7 @@ def rule_labels(form: Form) -> set[str]:
     >>> [label.partition(":")[0] for label in rule_labels(form)]
     ['yes_no']
     """
+    # Of a person's own wording HQM has no version.
     tasks = {item.task for item in form.items if item.rule.partition(".")[0] in _RULE_FAMILIES}
     return {labelled("form", task) for task in tasks}
 
@@ -494,6 +498,8 @@ def _replacement_item(value: Any, base: Item, location: str) -> Item:
             location=location,
             remedy="Write it as `hqm shorten NAME AUDIT --out FOLDER` does.",
         ) from None
+    # Scores of another task are read by another rule, so that no difference would be one of
+    # wording.
     if replacement.task != base.task:
         raise DataError(
             f"the item is of the task {replacement.task!r}, and the original form is {base.task!r}",

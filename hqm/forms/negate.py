@@ -86,6 +86,7 @@ def as_statement(
     """
     if len(clause) < 2:
         return None
+    # The clause ends at its last word; marks behind it stay where they are.
     tail = body[clause[-1].end :]
     end = _end_of_subject(clause, question_word, may_lack_predicate)
     if end is None:
@@ -105,6 +106,7 @@ def as_statement(
         predicate = body[clause[end].start : clause[-1].end]
     else:
         predicate = ""
+    # A formula has no auxiliary to move: "Is x = 3?" is "x = 3".
     if predicate[:1] in {"=", "<", ">", "≤", "≥", "≠"}:
         if re.search("[AEGV]", letters_of(clause)[end + 1 :]):
             return None  # "the function f(x) = x^2 increasing for x > 0"
@@ -122,11 +124,14 @@ def _end_of_subject(clause: Clause, question_word: str, may_lack_predicate: bool
     """The index at which the subject ends; None if it could only be guessed."""
     letters = letters_of(clause)
     if clause[1].word in PRONOUNS:
+        # "Is anyone in the car wearing a hat?": the place belongs to the pronoun, and where it ends
+        # is a guess.
         is_qualified = clause[1].word.endswith(("one", "body")) and letters[2:3] == "P"
         if is_qualified:
             return None
         return 2
     if may_lack_predicate:
+        # Only here: with a predicate to come, these words may belong to it.
         marked_end = _end_by_word(clause, letters, question_word)
         if marked_end is not None:
             return marked_end
@@ -206,6 +211,7 @@ def _is_predicate(clause: Clause, end: int) -> bool:
 
 def _agrees(clause: Clause, subject: str) -> bool:
     """Whether a subject is in the plural where its auxiliary is."""
+    # A singular noun behind "are" shows that the subject was cut at the wrong word.
     head = re.match(r"[DMSARCE]*N+", subject)
     if head is None or clause[0].word not in {"are", "were"} or re.search("[&SC]", subject):
         return True
@@ -266,6 +272,7 @@ def _finite_predicate(clause: Clause, end: int, body: str) -> str | None:
     if form == "VBP":
         finite = word
     else:
+        # do and did carry the tense, which the verb of a statement shows itself.
         finite = next(iter(getInflection(word, tag=form)), "")
     before = body[clause[end].start : clause[verb].start]
     if finite:
@@ -311,6 +318,7 @@ def is_ambiguous(clause: Clause) -> bool:
         return False
     subject = clause[1:end]
     letters = letters_of(clause)
+    # "the woman surfing | on a wave": the participle may be the predicate.
     splits_subject = letters[end] == "P" and any(
         ends_in_participle(subject[: i + 1]) for i in range(2, len(subject))
     )
@@ -433,6 +441,7 @@ def _exceeds_location(predicate: Clause, letters: str) -> bool:
 
 def count_locations(words: Clause) -> int:
     """How many places follow each other; what a thing has ("with ...") is none."""
+    # Letters depend on neighbours, so that a verb stands before the words as in a whole clause.
     letters = letters_of((words[0]._replace(text="is", tag="VB"), *words))[1:]
     if not letters.startswith("P"):
         return 0
@@ -525,6 +534,7 @@ def flip(question: str, draw: int = 0) -> Rewrite:
     'According to the map, is it false that this is the largest state?'
     """
     if draw == 0:
+        # `parallel` takes the plainest of every question: that one is kept between commands.
         prompt, rule, reason = PLAINEST_OPPOSITES(question)
         if reason:
             raise NoRule(question, reason)
@@ -557,6 +567,8 @@ def statement_of(question: Question) -> str | None:
     if question.has_whether:
         return question.prompt[question.clause[0].start : question.end]
     words = question.words
+    # "Do you think that it is red?" asks about it, and "you think that ..." would be about the
+    # reader.
     if words[:2] == ["do", "you"] and words[2] in {
         "think",
         "believe",
@@ -583,6 +595,8 @@ def _opposites(question: Question) -> Iterator[Rewrite]:
     else:
         plain = (
             _negate_truth(question)
+            # "no dog" and "none" can be read in one way; "not" is tried last, where its scope is
+            # clear.
             or _negate_there(question)
             or _negate_any(question)
             or _insert_not(question)
@@ -619,9 +633,11 @@ def ask_about_answer(question: Question, template: str, rule: str) -> Rewrite:
     before = question.prompt[: question.start]
     sentence = question.prompt[question.start : question.end]
     after = _with_question_mark(question.prompt[question.end :])
+    # Other marks than the question has, so that it is seen where the quotation ends.
     left, right = ("“", "”") if '"' in sentence else ('"', '"')
     text = template.format(f"{left}{sentence}?{right}")
     mark = "" if text.endswith(right) else "?"
+    # The quotation has the question's own mark.
     remainder = re.sub(r"^\W*?[?？]", "", after)
     return Rewrite(f"{before}{text}{mark}{remainder}", rule)
 
@@ -661,6 +677,7 @@ def _negate_there(question: Question) -> Rewrite | None:
     clause = question.clause
     if clause[1].word != "there" or clause[0].word not in BE or _has_second_verb(question):
         return None
+    # A number first: "no two dogs" leaves open whether there are more.
     counted = _negate_count(question)
     if counted is not None:
         return counted
@@ -721,10 +738,12 @@ def _negate_count(question: Question) -> Rewrite | None:
         "to",
     }:
         return None
+    # "20 % of": a share has no number of things.
     if counted[0].text in {"%", "-"}:
         return None
     noun_phrase = question.prompt[counted[0].start : question.end]
     if number.word in {"one", "1"}:
+        # "the number of dogs is other than one" needs the plural.
         noun = _head(counted)
         plural = _plural(noun.word)
         if plural is None:
@@ -734,6 +753,7 @@ def _negate_count(question: Question) -> Rewrite | None:
         start = counted[0].start
         determiner = question.prompt[start : noun.start]
         noun_phrase = f"{determiner}{plural}{question.prompt[noun.end : question.end]}"
+    # "the number" is singular, whatever was counted.
     opening = "was" if clause[0].word in {"was", "were"} else "is"
     opening = opening.capitalize() if opens_sentence(question) else opening
     before = question.prompt[: question.rewrite_start]
@@ -770,6 +790,7 @@ def _plural(noun: str) -> str | None:
     from lemminflect import getInflection, getLemma
 
     if noun not in getLemma(noun, "NOUN"):
+        # A word that is no singular has no plural to be made.
         return None
     plural = {"person": "people"}.get(noun) or next(iter(getInflection(noun, tag="NNS")), None)
     if plural != noun or noun in _INVARIABLE_NOUNS:
@@ -835,6 +856,7 @@ def _is_scope_open(question: Question, start: int, allowed: frozenset[str] = fro
     """
     clause = question.clause
     words = words_of(clause)
+    # "between a and b" is one place; any other "and" may join two things of which "not" denies one.
     joined = {"between"} & set(words[start:])
     for i in range(start, len(clause)):
         word = words[i]
@@ -842,6 +864,7 @@ def _is_scope_open(question: Question, start: int, allowed: frozenset[str] = fro
             return True
         if word in {",", ";", ":"} or (word == "and" and not joined):
             return True
+        # A superlative: "not the largest" leaves open whether it is large.
         if clause[i].tag == "AJS" or (word == "most" and i + 1 < len(clause)):
             return True
     return False

@@ -192,6 +192,7 @@ class _Options:
         # "All of the above": the options before it change places among themselves alone
         if _ABOVE_REFERENCE.match(text) or _is_foreign(text):
             return OptionReference(index, kept_sets=(frozenset(range(index)),))
+        # Of two options, "Both" is about something else than the one other option.
         if _GROUP_REFERENCE.fullmatch(text) and len(self.texts) > 2:
             return OptionReference(index)
         # "The first two" means places: none of the options may leave its own
@@ -315,6 +316,7 @@ def movable_slots(references: Sequence[OptionReference], n_options: int) -> list
     kept_sets: list[frozenset[int]] = []
     for reference in references:
         if reference.fault:
+            # One option that nobody understands keeps all in their places.
             return []
         fixed_slots.add(reference.index)
         kept_sets += reference.kept_sets

@@ -155,6 +155,7 @@ def rephrase_open(prompt: str, *, keep_mode: bool = True) -> Rewrite:
     >>> rephrase_open("How many chairs?").prompt
     'What is the number of chairs?'
     """
+    # Prompts may end in ".?" or "??", and have "What's" for "What is".
     text = re.sub(r"([.!])\s*\?$", r"\1", re.sub(r"(?:\s*\?)+\s*$", "?", prompt.strip()))
     text = re.sub(r"\b(What|Where|Who|How|When)['’]s (?!up\b)", r"\1 is ", text)
     if _TAG.search(text):
@@ -193,6 +194,7 @@ def _cut(prompt: str) -> _CutPrompt:
     counted = 0
     n_quotes = 0
     for gap in _SENTENCE_END.finditer(prompt):
+        # A sentence inside a quotation is no sentence of the prompt.
         n_quotes += prompt.count('"', counted, gap.start())
         counted = gap.start()
         if n_quotes % 2 == 0:
@@ -272,6 +274,7 @@ def _question(cut: _CutPrompt, keep_mode: bool) -> Rewrite | None:
         sentence = f"Tell me, {_decapitalize(lead)}, {clause}"
     else:
         sentence = f"Tell me {clause}"
+    # Options follow: a command ends in a colon before them.
     colon = cut.after.lstrip().startswith("(") or bool(_LISTED.match(":" + cut.after))
     after = cut.after.rstrip("?") if colon else cut.after
     end = ":" if colon else "."
@@ -340,6 +343,7 @@ def _indirect_with_auxiliary(
 ) -> tuple[str, str] | None:
     """The indirect form of a question word or phrase that the auxiliary follows."""
     if auxiliary + 1 >= len(words):
+        # "Which of them is": nothing follows that could be the subject.
         return None
     question = _decapitalize(body[words[0].start : words[auxiliary - 1].end])
     has_no_noun = auxiliary == 1
@@ -358,6 +362,7 @@ def _indirect_with_auxiliary(
     ):
         head = _head_noun(words, letters, auxiliary + 2)
         hanging = letters[-1] == "P" and re.search("[GE]", letters[auxiliary + 2 :])
+        # The attribute by its name is shorter, and moves no verb: "tell me the color of the ball".
         if head in _ATTRIBUTES and not hanging and words[-1].word not in {"doing", "like", "of"}:
             return body[words[auxiliary + 1].start :], "open.attribute"
     turned = as_statement(
@@ -407,6 +412,7 @@ def _wish(body: str, words: Clause) -> str | None:
     ):
         return None
     verb = 3 if words[2].word == "please" else 2
+    # "Can you see a dog?" asks what is there; "Can you write a caption?" asks for a deed.
     if words[2].word != "please" and (words[2].word in _SEEING or words[2].word == "be"):
         return None
     if verb < len(words):
@@ -429,6 +435,7 @@ def _instruction(cut: _CutPrompt, keep_mode: bool) -> Rewrite | None:
             return cut.rewritten(f"{modal}{text[words[0].end :]}", "open.could")
         return cut.rewritten(f"I would like you to {wish}.", "open.request")
     for name, pattern, synonym in _VERBS:
+        # A second instruction ("... and explain") may lean on the verb of the first.
         match = re.match(pattern, text)
         if match and keep_mode and not _SECOND_VERB.search(text):
             return cut.rewritten(f"{match.expand(synonym)}{text[match.end() :]}", f"open.{name}")
@@ -481,6 +488,7 @@ _COMPARED = (
     r"(?:taller|bigger|smaller|larger|shorter|older|younger|higher|lower|longer|heavier|closer"
     r"|farther|further|wider|thicker|thinner|brighter|darker|more|less|fuller|newer|cleaner|fatter)"
 )
+# Nouns in -ing, which are no verbs: "What is the man in the clothing?"
 _NOUNS = (
     "building ceiling clothing painting railing thing wing ring string awning evening morning king"
     " frosting icing siding flooring bedding topping lighting marking earring wedding lettering"
@@ -843,6 +851,7 @@ def reword(question: str) -> Rewrite:
     Rewrite(prompt='Looking at the picture, what they are doing?', rule='questions.frame')
     """
     stripped = question.strip()
+    # Instructions of releases were paired by hand, which is better than any template.
     equivalent = _EQUIVALENTS.get(stripped)
     if equivalent is not None:
         return Rewrite(equivalent, "questions.bank")
@@ -850,6 +859,7 @@ def reword(question: str) -> Rewrite:
     text = re.sub(r"^WHat\b", "What", " ".join(stripped.split()))
     text = re.sub(r"^(What|How|Where|Who)['’]s\b", r"\1 is", text)
     for name, pattern, make in _RULES:
+        # In the order of the table: special openings stand before general ones.
         match = pattern.fullmatch(text)
         if match:
             rewritten = make(match) if callable(make) else match.expand(make)
@@ -857,4 +867,5 @@ def reword(question: str) -> Rewrite:
                 return Rewrite(_swap_picture_word(rewritten), f"questions.{name}")
     if not text.endswith("?"):
         raise NoRule(question, "it is neither a question nor an instruction that the bank knows")
+    # Thousands of misspelt questions would have no form otherwise.
     return Rewrite(f"Looking at the picture, {text[0].lower()}{text[1:]}", "questions.frame")

@@ -275,6 +275,7 @@ def shuffle_item(item: Item, draw: int = 1) -> Item:
     n_orders = math.prod(map(math.factorial, map(len, groups)))
     if n_orders <= draw:
         raise NoRule(item.prompt, _reason_no_order(item, references, n_orders, draw))
+    # All orders up to this one, so that no later form has an earlier one's.
     order = _orders(item.id, len(letters), groups, right, draw)[-1]
     return replace(
         item,
