@@ -145,6 +145,7 @@ class AmberD(Benchmark):
         return released_form(self.data / "query" / "query_discriminative.json", self._item)
 
     def _item(self, location: str, record: Mapping[str, object]) -> Item:
+        # As numbers, so that an id that was written as a text finds its annotation too.
         key = int(required_field(record, "id", location))
         note = self.annotations.get(key, {})
         if note.get("type") not in _KINDS or note.get("truth") not in ("yes", "no"):
@@ -180,6 +181,7 @@ class AmberD(Benchmark):
         for the paper.
         """
         read = super().score(item, response)
+        # The release counts an unread answer as wrong; the paper's plain ratios leave it out.
         if not read.scored and self.scoring == "paper":
             return read
         answer = read.read
@@ -204,7 +206,11 @@ class AmberD(Benchmark):
         are scored.
         """
         return form, answers_by_id(
-            path, form, lambda key: key.isdecimal() and int(key) in self.annotations
+            # Ids of the generative part are known and no questions here: a file of both parts is
+            # read.
+            path,
+            form,
+            lambda key: key.isdecimal() and int(key) in self.annotations,
         )
 
     def check(self, form: Form) -> Iterable[Finding]:
@@ -216,6 +222,7 @@ class AmberD(Benchmark):
         for name in ("query_all.json", "query_discriminative-existence.json"):
             path = self.data / "query" / name
             if path.exists():
+                # The release has the same questions in three files, which need not agree.
                 theirs = {str(record["id"]): record["query"] for record in read_records(path)}
                 differing = []
                 for item in form.items:
@@ -256,6 +263,7 @@ class AmberD(Benchmark):
 
     def _label_leaks(self, form: Form, by_kind: Mapping[str, list[Item]]) -> Iterable[Finding]:
         attributes = [item for item in form.items if "attribute" in self.subsets(item)]
+        # A respondent that reads ids, or a file sorted by them, would know the key.
         if all((int(item.id) % 2 == 1) == (item.target == "yes") for item in attributes):
             yield Finding(
                 "label-by-id",
@@ -264,6 +272,7 @@ class AmberD(Benchmark):
                 len(attributes),
             )
         relations = by_kind.get("relation", [])
+        # More than one raw type, and each with one label: the type says the label.
         raw = {(item.meta["label"], str(item.target)): item for item in relations}
         if len(raw) == len(set(map(itemgetter(0), raw))) > 1:
             yield Finding(

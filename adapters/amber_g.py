@@ -164,6 +164,7 @@ _Note = Mapping[str, Sequence[str]]
 
 
 def _metrics(official: bool) -> Iterator[Metric]:
+    # The release prints one decimal; what is not rounded is what statistics are computed from.
     digits = 1 if official else None
     yield Metric(
         "chair",
@@ -217,6 +218,7 @@ def _metrics(official: bool) -> Iterator[Metric]:
             ),
             scale=(0.0, 1.0),
         )
+    # At 100 percent these are the metrics of the whole description.
     for percent in FIFTHS[:-1]:
         yield Metric(
             f"hal.at_{percent}",
@@ -307,6 +309,7 @@ class AmberG(Benchmark):
         for item in self.read().items:
             note = self.annotations[item.id]
             names = (*note["truth"], *note["hallu"])
+            # Without its associated words an object could not be found in a description.
             missing = [name for name in names if name not in self.associated]
             if missing:
                 raise DataError(

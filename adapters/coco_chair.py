@@ -114,6 +114,7 @@ def pattern_singular(word: str) -> str:
     """
     if word.endswith(_LEFT):
         return word
+    # Irregular ends go before the rules: "firemen" is "fireman".
     for plural, singular in _ENDS.items():
         if word.endswith(plural):
             return word.removesuffix(plural) + singular
@@ -201,9 +202,11 @@ def read_synonyms(path: Path) -> dict[str, dict[str, str]]:
         )
     inverse: dict[str, str] = {}
     for line in lines:
+        # A word in two lines stands for the later one, as in the release's dictionary.
         inverse |= dict.fromkeys(line.split(", "), line.partition(", ")[0])
     double = dict(zip(_PAIRS, _PAIRS, strict=True))
     for animal in _ANIMALS:
+        # The release counts a "baby elephant" as an elephant, and no baby as a person.
         double |= {f"baby {animal}": animal, f"adult {animal}": animal}
     double |= {
         "passenger jet": "jet",
@@ -280,6 +283,7 @@ def _split(annotations: Path, split: str, counters: Sequence[Counter]) -> list[d
                     mentioned = counter.mentioned(str(value["caption"]))
                     counted.setdefault(int(value["image_id"]), set()).update(mentioned)
     except (KeyError, TypeError, ValueError) as error:
+        # Hundreds of megabytes of somebody else's JSON: a fault at any depth names the file.
         raise DataError(
             f"it is not in COCO's format ({type(error).__name__}: {error})",
             location=f"{annotations}: {file}",
@@ -464,9 +468,11 @@ class CocoChair(Benchmark):
         responses: dict[str, Response] = {}
         training_items: dict[str, Item] = {}
         for location, record in located_records(path):
+            # COCO's file name, or the number alone, with or without its zeros.
             key = _NAME.sub(r"\1", str(required_field(record, "image_id", location)))
             if key not in form.by_id:
                 if key not in self._train:
+                    # Without its objects every mention would be a hallucination.
                     raise AnswerError(
                         f"the objects of picture {key} are not known",
                         location=location,
@@ -509,6 +515,7 @@ class CocoChair(Benchmark):
         for recording in recordings:
             name = _SAMPLE.sub("", recording.respondent)
             earlier = systems.get((name, recording.form))
+            # A system that captioned other samples is compared over the pictures in common.
             if earlier is not None:
                 # the first caption of a picture goes before later ones
                 answers = {**recording.answers, **earlier.answers}
@@ -554,6 +561,7 @@ class CocoChair(Benchmark):
                 self._instructions = tuple(dict.fromkeys((*self._instructions, instruction)))
                 instruction_index = self._instructions.index(instruction)
             if instruction_index > 1:
+                # A benchmark has two forms here: the original, and the parallel one.
                 raise AnswerError(
                     f"a third instruction is {instruction!r:.80}",
                     location=str(file),

@@ -132,12 +132,14 @@ class Gavie(Benchmark):
         """The marks of several answers, given in one call; in the mode `single`, in one call for
         each.
         """
+        # In the mode `single` every answer is a question of its own to the judge.
         if len(responses) > 1 and not self.jointly:
             return await super().judge_together(item, responses, ask)
         verdicts: dict[str, Verdict] = {}
         answers: dict[str, str] = {}
         for name, response in responses.items():
             verdicts[name] = Verdict.unscored(response.state, response.reason)
+            # An empty answer is judged too: it is something that the model said.
             if response.state not in ("error", "missing"):
                 answers[name] = response.text
         if answers:
@@ -158,6 +160,8 @@ class Gavie(Benchmark):
         regions = self._regions_of(item)
         if self.prompts == "hqm" and regions:
             explained = (
+                # Our prompt says what the numbers of a box are; the release's leaves it to the
+                # judge.
                 "You do not see it, but you know what is where (left-top corner X, Y, then size);"
                 " boxes that overlap"
             )
@@ -205,6 +209,8 @@ class Gavie(Benchmark):
                 remedy="Take prompts/GAVIE.txt.",
             )
         return (
+            # The release has one prompt with an example filled in: its parts around the example are
+            # the template.
             f"{cut['head']}\n{{regions}}\n\n{cut['here']}{{question}}\n\n{{answers}}\n\n"
             f"{cut['marks']}\n{{format}}"
         )
@@ -219,6 +225,7 @@ class Gavie(Benchmark):
         if records and "image_id" not in records[0]:
             return super().read_answers(path, form)
         # a form may be reworded; the release's files always ask the original question
+        # A question may stand twice about one picture: its rows are taken in their order.
         queue = ItemQueue(
             form.items,
             lambda i: (i.meta["picture"], " ".join(self.original.by_id[i.id].prompt.split())),
@@ -237,6 +244,8 @@ class Gavie(Benchmark):
         release saves none).
         """
         saved = read_json(path) if path.suffix == ".json" else None
+        # The release saves no replies: a plain list in the order of the questions is the nearest to
+        # one.
         if not isinstance(saved, list) or not all(isinstance(reply, str) for reply in saved):
             return super().read_replies(path, form)
         if len(saved) != len(self.original):
@@ -317,6 +326,7 @@ def read_marks(reply: str, heading: str, count: int) -> list[tuple[float | None,
     >>> read_marks(text, "relevancy", 1), read_marks(text, "accuracy", 2)[1]
     ([(9.0, '')], (None, 'the reply has no accuracy of answer 2'))
     """
+    # Each heading owns the text up to the next one, in whichever order the judge writes them.
     marks = list(_HEADING.finditer(reply))
     ends = [*map(re.Match.start, marks[1:]), len(reply)]
     read: dict[int, set[float]] = defaultdict(set)
@@ -337,6 +347,7 @@ def read_marks(reply: str, heading: str, count: int) -> list[tuple[float | None,
 
 def _mark(scores: set[float], heading: str, number: int) -> tuple[float | None, str]:
     if len(scores) != 1:
+        # Two different marks of one answer decide nothing; a choice between them would be ours.
         return (
             None,
             f"the reply has {len(scores) or 'no'} {heading} of answer {number}",

@@ -226,6 +226,7 @@ def says_hallucinated(reply: str, official: bool) -> bool | None:
         yes = reply.find("Yes")
         no = reply.find("No")
         return yes != -1 and (no == -1 or yes < no)
+    # The first of the two words decides: an evaluator begins with it, and explains behind.
     word = re.search(r"\b(yes|no)\b", reply, re.IGNORECASE)
     if word is None:
         return None
@@ -291,6 +292,7 @@ def located(caption: str, truth: str) -> str:
     'unicycles'
     """
     words = words_of(caption)
+    # The words of the longest common sequence, by their places.
     common = set(common_words(words, words_of(truth)))
     return " ".join(word for i, word in enumerate(words) if i not in common)
 
@@ -562,6 +564,7 @@ class HalEval(Benchmark):
         """
         official = self.scoring == "official"
         first = await ask("judge", fill(self.prompt("exists"), caption=response.text), item.image)
+        # In two questions, as the release asks: which types only where something is made up.
         is_hallucinated = says_hallucinated(first, official)
         if is_hallucinated is None:
             return Verdict.unscored("unparsed", "the evaluator says neither yes nor no")
@@ -590,6 +593,7 @@ class HalEval(Benchmark):
         first turn.
         """
         path = self.data / "eval_our_model_llava15.py"
+        # By how the texts begin, since the script names no prompt.
         texts = texts_in(path)
         first = _beginning_with("Caption: {}", texts)
         follow_up = _beginning_with("USER: What types", texts)
@@ -633,6 +637,8 @@ class HalEval(Benchmark):
     def _read_fives(self, rows: Sequence[object], path: Path, form: Form) -> dict[str, Response]:
         """The answers of rows of five, in the order of the pictures."""
         pictures = list(group_by(form.items, _picture_of))
+        # Rows of five may name no picture: of the questions of both files, fewer could belong to
+        # either.
         if len(rows) > len(pictures) or (len(form.parts) > 1 and len(rows) < len(pictures)):
             raise AnswerError(
                 f"it has {len(rows)} rows for {len(pictures)} pictures",
@@ -672,9 +678,11 @@ class HalEval(Benchmark):
         fields = row if isinstance(row, dict) else {"result": row}
         codes = fields.get("result")
         texts = fields.get("predict")
+        # `official` takes the release's reading where there is one, `paper` reads the texts again.
         if texts is not None and (codes is None or self.scoring == "paper"):
             answers = list(map(str, texts))
         else:
+            # The release's own reading of an answer, as its files keep it.
             words = {"0": "no", "1": "yes", "2": "unclear"}
             answers = [words.get(str(code), "?") for code in codes or ()]
         if len(answers) != 5 or "?" in answers:
@@ -687,6 +695,7 @@ class HalEval(Benchmark):
 
     def _by_picture(self, path: Path, form: Form) -> Iterator[tuple[str, dict[str, object]]]:
         """The records of a file of descriptions, each with its item."""
+        # The rows of both lengths look alike, and their pictures are the same.
         length = next((length for length in LENGTHS if length in path.name), None)
         if length is None:
             raise AnswerError(
@@ -734,6 +743,7 @@ class HalEval(Benchmark):
         groups = group_by(items_asked(answers), lambda item: (item.part, item.meta["kind"]))
         for (domain, kind), captioned_items in groups.items():
             if kind == "truth":
+                # The true caption has no words that it lacks itself.
                 continue
             lengths = []
             for item in captioned_items:

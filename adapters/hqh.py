@@ -155,6 +155,7 @@ def read_joint(reply: str, official: bool) -> dict[int, list[bool]]:
     """
     readings: dict[int, list[bool]] = {}
     for line in reply.split("\n"):
+        # The release goes through a reply line by line, and a line has one answer.
         if official:
             match = _LINE.search(line)
         else:
@@ -289,6 +290,7 @@ class Hqh(Benchmark):
         by.
         """
         description = self._described.get(item.meta["image_id"])
+        # Our own prompt can judge by the right answer alone; the release's is about a description.
         if description is None and (self.prompts == "official" or not item.target):
             return None
         existence = (
@@ -323,6 +325,7 @@ class Hqh(Benchmark):
                 return _unread("not whether the answer hallucinates")
             return _binary([bad])
         wrong, claims = read_claims(reply, official)
+        # The released code asks again until a reply can be read, which may never be.
         for _ in range(TRIES - 1 if official else 0):
             if wrong is not None and claims is not None:
                 break
@@ -396,6 +399,7 @@ class Hqh(Benchmark):
             if official:
                 # the release counts an answer once for every line about it
                 marks_by_name[author] += marks
+            # `paper` takes one verdict for an answer, where its lines agree.
             elif len(set(marks)) == 1:
                 marks_by_name[author].append(marks[0])
         # the pooled rate is printed for every model, even for one without a line
@@ -478,6 +482,7 @@ class Hqh(Benchmark):
         answers: dict[int, dict[str, Response]] = defaultdict(dict)
         for record in records:
             for n, text in enumerate(record["answers"], 1):
+                # The file names no models: the place in the list is all that tells them.
                 answers[n][str(record["id"])] = _response({}, text)
         return [
             Recording(f"Model{n}", "original", 0, collected, path.name)

@@ -76,6 +76,7 @@ class MathVista(Benchmark):
         for file in files_in(path):
             answers = self._answers(file)
             if answers:
+                # The release's files are called `output_<model>.json`.
                 name = file.name.split(".")[0].removeprefix("output_")
                 recordings.append(Recording(name, "original", 0, answers))
         return recordings or None
@@ -90,8 +91,10 @@ class MathVista(Benchmark):
             if not isinstance(record, dict) or not record.keys() >= _FIELDS:
                 return {}
             item = self.original.by_id.get(str(record["pid"]))
+            # The prediction is what the release scores; `paper` reads what the model wrote.
             text = record["prediction" if self.scoring == "official" else "response"]
             if item is None:
+                # A file of another set of questions is no file of these.
                 return {}
             # a prediction is an option's text, which may also be a letter of another one
             if self.scoring == "official" and text in item.options:

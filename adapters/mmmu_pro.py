@@ -76,6 +76,7 @@ class MmmuPro(Benchmark):
         rows = []
         for key, record in ten.items():
             if key in four:
+                # A question of one wording alone could not be compared between the forms.
                 row = {
                     "id": key,
                     "question": required_field(record, "question", key),
@@ -148,10 +149,12 @@ class MmmuPro(Benchmark):
         """The release's answers, one file for each model, wording and way of asking."""
         recordings = []
         for file in files_in(path):
+            # The file's name alone says model, wording and way of asking.
             match = _FILE.fullmatch(file.name)
             if match:
                 answers = self._answers(file)
                 recordings.append(Recording(match[1], _form_of(match), 0, answers, file.name))
+        # None, and no empty list: another reader is then asked.
         return recordings or None
 
     def _answers(self, path: Path) -> dict[str, Response]:

@@ -173,6 +173,8 @@ class Valor(Benchmark):
         """Picture -> annotated features of a subset."""
         folder = self.data / "human_annotation"
         path = folder / f"{subset}.json"
+        # object_existence has a record a line and the others are one object; copies are called
+        # either way.
         path = first_file(path, folder / f"{subset}.jsonl") or path
         if subset != "object_existence":
             return dict(read_json(path))
@@ -245,6 +247,8 @@ class Valor(Benchmark):
         try:
             return json.loads(reply)
         except ValueError:
+            # The release reads a whole reply as JSON, or drops it; the paper's scoring looks for
+            # the object in it.
             if self.scoring == "official":
                 return None
         braces = re.search(r"\{.*\}", reply, re.DOTALL)
@@ -279,9 +283,11 @@ class Valor(Benchmark):
                 generated = _matcher_input(subset, extracted)
             else:
                 generated = prepared(subset, extracted, official)
+        # Whatever shape a model gives its JSON, one answer is left unscored and the audit goes on.
         except (LookupError, TypeError, ValueError, AttributeError, StopIteration) as error:
             return _misshapen("extractor", error)
         if generated == "":
+            # Nothing was named: no feature is wrong, and none is covered.
             return _verdict(subset, item.target, "", {}, official)
         if not official and not isinstance(
             generated, list if subset in ("object_existence", "relation_positional") else dict
@@ -378,6 +384,7 @@ class Valor(Benchmark):
         def has_all(subset: str) -> bool:
             return all(f"{subset}/{key}" in form.by_id for key in pictures)
 
+        # Pictures first: a file's name is what somebody called it.
         fits = list(filter(has_all, PARTS))
         if len(fits) > 1:
             text = f"{path.parent.name}/{path.stem}"
