@@ -149,6 +149,8 @@ class Engine:
         self._pool.forget()
         gc.collect()
         if self.model.device.type == "cuda":
+            # torch keeps freed memory in pieces, of which none may be large enough for the next
+            # batch.
             torch.cuda.empty_cache()
 
     def stream(
@@ -221,6 +223,7 @@ class Engine:
         at fault.
         """
         answers = self.plain.answer_singly(unanswered, chooser, max_tokens)
+        # Alone some were answered, so that running together was the fault, and not the prompts.
         if any(not answer.error for _, answer in answers):
             if self.policy.level == "nothing":
                 self.plain.one_at_a_time = True
@@ -288,9 +291,11 @@ class _Stream:
                     self._advance()
             except RespondentError:
                 yield self._held
+                # What was answered is handed over before the error ends the respondent.
                 raise
             except CannotSplit as error:
                 self._queue.put_back(self._batch)
+                # No row was started: the same prompts are tried again at the next level.
                 self._engine.policy.step_down(error.reason, final=True)
             except Exception as error:  # a model's forward pass may fail in any way
                 failure = first_line(error)
@@ -327,6 +332,7 @@ class _Stream:
             self._limit = min(MAX_ROWS, max(1, self._memory // self._scheduler.row_bytes))
         joins = self._engine.policy.can_join()
         limit = min(self._limit, self._row_limit(joins))
+        # Few free rows are left free: joining copies all memory, which one row is not worth.
         n_free = limit - n_running
         if self._queue.has_requests and (
             not n_running or (joins and n_free >= _REFILL_ABOVE * limit)

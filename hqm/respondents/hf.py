@@ -178,6 +178,8 @@ class TransformersRespondent:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
         self._finishing = False
+        # Requests of one kind share sampling, and have all a picture or all none: a batch needs
+        # both.
         for kind in group_by_kind(requests):
             if not self._finishing:
                 with ThreadPoolExecutor(1) as thread:
@@ -196,6 +198,7 @@ class TransformersRespondent:
         preparing: list[Future[None]] = []
 
         def prepare(request: Request) -> Prompt | Response:
+            # The picture of this prompt may be the one that the other thread is preparing.
             while preparing:
                 preparing.pop().result()
             return self._prepare(request)
@@ -237,6 +240,7 @@ class TransformersRespondent:
         except (OSError, ValueError, SyntaxError) as error:
             return Response("", "error", f"the picture {request.image} cannot be opened: {error}")
         mark = str(getattr(self._loaded.processor, "image_token", None) or "")
+        # The processor would put a second picture there, or count the tokens wrongly.
         if mark and mark in request.prompt:
             reason = f"the question holds {mark!r}, by which the model's prompts mark a picture"
             return Response("", "error", reason)
@@ -309,6 +313,7 @@ class TransformersRespondent:
                 message = f"its processor has no chat template: {first}"
             remedy = "Save one with the processor (chat_template)."
             raise RespondentError(message, location=self.name, remedy=remedy) from error
+        # A template that drops the question, or repeats it, would ask something else.
         if str(text).count(_MARK) != 1:
             message = (
                 f"its chat template writes the question {str(text).count(_MARK)} times, not once"
@@ -339,6 +344,7 @@ class TransformersRespondent:
             detail["prompt"] = self._loaded.form
         if request.words:
             detail["p"] = generated.first
+            # What no word has: by it the report says how much the probabilities leave open.
             detail["p_lost"] = max(0.0, 1.0 - sum(generated.first.values()))
         if ended:
             return Response(text, "ok", "", detail)

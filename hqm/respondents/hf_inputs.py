@@ -292,6 +292,7 @@ class Reader:
         if encoded.prefix[-1] in self.tokenizer.all_special_ids:
             return
         tokens = self._process([prompt])["input_ids"][0].tolist()
+        # The whole prompt by the processor is the standard: what is put together must equal it.
         if tokens != [*encoded.prefix, *tail]:
             raise CannotSplit(
                 "the text behind the picture is tokenised otherwise within the prompt"
@@ -351,6 +352,7 @@ class Reader:
         """Process pictures in one call; None where the tensors do not come apart by pictures."""
         prompts = list(map(itemgetter(0), group))
         inputs = self._process(prompts)
+        # Texts were padded to the longest prompt: they are cut by their mask below.
         texts = {key: inputs.pop(key) for key in _TEXT_KEYS & set(inputs)}
         # tiles are padded to the most of any picture, so that sizes are kept apart from now on
         self._by_size = self._by_size or getattr(inputs.get("pixel_values"), "ndim", 0) > 4
@@ -389,6 +391,7 @@ class Reader:
         # the processor writes the picture's token once for each of its patches, the text once
         while mark in tokens and tokens.count(mark) > 1:
             tokens.remove(mark)
+        # What a processor adds is tried out, since none says it: a first token, a line break.
         for added in product(("", str(self.tokenizer.bos_token or "")), ("", "\n")):
             self._added = added
             if self._tokens([prompt])[0] == tokens:
@@ -420,6 +423,7 @@ class Reader:
                 "the text behind the picture is tokenised otherwise within the prompt"
             )
         self._sound.add(tail[0])
+        # The kinds of the question are left out, as all of it is text.
         kinds = {key: values[:, :length] for key, values in kinds.items()}
         return EncodedPicture(head, tuple(tokens[:length]), kinds, tensors, prompt.picture_key)
 
@@ -474,6 +478,7 @@ def _by_picture(inputs: BatchFeature, count: int) -> list[dict[str, torch.Tensor
     """Take a processor's tensors apart: a row for each picture, or the patches that its grid
     counts; None where they are neither.
     """
+    # Qwen2-VL and its kin: the patches of all pictures in one row, and how many each has.
     grid = inputs.get("image_grid_thw")
     patches = [] if grid is None else grid.prod(-1).tolist()
     columns = {}

@@ -132,6 +132,7 @@ KINDS: tuple[Kind, ...] = (
         "recorded/<file or folder>",
         "answers that were recorded earlier",
         live=False,
+        # Reading a row, and no request.
         seconds=0.00002,
         qualifiers=(),
         settings=(),
@@ -270,6 +271,7 @@ def infer_family(name: str) -> str:
     >>> [infer_family(n) for n in ("otter-9b", "otter2-image", "model-a", "model-b", "model-1")]
     ['otter', 'otter', 'model-a', 'model-b', 'model-1']
     """
+    # The short name: an owner on the hub or a server's address is no vendor.
     short = plain_name(short_name(name)).lower()
     vendor = _VENDOR_NAME.match(short)
     if vendor is not None and vendor.lastgroup:
@@ -313,6 +315,7 @@ def families_of(respondents: Sequence[str], recorded: Mapping[str, str] | None =
     >>> families_of(["sys1", "sys2"])
     ['sys', 'sys']
     """
+    # `sys01` to `sys20` would be one family by their word, and the number of independent models 1.
     if not recorded and _are_numbered(respondents):
         return list(map(short_name, respondents))
     return [_family_in(recorded or {}, name) or infer_family(name) for name in respondents]
@@ -338,6 +341,7 @@ def check_families(recorded: Mapping[str, str] | None, respondents: Sequence[str
     DataError
         It names none of them.
     """
+    # A file that names some of them is taken: the families of the others are inferred.
     if recorded and respondents and not any(_family_in(recorded, name) for name in respondents):
         raise DataError(
             f"the families name none of the {len(respondents)} respondents: they name"

@@ -72,6 +72,7 @@ class BufferPool:
     def allocate(self, shape: tuple[int, ...], template: torch.Tensor) -> torch.Tensor:
         """Return memory of this shape, uncleared; on a CPU it holds finite numbers."""
         count = math.prod(shape)
+        # By size and not by shape: memory is a row of numbers that any batch may use.
         fitting = [f for f in self._free if f.numel() >= count and f.dtype == template.dtype]
         if not fitting:
             self._free.clear()

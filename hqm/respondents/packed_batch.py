@@ -75,9 +75,12 @@ def group_into_blocks(
     single_question: dict[tuple[int, tuple[int, ...]], Block] = {}
     for row, encoded, tail in rows:
         key = tuple(tail)
+        # By identity, since the reader has one object for each picture.
         block = last.get(id(encoded))
         if block is not None:
             n_positions = max_tokens + (0 if key in block.slots else len(key))
+            # Attention over other rows' answers grows with their number; a second prefix is cheaper
+            # then.
             if block.width + n_positions > _MAX_WIDTH_RATIO * len(encoded.prefix):
                 block = single_question.get((id(encoded), key))
                 if block is not None:
@@ -130,6 +133,7 @@ class DecodingBatch:
     """Blocks whose rows must be split before the next step, by `merge_batches`."""
 
     def __post_init__(self) -> None:
+        # Compared with later, to see when enough rows have finished for a repacking.
         self.first = self.alive
 
     @property
@@ -147,12 +151,15 @@ class DecodingBatch:
         count, wide = self.tokens.shape
         length = self.buffers.length
         if self.full:
+            # There is no place to write to, and slices of the memory would be cut short without an
+            # error.
             raise IndexError("no memory for another token: call merge_batches first")
         # each row sees the position that its own token takes, and none of another row's
         self.hidden[:, 0, :, length : length + wide].diagonal(dim1=1, dim2=2).zero_()
         logits = self._recorded_logits()
         if logits is None:
             logits = self._logits()
+        # Every step takes a position for each row of a block, also of those that have finished.
         self.buffers.length += wide
         self.position = self.position + 1
         rows: list[int] = []
@@ -294,6 +301,7 @@ def merge_batches(
     sources = list(map(attrgetter("cache_rows"), selections))
     buffers = KeyValueBuffers.from_rows(sources, wide * ahead, pool)
     for batch in batches:
+        # After the copy above: the memory may be given to the next batch at once.
         pool.take_back(batch.buffers)
     n_blocks = sum(len(selection.blocks) for selection in selections)
     device = first.tokens.device
@@ -419,11 +427,13 @@ def read_questions(
     width = layout.width
     wide = layout.query.shape[1]
     must_split = any(map(attrgetter("must_split"), blocks))
+    # Rows that are split next get memory of their own, and need none here.
     n_free = width if must_split else width + wide * ahead
     buffers = KeyValueBuffers.from_rows(prefixes, n_free, pool)
     prefix_end = buffers.length
     begins = tensor_on([prefix_end - len(block.encoded.prefix) for block in blocks], device)
     prefix_mask = _additive_mask(torch.arange(prefix_end, device=device) < begins[:, None], dtype)
+    # A question sees its own earlier tokens only; the prefix is added to the mask below.
     causal = torch.ones((width, width), dtype=torch.bool, device=device).tril()
     last = tensor_on(layout.ends, device) - 1
     hidden = _all_hidden((len(blocks), 1, wide, buffers.capacity), dtype, device)
@@ -541,6 +551,7 @@ def _start_batch(
         indices[1].extend(range(len(block.rows)))
     block_index, row_index = tensor_on(indices, device)
     first_tokens = choose(scores(block_index, row_index).float(), rows)
+    # Places without a row hold padding, whose scores nobody reads.
     tokens = torch.full((len(blocks), wide), padding(model), dtype=torch.long, device=device)
     tokens[block_index, row_index] = first_tokens
     splitting = frozenset(b for b, block in enumerate(blocks) if block.must_split)

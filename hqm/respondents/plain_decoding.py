@@ -134,6 +134,8 @@ class PlainDecoder:
         # the model's own distribution, without the penalties of its generation_config
         config = GenerationConfig(
             max_new_tokens=max_tokens,
+            # Tokens are drawn by `choose`, from each request's own stream: `generate` has one for
+            # the batch.
             do_sample=False,
             num_beams=1,
             eos_token_id=sorted(self.ends),

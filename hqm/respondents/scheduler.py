@@ -150,6 +150,8 @@ class Scheduler:
             self._join(first_tokens, new_batch)
             return
         self._unanswered |= by_number
+        # A layer with a window would look back over the questions of others, which stand in
+        # between.
         packable = [row for row in rows if self._fits(row[1], row[2])]
         self._decode_in_rows([row for row in rows if not self._fits(row[1], row[2])])
         if not packable:
@@ -175,6 +177,7 @@ class Scheduler:
         self._last_prefix = None
         if last is not None and id(last) in prefixes:
             prefix, prefix_shift = prefixes[id(last)]
+            # A copy, since reading the questions empties the memory that the prefix lies in.
             self._last_prefix = last, prefix.copy(), prefix_shift
         prefix_rows = [prefix for prefix, _ in block_prefixes]
         first_tokens, new_batch = read_questions(
@@ -192,6 +195,7 @@ class Scheduler:
     def _join(self, first_tokens: dict[int, int], new_batch: DecodingBatch) -> None:
         """Merge rows whose first token is drawn into the running batch."""
         self._record_tokens(first_tokens, new_batch)
+        # Without a copy where nothing runs yet, since a copy moves all keys and values.
         if self._running is None and not new_batch.needs_repacking:
             self._running = new_batch
         else:
@@ -211,6 +215,7 @@ class Scheduler:
         for _, encoded, tail in rows:
             if not self._fits(encoded, tail):
                 raise CannotSplit("a layer looks back a window only")
+            # Runs of one question read its prompt once; each draws from a random stream of its own.
             prompts.setdefault((id(encoded), tuple(tail)), encoded.with_question(tail))
         question_rows: list[tuple[int, EncodedPicture, Sequence[int]]] = [
             (number, prompts[id(encoded), tuple(tail)], ()) for number, encoded, tail in rows
@@ -258,6 +263,7 @@ class Scheduler:
         for row, token in new_tokens.items():
             tokens = self._tokens.setdefault(row, [])
             tokens.append(token)
+            # A row at the limit ends without an end token, by which it is later called truncated.
             if token in self.ends or len(tokens) == self.max_tokens:
                 finished.add(row)
         for row in finished:
@@ -267,6 +273,7 @@ class Scheduler:
 
     def _finish(self, row: int, tokens: list[int]) -> None:
         del self._unanswered[row]
+        # How long answers are is known by the first that ended: memory is reserved for such.
         self._longest = max(self._longest, len(tokens))
         self.finished.append((row, tokens))
 
@@ -307,6 +314,7 @@ class Scheduler:
             pictures = list({id(encoded): encoded for _, encoded, _ in group}.values())
             index_of = {id(encoded): index for index, encoded in enumerate(pictures)}
             prefill = Prefill.run(self.model, pictures)
+            # Where a model cannot be padded, only questions of one length run together.
             for batch in _group_by_length(group, exact=not prefill.pads):
                 numbers, batch_pictures, tails = zip(*batch, strict=True)
                 question_rows = QuestionRows(

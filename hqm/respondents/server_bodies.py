@@ -87,6 +87,7 @@ class BodyWriter:
     @staticmethod
     def body(content: Sequence[bytes], settings: Settings, seed: int) -> bytes:
         """The body of a request in JSON."""
+        # The seed comes last, as the one parameter that differs from request to request.
         seed_part = b'"%b": %d}' % (settings.seed_name.encode(), seed)
         return b"".join(
             (
@@ -101,6 +102,7 @@ class BodyWriter:
     def settings(self, request: Request) -> Settings:
         """The parameters of a request as the server accepts them, encoded once for equal ones."""
         key = (request.sampling, bool(request.words), id(request.schema))
+        # Written once for thousands of requests that differ in question and seed alone.
         settings = self._settings.get(key)
         if settings is None:
             sent = self._parameters(request)
@@ -124,6 +126,8 @@ class BodyWriter:
         n_alternatives = self._logprobs
         if n_alternatives is None:
             n_alternatives = _MAX_ALTERNATIVES if request.words else _COMMON_ALTERNATIVES
+        # Unless it is switched off: what is stored without probabilities is not asked again for
+        # them.
         if listed := min(n_alternatives, self._most_logprobs):
             settings |= {"logprobs": True, "top_logprobs": listed}
         return settings
@@ -158,6 +162,7 @@ class BodyWriter:
             self._schemas = False
         else:
             self._refused.add(refused)
+        # Encoded with the parameter that has just been dropped.
         self._settings.clear()
         return True
 

@@ -105,10 +105,12 @@ class ParameterSearch:
             return end.parameter
         finally:
             self.is_running = False
+            # Also without a result: the next refusal of these parameters is about its own request.
             self._searched.add(settings.key)
 
     async def _bisect(self, send: Send, requests: list[Request], settings: Settings) -> str:
         units = [unit for unit in SEARCHED if not set(unit).isdisjoint(settings.names)]
+        # If the server refuses this too, its reason is another one, and nothing more is tried.
         bare = settings.without(units)
         for request in requests:
             if self._outcomes.get(bare.key) or await self._is_answered(send, request, bare):
@@ -118,8 +120,11 @@ class ParameterSearch:
         n_refused = 0
         n_answered = len(units)
         while n_answered - n_refused > 1:
+            # The server answers without the first `n_answered` units, and refuses without
+            # `n_refused`.
             middle = (n_refused + n_answered) // 2
             attempt = settings.without(units[:middle])
+            # Each set of parameters is tried once a command, whichever request was refused.
             if attempt.key not in self._outcomes:
                 self._outcomes[attempt.key] = await self._is_answered(send, request, attempt)
             if self._outcomes[attempt.key]:

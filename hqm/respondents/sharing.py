@@ -108,6 +108,7 @@ class SharingPolicy:
 
     def step_down(self, reason: str, *, final: bool = False) -> None:
         """Share less, or the same in a simpler way; `final` where no simpler way can help."""
+        # First the same prefix with the questions one by one, which is still faster than none.
         if self.sharing == "prefix" and self.packs and not final:
             self.packs = False
         elif self.sharing == "features" and self.reads_once:
@@ -164,6 +165,7 @@ class SharingCheck:
     def size_for(self, n_requests: int) -> None:
         """Set how many rows are compared, for a queue of so many requests."""
         n_rows = n_requests // _REQUESTS_A_ROW
+        # The check answers its rows several times, which a small queue would feel.
         self._n_rows = max(_MIN_CHECKED_ROWS, min(_MAX_CHECKED_ROWS, n_rows))
 
     def choose_level(
@@ -190,6 +192,7 @@ class SharingCheck:
                 )
             except Exception as error:  # a model's forward pass may fail in any way
                 if is_out_of_memory(error):
+                    # Memory says nothing of sharing: the caller tries the same with fewer rows.
                     raise
                 if isinstance(error, CannotSplit):
                     policy.step_down(error.reason, final=True)
@@ -254,6 +257,7 @@ class SharingCheck:
         sample = _varied_sample(batch, self._n_rows)
         chooser = TokenSampler(sampling.temperature, sampling.top_p)
         start_rows(chooser, sample, self._first_tokens, watch=True)
+        # A fault of the shared prefix shows in the first tokens; more of them would only cost time.
         max_tokens = min(sampling.max_tokens, _CHECKED_TOKENS)
         return _Trial(dict(answer(sample, chooser, max_tokens)), chooser)
 
@@ -272,6 +276,8 @@ class SharingCheck:
         """Whether answers equal those of plain `generate`; in half precision, whether the
         distributions of their first tokens are close.
         """
+        # In single precision both ways give the same sums but for their last bits, and so the same
+        # tokens.
         if torch.finfo(self.plain.model.dtype).bits >= 32:
             return _texts(shared) == _texts(plain)
         # half precision rounds sums in another order otherwise, which may change a token

@@ -54,6 +54,7 @@ class StepGraphs:
     def record(self, step: Callable[[], torch.Tensor]) -> Callable[[], torch.Tensor]:
         """Record a step, and return what runs the recording."""
         graph = torch.cuda.CUDAGraph()
+        # CUDA records no work on the default stream.
         stream = torch.cuda.Stream()
         memory = torch.cuda.graph_pool_handle() if self._last is None else self._last.pool()
         stream.wait_stream(torch.cuda.current_stream())
@@ -111,6 +112,7 @@ class RecordedStep:
         position: torch.Tensor,
         length: int,
     ) -> None:
+        # The recording reads these addresses: new numbers are copied into them.
         self._tokens = tokens.clone()
         self._position = position.clone()
         self._write_positions = torch.arange(length, length + tokens.shape[1], device=tokens.device)

@@ -121,6 +121,7 @@ class VllmRespondent:
             "revision": self._name.qualifier or None,
             "weights": self._weights,
             "options": dict(sorted(self._options)),
+            # Another version may draw other tokens for the same seed, and is another respondent.
             "vllm": self._version,
         }
 
@@ -143,6 +144,7 @@ class VllmRespondent:
         """The version installed beside the program, by its metadata; None without them."""
         if self._executable is None:
             return None
+        # From its metadata, since nothing of that environment can be imported here.
         folders = self._executable.resolve().parent.parent.glob(
             "lib/python*/site-packages/vllm-*.dist-info"
         )
@@ -169,6 +171,7 @@ class VllmRespondent:
         try:
             yield from inner.answer(requests)
         except RespondentError as error:
+            # An error of the connection says little; the log of the server that died says why.
             if self._keeper is not None and self._keeper.poll() is not None:
                 raise self._death_error("the server died") from error
             raise
@@ -221,12 +224,15 @@ class VllmRespondent:
             command += ["--revision", self._name.qualifier]
         options = dict(self._options)
         if self.gpus > 1:
+            # The name's own option decides over the number of GPUs that the plan gave.
             options.setdefault("tensor_parallel_size", str(self.gpus))
         for key, value in options.items():
             command += [f"--{key.replace('_', '-')}", *([value] if value else [])]
         descriptor, log = tempfile.mkstemp(prefix="hqm-vllm-", suffix=".log")
         self.log = Path(log)
         with os.fdopen(descriptor, "wb") as file:
+            # Through a process that stops the server when this one dies, in whatever way
+            # (`server_process`).
             self._keeper = subprocess.Popen(
                 [sys.executable, "-m", "hqm.respondents.server_process", str(self.log), *command],
                 stdin=subprocess.PIPE,
