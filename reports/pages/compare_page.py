@@ -137,6 +137,8 @@ def beyond_chance(comparison: Comparison) -> tuple[str, ...]:
     }
     sentences = []
     for d in sorted(comparison.differences, key=lambda d: -abs(d.others.difference)):
+        # The same level for both, after Holm over all tests, so that no column shows more than the
+        # text.
         outcome = d.adjusted_these < 0.05, d.adjusted_others < 0.05
         if outcome not in population_words:
             continue
@@ -162,6 +164,7 @@ def beyond_chance(comparison: Comparison) -> tuple[str, ...]:
 
 def _leaderboard(comparison: Comparison) -> Table:
     first = comparison.measures[0]
+    # By the first measure in every column: other orders are read from their ranks.
     order = sorted(comparison.respondents, key=lambda name: first.sign * -first.scores[name])
     columns = [Column("Respondent", "text")]
     for m in comparison.measures:
@@ -283,6 +286,7 @@ def strips(comparison: Comparison) -> dict[str, str]:
     """
     budgeted = [(m, m.budget) for m in comparison.measures if m.budget is not None]
     points = {m.label: Points.for_measure(m) for m, _ in budgeted}
+    # One axis, so that the strips of all measures can be compared.
     end = max((axis_end(budget, points[m.label].factor) for m, budget in budgeted), default=1.0)
     return {m.label: budget_strip(m.label, budget, points[m.label], end) for m, budget in budgeted}
 

@@ -67,6 +67,7 @@ def measure_noun(comparison: Comparison) -> str:
     def differs(word: str) -> bool:
         return len({m.words.get(word, "") for m in comparison.measures}) > 1
 
+    # One difference gives the noun; measures that differ in two respects are compared as wholes.
     differ = list(filter(differs, ("metric", "scoring", "parser", "judge", "version")))
     if len(differ) == 1:
         return differ[0]
@@ -77,6 +78,7 @@ def outcome(test: ReliabilityDifference, adjusted: float) -> Outcome:
     """Which of two measures a test shows to be higher: after adjustment, and with an interval that
     leaves 0 out.
     """
+    # A test that could not be made is no test that showed nothing.
     if not math.isfinite(adjusted):
         return "not tested"
     # the adjusted test and the interval must agree
@@ -165,6 +167,7 @@ def strongest_claim(comparison: Comparison) -> str:
         lower_label = d.first
         low, high = high, low
     family, _, statistic = d.indicator.partition(".")
+    # The weaker measure is the subject: that it repeats worse is what the test shows.
     claim = f"{lower_label} agrees less with people's labels than {higher_label}"
     if family in _REPEATED:
         claim = f"{_REPEATED[family]}, {lower_label} repeats less well than {higher_label}"
@@ -225,6 +228,7 @@ def difference_in_words(d: Difference, comparison: Comparison) -> str:
             "not shown": f"; for these {_why_not_shown(d.these)}",
             "not tested": "; for these it was not tested",
         }
+        # Only two outcomes are left: the others were answered above.
         qualifier = qualifiers[fixed_outcome]
         claim = (
             f"{name[random_outcome]} is higher than {lower_label[random_outcome]} for other"
@@ -234,6 +238,7 @@ def difference_in_words(d: Difference, comparison: Comparison) -> str:
         claim = f"{d.first} and {d.second} were not tested against each other"
     else:
         claim = f"it is not shown which of {d.first} and {d.second} is higher"
+    # An interval whose ends are printed alike would seem to have no width.
     digits = max(3, _digits(d.these), _digits(d.others))
     numbers = (
         f"{_STATISTIC_SYMBOLS.get(statistic, statistic)} {number(d.others.first, digits)} and"
@@ -279,6 +284,7 @@ def measure_to_report(comparison: Comparison) -> Answer:
     """
     noun = measure_noun(comparison)
     question = f"Which {noun} to report?"
+    # Shown for these respondents. A rival may be better in something else, for these or for others.
     best = most_reliable(comparison)
     families = ("criterion", "parallel_forms", "judge_consistency")
     rivals = []
@@ -289,6 +295,7 @@ def measure_to_report(comparison: Comparison) -> Answer:
             rivals.append((family, label))
     judged = any("criterion" in d.indicator for d in comparison.differences)
     caveat = f"{_CAVEAT}{'' if judged else ', and no people judged these answers'}."
+    # A measure is recommended only where no test speaks for another one.
     if best and not rivals:
         other_labels = [label for label in comparison.labels if label != best]
         names = join_names(other_labels)
@@ -382,6 +389,7 @@ def _plain(note: str) -> str:
 
 def reversed_pairs(comparison: Comparison) -> str:
     """How many pairs of respondents two measures separate in opposite orders."""
+    # Two measures that disagree within their errors contradict nothing.
     separations = list(filter(attrgetter("opposed"), comparison.separations))
     if not separations:
         return "No two measures separate a pair of respondents in opposite orders."
@@ -404,6 +412,7 @@ def mark_separated(comparison: Comparison, indicator: str, numbers: Sequence[Tex
     """Mark the best and the second best number where tests separate them from all others."""
     labels = comparison.labels
     valued = [i for i, entry in enumerate(numbers) if entry.value is not None]
+    # Bold by a test and not by the number: the largest of equal ones is chance.
     ranked = sorted(valued, key=lambda i: -(numbers[i].value or 0.0))
 
     def is_separated(i: int, rivals: Sequence[int]) -> bool:

@@ -37,7 +37,7 @@ SOURCES: Mapping[str, tuple[str, str]] = {
     "blind": ("Without the picture", "the drop should be large"),
     "metric": ("Another metric", "on the same scale"),
 }
-"""str -> what a row of the error budget is called, and what changes."""
+"""Source of error -> what a row of the error budget is called, and what changes."""
 SOURCE_SHORT_NAMES: Mapping[str, str] = {
     "seed": "seed",
     "items": "items",
@@ -124,6 +124,7 @@ class ErrorPicture:
         rows = tuple(row for row in budget.rows if row.half is not None or row.moves)
         # Other items always count: their band is an interval, and can be small without being
         # nothing.
+        # A band that is printed as 0 would put every gap above it without saying anything.
         visible = {row.source for row in rows if row.source == "items" or _is_seen(row, points)}
         marks = []
         for gap in budget.gaps:
@@ -165,6 +166,7 @@ class ErrorPicture:
         """What the picture shows, in one line: its longest bar, and the gaps above every bar."""
         if self.largest is None:
             return NOTHING_MEASURED
+        # Relative, since a shift that all models share changes no order.
         claim = f"{self.largest.claim} relative to the others"
         if not self.gaps:
             return claim
@@ -200,6 +202,8 @@ class MeasuresPicture:
         pictures = []
         for measure in measures:
             points = Points.for_measure(measure)
+            # Each in its own points: a shared unit would make bars of different scales comparable
+            # by length only.
             budget = measure.budget or ErrorBudget(metric=measure.metric, rows=())
             pictures.append(ErrorPicture.of_budget(budget, points, measure.label))
         return cls(tuple(pictures))

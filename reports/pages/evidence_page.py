@@ -60,7 +60,9 @@ def environment(style: str = "evidence.css") -> jinja2.Environment:
 
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
+        # Questions and answers come from anybody: nothing of them is HTML.
         autoescape=True,
+        # A misspelt name in a template is an error, and no empty place on the page.
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -156,6 +158,7 @@ def sections_of(
     sections = []
     for i, (benchmark, opinion) in enumerate(zip_longest(audit.audits, opinions), 1):
         estimates = tuple(filter(_is_on_page, benchmark.all_estimates))
+        # Before tables are made, so that no table or link names an estimate that the page lacks.
         benchmark = replace(benchmark, all_estimates=estimates)
         section = _section(benchmark, i, gate=gate, version=audit.hqm_version, opinion=opinion)
         sections.append(section)
@@ -195,6 +198,7 @@ def _signatures(audits: Iterable[BenchmarkAudit]) -> list[tuple[str, str, str]]:
     signed: dict[str, str] = {}
     for audit in audits:
         for e in audit.all_estimates:
+            # Estimates of several metrics may share a line: it is printed once.
             signed.setdefault(e.signature, f"{audit.benchmark} {e.indicator} {e.metric}")
     return [(tables.anchor(line), name, line) for line, name in signed.items()]
 
@@ -212,9 +216,12 @@ def _section(
     for n, subsection in enumerate([*_subsections(audit), *_second_opinion(opinion)], 1):
         group = replace(
             subsection,
+            # Named anchors are linked from the report; the number of the benchmark keeps them
+            # apart.
             anchor=f"b{i}-{subsection.anchor or n}",
             tables=list(filter(None, subsection.tables)),
         )
+        # An empty heading would say that something was measured.
         if group.tables or group.figures or group.remarks:
             groups.append(group)
             anchors[group.title] = group.anchor
@@ -381,6 +388,7 @@ def _people(audit: BenchmarkAudit) -> Subsection:
     return Subsection(
         "People",
         [score_tables.judged_table(audit), compared, evidence_tables.oracle_table(audit)],
+        # What was not measured says so, in the place where a reader looks for it.
         remarks=[] if compared else [remark],
     )
 

@@ -64,8 +64,6 @@ def difference_text(audit: BenchmarkAudit, value: float) -> str:
     text = Points.for_metric(audit).format(abs(value))
     if float(text) == round(float(text)) != 0:
         text = text.rstrip("0").rstrip(".")
-    else:
-        text = text
     return f"{text} {'point' if text == '1' else 'points'}"
 
 
@@ -141,6 +139,8 @@ def board_title(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
         claim = f"Whether {first} leads {second} on new items{shared} is not known"
         if top.outcome == "differ":
             value = lead(audit, top)
+            # The leader is the better on what both answered, which may be the second of the
+            # leaderboard.
             leader, follower = (first, second) if value >= 0 else (second, first)
             size = difference_text(audit, value)
             claim = f"{leader} leads {follower} by {size} on new items{shared}"
@@ -227,6 +227,7 @@ def order_statement(audit: BenchmarkAudit) -> str:
 
 def _ranks_with(contrasts: Sequence[Neighbours], outcome: ContrastOutcome) -> str:
     ranks = []
+    # A caption names ranks and not models, whose names would fill it.
     for rank, neighbours in enumerate(contrasts, 1):
         if neighbours.outcome == outcome:
             ranks.append(f"{rank}–{rank + 1}")

@@ -44,6 +44,8 @@ def compose(template: str, **values: Text | Estimate | str | int | float | None)
     >>> [piece.text for piece in compose("{model} has {n} items.", model="m{n}", n=1200)]
     ['m{n}', ' has ', '1,200', ' items.']
     """
+    # Not `str.format`, which would read braces in a model's name, and loses which text a value came
+    # from.
     pieces = enumerate(re.split(r"\{(\w+)\}", template))
     # every second piece is the name of a part
     texts = (_as_text(values[piece]) if i % 2 else Text(piece) for i, piece in pieces)
@@ -111,6 +113,7 @@ def number_word(count: int) -> str:
     >>> number_word(3), number_word(22)
     ('three', '22')
     """
+    # Small numbers are words in a sentence, as style guides ask; in tables they are figures.
     if 0 <= count < len(_NUMBER_WORDS):
         return _NUMBER_WORDS[count]
     return f"{count:,}"
@@ -464,9 +467,11 @@ class Terms:
     def _first_term(self, text: str) -> tuple[re.Match[str], str] | None:
         hits = []
         for term, (pattern, _) in TERMS.items():
+            # Not inside a word, an option (`--criterion`) or a list of setting names.
             match = re.search(rf"(?<![\w,-])(?:{pattern})\w*", text)
             if match and term not in self._explained:
                 hits.append((match, term))
+        # The earliest in the text; of two that begin together, the first of `TERMS`.
         return min(hits, key=lambda hit: hit[0].start(), default=None)
 
 
@@ -509,6 +514,7 @@ def reason_withheld(estimate: Estimate) -> str:
     """
     if estimate.value is None or not estimate.indicator.endswith(".length_elasticity"):
         return ""
+    # One end says nothing of how wide an interval is.
     widths = [span.high - span.low for span in estimate.intervals if not span.one_sided]
     if max(widths, default=0.0) > _MAX_SLOPE or abs(estimate.value) > _MAX_SLOPE:
         return "the answers differ too little in length to say how the score follows it"
@@ -585,6 +591,7 @@ class Points:
     def _on_scale(cls, scale: Sequence[float | None], *, share: bool) -> Points:
         # per cents have the decimals of the shares that they are
         digits = 1 if share or tuple(scale) == PER_CENT else 2
+        # Percentages, as the metrics of AMBER have them, are points already.
         return cls(100.0 if share else 1.0, digits)
 
     def format(self, value: float | None, *, sign: bool = False) -> str:
@@ -629,6 +636,7 @@ def coefficient(estimate: Estimate, inference: str = "", *, named: bool = True) 
     span = next((s for kind in kinds if kind and (s := estimate.interval(kind))), None)
     cell = estimate_text(estimate)
     text = without_zero(cell.text)
+    # An interval whose lower end does not exist would be printed as a dash beside a number.
     if span is not None and math.isfinite(span.low):
         ends = without_zero(interval_text(span, decimals_of(estimate)))
         text += f", {ends}" if span.one_sided else f" {ends}"

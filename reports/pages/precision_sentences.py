@@ -86,6 +86,7 @@ def run_error_sentences(audit: BenchmarkAudit, code: str, policy: Policy) -> Ite
     allowed = points.format_limit(limit * precision.scale)
     yield as_sentence(f"{opening} the policy's limit of {allowed} points: {error}.")
     yield as_sentence(f"Its 95% upper limit is {points.format(precision.run_error_high)} points.")
+    # Runs and not items: another seed asks the same items again.
     runs = more_items(audit, policy).runs
     if runs and code != "fine":
         yield as_sentence(f"The mean of {runs} runs keeps this limit.")
@@ -119,6 +120,7 @@ def more_items_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, 
         }[need.purpose]
         parts.append(f"{_item_count(need.items)} {purpose}")
     if forecast.types:
+        # The type that takes most items decides what the total costs.
         hardest = max(forecast.types, key=lambda kind: forecast.types[kind])
         limit = points.format_limit(policy.coverage.error * (scale_width(audit) or 1.0))
         most = f", most of them in {hardest} ({capped_count(forecast.types[hardest])})"

@@ -133,6 +133,7 @@ def render(
         What libraries compute again of each benchmark, for the evidence.
     """
     policy = policy or default_policy()
+    # The evidence first, since the report links to its anchors.
     sections = evidence_page.sections_of(audit, policy, opinions)
     pages = []
     for benchmark, section in zip(audit.audits, sections, strict=True):
@@ -189,6 +190,7 @@ def _page(
             cards.append(replace(item, why=reason))
     n_separated, n_pairs = count_separated_pairs(audit)
     winner = tables.DASH
+    # A rerun of the same items says nothing of new ones: both stand on the page, apart.
     if same_winner := find_estimate(audit, "test_retest.same_winner", metric):
         winner = percent(same_winner.value)
     sizes = [pluralise(audit.items_used, "item")]
@@ -197,6 +199,7 @@ def _page(
     sizes += [pluralise(len(audit.respondents), "model"), metric]
     remedies_title = "What to correct"
     examined = ""
+    # A heading that says "correct" over mere notes would send readers looking for faults.
     if "wrong" not in map(attrgetter("code"), remedies) and head.code != "look":
         remedies_title = "Nothing found to correct"
         examined = _examined(audit, len(remedies))
@@ -451,6 +454,7 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
         if isinstance(entry.audit, Audit):
             audits += entry.audit.audits
     titles = Counter(map(attrgetter("title"), audits))
+    # One axis for all rows, so that bars of different benchmarks can be compared by eye.
     end = shared_axis(audits)
     for entry in dated:
         source = entry.audit
@@ -477,6 +481,7 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
     first = "No answers stand behind these audits."
     measured = ""
     if audits:
+        # What most readers want of a leaderboard comes first: whether its first place is shown.
         first = _undecided_leaderboards(audits, policy) or joint_sentence(audits, heads)
         measured = _seldom_measured(audits)
     code = script("index.js")

@@ -158,6 +158,7 @@ class Headline:
     @property
     def text(self) -> str:
         """The whole verdict."""
+        # A colon announces a fault; where nothing is wrong none follows.
         mark = "." if self.code in ("fine", "not_measured") else ":"
         return f"{self.state}{mark} {self.explanation}"
 
@@ -181,6 +182,7 @@ def headline(audit: BenchmarkAudit, policy: Policy | None = None) -> Headline:
         sentences.append(search_sentence(audit))
     else:
         sentences.append(f"{_fault_list(answers.mend)}.")
+    # That sentence says already that no two models differ.
     if answers.state != "unseparated":
         sentences.append(order_sentence(audit, policy))
     sentences += [_wording_sentence(audit), _types_sentence(audit, policy)]
@@ -206,8 +208,10 @@ def _too_little_sentence(audit: BenchmarkAudit) -> str:
 def _fault_list(remedies: Sequence[Remedy]) -> str:
     """What is shown or suspected of the items, in a few words."""
     unread = list(filter(is_unread, remedies))
+    # Doubts are named only where no fault is shown: a verdict has room for the worst.
     faults = unread or [remedy for remedy in remedies if remedy.severity == "fault"]
     urgent = faults or [remedy for remedy in remedies if remedy.severity == "doubt"]
+    # Keys to check go before other faults, since a wrong key makes right answers wrong.
     key_checks = [remedy for remedy in remedies if remedy.what == "keys" and remedy not in urgent]
     listed = unread or (key_checks + urgent)[:3]
     return ", ".join(dict.fromkeys(map(_fault_words, listed)))
@@ -268,6 +272,7 @@ def wording_row(audit: BenchmarkAudit) -> BudgetRow | None:
     """The row of other wordings, or of negated questions where those move more; None without."""
     sources = ("wording", "negation")
     moved = [row for row in budget_rows(audit) if row.source in sources and row.moves]
+    # The worst of the two answers for wordings, as a tick must hold for both.
     return max(moved, key=lambda row: row.half or 0.0, default=None)
 
 
@@ -324,12 +329,15 @@ def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
             if abs((move or shift) - shift) > end:
                 moves = [value or 0.0 for name, value in row.moves.items() if name != outlying]
                 yield (
+                    # One model far from the others makes the band by itself, which a reader of the
+                    # bar must know.
                     f"Without {short_name(outlying)}, the bar “{SOURCES[row.source][0]}” would end"
                     f" at {points.format(change_band(moves).half)} points."
                 )
                 break
     labels = budget.row("people")
     if labels.half is not None and labels.answers < _MIN_LABELS * labels.respondents:
+        # An error goes with the root of the labels, so that four times as many halve it.
         labels_per_model = round(labels.answers / max(labels.respondents, 1))
         if labels == largest_row(budget.rows):
             yield (
@@ -368,6 +376,7 @@ def remedy_lines(audit: BenchmarkAudit, remedies: Sequence[Remedy]) -> list[Reme
     similar: dict[str, list[RemedyLine]] = {}
     for remedy in remedies:
         line = _remedy_line(audit, remedy)
+        # Ten lines of one kind would push the others off the page.
         similar.setdefault(line.title, []).append(line)
     lines = []
     for line, *further_lines in similar.values():
@@ -411,6 +420,7 @@ def _remedy_line(audit: BenchmarkAudit, remedy: Remedy) -> RemedyLine:
         "finding": _finding("".join(remedy.names[:1])) or "unbalanced keys",
         "found": shorten(f"{capital(remedy.sentence)}.", _MAX_FINDING_CHARS, placeholder=" ..."),
     }
+    # Every template takes its words from one table, whether or not it uses all of them.
     title, sentence, link, target, advice = REMEDY_TEMPLATES.get(remedy.what, FINDING_TEMPLATE)
     return RemedyLine(
         "wrong" if remedy.severity == "fault" else "look",
@@ -456,6 +466,7 @@ def reading_notes(audit: BenchmarkAudit) -> tuple[str, ...]:
     power = detail_of(audit, "items.reading_list", "power")
     if not isinstance(power, Mapping) or finite_number(power.get("true_among_first")) is None:
         return ("Contradictory keys come first, then what strong models fail and weak ones pass.",)
+    # The list is tried on a copy with known faults, since nobody knows those of the data.
     planted = int(power.get("planted") or 0)
     faults = f"flipped {pluralise_in_words(planted, 'key')} in a copy of these answers"
     if has_graded_items(audit) or not _has_keys(audit):
@@ -553,6 +564,8 @@ def _repeat_answer(
         )
         sentences.append(as_sentence(moved if half else "Reruns gave the same answers."))
     _, inference = goal("test_retest.rho_g", policy)
+    # A reliability is relative to how much these models differ, so the standard deviation stands
+    # beside it.
     scores = _scores_of_rerun(audit, rho)
     spread = ""
     if len(scores) > 1:
@@ -611,6 +624,7 @@ def _wording_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ..
     sentences = [compose("{change}: {shift}.", change=change, shift=shift_value)]
     sentences += map(as_sentence, _limit_sentence(audit, row, policy))
     n_changed = count_reordered_pairs(audit, row.other[0])
+    # Places, and not only points: a reader of a leaderboard asks for the order.
     n_pairs = math.comb(len(audit.respondents), 2)
     order = "The order of the models does not change."
     if n_changed:
@@ -633,6 +647,7 @@ def wordings_to_average(audit: BenchmarkAudit) -> Iterator[Sentence]:
     if mean is None or mean.detail.get("wording_variance_high") is None:
         return
     interval = mean.interval("model_population")
+    # It is reached for other wordings, or nothing is known of them: there is no advice to give.
     if interval is None or interval.low >= mean.detail["goal"]:
         return
     n_wordings = mean.detail.get("wordings_needed")
@@ -652,6 +667,7 @@ def _agreement_sentences(
     """How often scorer and people agree on single answers, and what is left out of that."""
     if accuracy is None or accuracy.value is None:
         return
+    # The estimate's signature and link stay with the number, which is printed as a percentage here.
     share = replace(estimate_text(accuracy), text=percent(accuracy.value), muted=False)
     agreement: dict[str, Text | int] = {"alike": share, "n": n_answers}
     if kappa is None or kappa.value is None:
@@ -679,6 +695,7 @@ def _people_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     r = find_estimate(audit, "criterion.pearson")
     kappa = find_estimate(audit, "criterion.kappa")
     accuracy = find_estimate(audit, "criterion.accuracy")
+    # An oracle of the benchmark is not people, whatever its agreement is.
     if row.status == "not_measured" and (r is None or not by_people(r)):
         return _not_measured(audit, "people")
     sentences = [*_agreement_sentences(audit, accuracy, kappa, row.answers)]
@@ -735,6 +752,7 @@ def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:
             compose("Yes: the total with its interval and the wording of the questions."),
             *decisions,
         )
+    # Failed and not measured are counted apart: what nobody measured is no fault of the items.
     outcomes = Counter(map(attrgetter("outcome"), gate.tests))
     failed = outcomes["FAIL"]
     missing = outcomes["NOT MEASURED"]
@@ -775,6 +793,7 @@ def statement(audit: BenchmarkAudit) -> Statement:
         labels = "people scored"
     elif labelled.shift is not None:
         labels = f"people {points.format(labelled.shift, sign=True)} points"
+    # A line without a signature could not be verified (`hqm report --verify`).
     signed = signed or find_estimate(audit, "discriminability.separable_pairs")
     line = statement_signature(signed.signature, audit.procedure) if signed is not None else ""
     # the last field of a signature is the version that made the number
