@@ -268,11 +268,13 @@ class Indicator:
     over_runs: bool = False
 
     def __post_init__(self) -> None:
+        # The class is frozen, and a default that follows from the name can be set in no other way.
         object.__setattr__(self, "title", self.title or self.name.replace("_", " "))
 
     @property
     def facet(self) -> tuple[str, ...]:
         """The facets that differ where it is estimated."""
+        # Each once, in the order of the families, which the pages keep.
         return tuple(dict.fromkeys(family.facet for family in self.family if family.facet))
 
     @property
@@ -324,6 +326,7 @@ def need(
         if condition(case):
             return None
         if callable(reason):
+            # Computed only where it is needed: a reason may count what a case lacks.
             return Absence(status, reason(case))
         return Absence(status, reason.format(metric=case.metric.name, n=len(case.respondents)))
 
@@ -342,6 +345,7 @@ def need_study(
     """
 
     def check(case: Case) -> Absence | None:
+        # Cached, since needs and computations of several indicators ask for the same study.
         outcome = case.cached(study)
         if outcome.status != "ok":
             return Absence(outcome.status, outcome.reason or reason)

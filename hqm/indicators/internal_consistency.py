@@ -57,6 +57,7 @@ _HALVES = 200
 
 def _included(case: Case) -> npt.NDArray[np.bool_]:
     """(items,): whether every respondent was scored on an item."""
+    # Halves and types are compared between respondents, so that each must have the same items.
     return np.asarray(np.isfinite(case.first_scores).all(axis=0))
 
 
@@ -110,6 +111,7 @@ def _alpha(case: Case) -> Result:
 
 def _split_half(case: Case) -> Result:
     """Pictures are split, not items, where several items share one."""
+    # Items about one picture would be in both halves, which their picture makes alike.
     study = split_half(case.cached(_parts), stream(case.seed, "consistency.halves"), draws=_HALVES)
     value = replace(
         to_coefficient(study.mean, study), n=study.n, n_items=case.cached(_complete).shape[1]
@@ -121,13 +123,16 @@ def _split_half(case: Case) -> Result:
 
 def _typed(case: Case) -> tuple[Array, list[str], Array]:
     """The scores, types and clusters of the items that have a type."""
+    # An item without a type would be a stratum of what nobody has named.
     typed = case.types != ""
     return case.first_scores[:, typed], case.types[typed].tolist(), case.clusters[typed]
 
 
 def _alpha_types(case: Case) -> Result:
     scores = case.cached(_by_type)
+    # A type is one part here, however many items it has: the question is whether types go together.
     value = cronbach_alpha(scores, **case.dependence).coefficient
+    # The interval over items is that of the items' alpha, and none of a few types.
     return result(
         replace(value, fixed=None, n_items=case.cached(_complete).shape[1]),
         types=case.cached(_types),
@@ -135,6 +140,7 @@ def _alpha_types(case: Case) -> Result:
 
 
 def _kr21(case: Case) -> Coefficient:
+    # KR-21 takes the mean and the variance of totals alone (Kuder and Richardson 1937).
     return replace(kr21(case.cached(_complete)), n_items=case.cached(_complete).shape[1])
 
 
@@ -289,6 +295,7 @@ def _standardized_alpha(case: Case) -> Coefficient:
 
 
 def _nominal(case: Case) -> bool:
+    # Kappa counts equal categories: two labels of .4 and .5 would count as different.
     return binary(labels_by_rater(case))
 
 
@@ -430,6 +437,7 @@ def _strengths(case: Case) -> Dimensionality:
         case.shares(case.first_scores),
         case.types.tolist(),
         case.clusters,
+        # Halves are drawn by the audit's seed, so that the p-value is the same in every run.
         rng=stream(case.seed, "dimensionality"),
     )
 

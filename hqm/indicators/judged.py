@@ -134,6 +134,7 @@ def _crossed(case: Case) -> bool:
 
 def _judge_share(case: Case) -> Result:
     repeats = cast("Case", case.repeats)  # one of its needs
+    # Two variances of the same items: judgements of one answer, and answers of one judgement.
     study = judge_share(case.item_scores, repeats.item_scores, case.clusters)
     by = case.table(judge=study.judge, answers=study.response, total=study.total)
     return result(study.share, by_respondent=by)
@@ -193,6 +194,7 @@ def _errors(case: Case) -> JudgeErrors:
     """The judge's errors, with those of the raters in both intervals."""
     study = judge_errors(*case.cached(beside_people), case.cached(label_weights))
     replicates = case.cached(label_replicates)
+    # One rater, or labels without names: nobody knows how other people would have labelled.
     if replicates is None or study.status != "ok":
         return study
     # the raters' errors as they would move the shares: tables of other labels
@@ -280,6 +282,7 @@ def _mean_of(scores: Sequence[Coefficient]) -> Coefficient:
     values = [score.value for score in scores if score.status == "ok"]
     if values:
         return Coefficient(float(np.mean(values)))
+    # All respondents lack theirs for one reason, which is that of the first.
     return Coefficient.absent(scores[0].status, scores[0].reason)
 
 
@@ -305,6 +308,7 @@ def _rogan_gladen(case: Case) -> Result:
     """The mean of the respondents' corrected scores."""
     if refused := withheld(case):
         return refused
+    # Rogan and Gladen 1978: the prevalence behind a test of known sensitivity and specificity.
     scores = rogan_gladen_scores(*case.cached(beside_people), case.cached(_errors))
     mean = _mean_of(scores)
     if mean.status != "ok":
@@ -321,6 +325,7 @@ def _prediction_powered(case: Case) -> Result:
     automatic, human = case.cached(beside_people)
     clusters = case.cached(label_clusters)
     chances = case.cached(label_chances)
+    # Angelopoulos, Duchi and Zrnic 2023 (PPI++): the labels correct the mean over all answers.
     study = ppi_scores(
         automatic,
         human,
@@ -644,11 +649,13 @@ def _labelled_types(case: Case) -> dict[str, Array]:
     types = np.array([item.type or "" for item in matrix.items])[matrix.mask(case.metric)]
     score_pair = np.stack(case.cached(beside_people))
     means = {}
+    # By name, so that the columns do not depend on the order of the items.
     for name in sorted(set(types) - {""}):
         # (2, respondents, items): automatic scores and labels of one type
         scores = score_pair[:, :, types == name]
         counts = np.isfinite(scores).sum(axis=2)
         if counts[1].any():
+            # A type without a label says nothing about people.
             means[name] = ratio(np.nansum(scores, axis=2), counts)
     return means
 

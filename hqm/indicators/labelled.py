@@ -65,6 +65,7 @@ def beside_people(case: Case) -> tuple[Array, Array]:
     matrix = case.full_matrix
     mask = matrix.mask(case.metric)
     automatic = unit_scores(matrix.units(case.metric), case.metric)
+    # A label of 1 is a faithful answer; the metric may count hallucinations.
     labels = case.second.values
     # labels on all items, NaN where nobody labelled: the columns are then those of the scores
     return automatic, _in_all_columns(case, 1 - labels if case.is_reversed else labels)[:, mask]
@@ -179,6 +180,8 @@ def label_replicates(case: Case) -> LabelReplicates | None:
     for index, judgement in enumerate(sample.judgements):
         row = row_by_name.get(judgement.respondent)
         column = column_by_id.get(judgement.item)
+        # Labels of answers that are not in this audit, or undecided ones, have no score beside
+        # them.
         if row is not None and column is not None and np.isfinite(human[row, column]):
             indices.append(index)
             rows.append(row)
@@ -268,6 +271,7 @@ def agreement_with_people(case: Case) -> WeightedAgreement:
     in both intervals.
     """
     automatic, human = case.cached(beside_people)
+    # Weighted by 1 / probability, so that drawn answers speak for those that were not drawn.
     study = weighted_agreement(
         automatic, human, case.cached(label_clusters), case.cached(label_weights)
     )
@@ -295,6 +299,7 @@ def _answer_correlations(case: Case) -> AnswerCorrelations:
     automatic, human = case.cached(beside_people)
     weights = case.cached(label_weights)
     clusters = np.tile(case.cached(label_clusters), len(automatic))
+    # All respondents' answers about one picture are one cluster: they share its difficulty.
     return answer_correlations(
         automatic.ravel(), human.ravel(), clusters, None if weights is None else weights.ravel()
     )
@@ -439,6 +444,7 @@ def _decided(case: Case) -> bool:
 
 def _why_not(case: Case) -> str:
     stage = _stage(case)
+    # No unit was asked about yet, which a command can change; where both decided none it cannot.
     if stage.not_asked == len(stage.human):
         return (
             f"the {stage.role} was asked about none of the {stage.not_asked:,} {stage.unit}s that"
@@ -480,6 +486,7 @@ def _stage_share(name: str, title: str, meaning: str) -> Indicator:
         study = case.cached(_study)
         value: Coefficient = getattr(study, name)
         share_of_no: Coefficient = getattr(study, f"{name}_no")
+        # Of "no" separately: where nearly all is "yes", a share of "yes" is high by itself.
         ends = share_of_no.fixed
         of_no = {
             "value": finite(share_of_no.value),

@@ -105,6 +105,7 @@ def _same_items(case: Case) -> Coefficient:
     """The benchmark's scores on the labelled items alone, against the labels. It flatters: both
     sides share the luck of these items.
     """
+    # Weights belong to single answers: a ratio or a group of items has no sum to weigh.
     if case.sample is None or not case.additive or case.metric.group:
         return pearson(case.first.score(case.metric), case.scores[1], **case.dependence)
     automatic, human = case.cached(beside_people)
@@ -131,6 +132,7 @@ def shift_of(case: Case) -> Coefficient:
     """The mean shift of the scores, with both intervals where the items are the same on both
     sides.
     """
+    # Labels are of some items: leaving out pictures would leave out others on each side.
     replicates = case.jackknife_pair if case.unsampled is None else None
     return mean_shift(*case.scores, replicates=replicates, n_effective=case.n_effective)
 
@@ -143,6 +145,7 @@ def _mean_shift(case: Case) -> Result:
     if case.facet not in ("resolution", "sight"):
         return Result(shift)
     full_scores, changed_scores = case.scores
+    # Paired by picture: both sides share the items, whose difficulty drops out of the difference.
     shifts = respondent_shifts(full_scores, changed_scores, case.jackknife_pair)
     differences, lows, highs = values_and_ends(shifts)
     by = case.table(
@@ -178,6 +181,8 @@ def influence_detail(case: Case, influence: Influence) -> dict[str, object]:
         "far_p": influence.far_p,
     }
     if influence.flags:
+        # A flag is about those that lie far from all others, who need not be the one that changes
+        # it most.
         detail["strongest"] = " and ".join(case.names(influence.far))
         detail["without_strongest"] = finite(influence.without_far)
     return detail
@@ -216,6 +221,7 @@ def _unread_bounds(case: Case) -> dict[str, object]:
     values = case.first_scores
     # An answer that could not be read counts as unread, also where the release scores it as wrong.
     unread = ~np.isfinite(values) | ~case.first.answered[:, case.mask]
+    # Worst-case bounds (Manski 1990): the truth lies between them, whatever the unread answers say.
     low = float(np.where(unread, 0.0, values).mean())
     return {"if_all_wrong": low, "if_all_right": low + float(unread.mean())}
 
@@ -226,6 +232,7 @@ def _icc(case: Case) -> ICC:
 
 def _icc_a1(case: Case) -> Result:
     study = case.cached(_icc)
+    # ICC(A,1) falls by a shift of the mean as by noise: the flag says which of both it is.
     shift_test = bias_test(case.scores.T, n_effective=case.n_effective)
     flags = ("MEAN_SHIFT",) if shift_test.p < 0.05 else ()
     return result(

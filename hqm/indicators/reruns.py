@@ -131,6 +131,7 @@ def _gain(case: Case) -> Coefficient:
     below.
     """
     floor = case.cached(_floor).value
+    # As kappa takes chance off an agreement: what is left of the way from chance to 1.
     value = (_rho(case).value - floor) / (1 - floor)
     return Coefficient(value, flags=("NOISE_FLOOR",) if value <= 0.5 else ())
 
@@ -187,6 +188,7 @@ def _noise_coefficient(case: Case, value: float) -> Coefficient:
 
 def _ranks(case: Case) -> RankStability:
     study = case.cached_across_cases(retest_of)
+    # From each respondent's own noise: near-ties of noisy models change places most.
     return rank_stability(
         study.scores.mean(axis=0),
         study.noise,
@@ -215,6 +217,8 @@ def _top_k(case: Case) -> Result:
         for t in top
     ]
     for t in top:
+        # Three of each benchmark, so that the number can be compared; the other sizes stand in the
+        # detail.
         if t.k == 3:
             return _rank_result(t.overlap, k=3, chance=finite(t.chance), rows=rows)
     return _rank_result(math.nan)
@@ -442,6 +446,7 @@ def _has_probabilities(case: Case) -> npt.NDArray[np.bool_]:
         return np.zeros(0, dtype=bool)
     # nearly all items: an average over some would be another benchmark
     has_probability = np.isfinite(probabilities).mean(axis=1) >= _MIN_PROBABILITY_SHARE
+    # Up to a tenth of a respondent's answers may have more words: they change its mean little.
     multiword = case.cached(_multiword_share) > 1 - _MIN_PROBABILITY_SHARE
     return np.asarray(has_probability & ~multiword)
 
@@ -458,7 +463,6 @@ def _missing_probabilities(case: Case) -> str:
     n_multiword = int((answered & ~case.cached(_has_probabilities)).sum())
     reason = (
         f"{int(case.cached(_has_probabilities).sum())} of {len(answered)} respondents have"
-        # probabilities of a first word are no probability of an answer of several
         " probabilities that tell their answers, and three are needed"
     )
     if n_multiword:
@@ -474,6 +478,7 @@ def _reliability(case: Case) -> Result:
     has_probabilities = case.cached(_has_probabilities)
     chances = case.cached(_metric_probabilities)[has_probabilities]
     study = expected_retest(chances)
+    # Respondents without probabilities are left out, and the detail names those that are in.
     names = compress(case.respondents, has_probabilities)
     by = {
         name: {"kappa": finite(kappa), "agreement": finite(agreement)}
@@ -573,6 +578,7 @@ def _replicated(case: Case) -> bool:
     drift was seen.
     """
     if case.facet != "run":
+        # Forms and judges have effects of their own: another one would shift all scores.
         return False
     # A p below .05 means that runs drift and have effects of their own. Negated, so that NaN (no
     # test) is no drift.
@@ -634,6 +640,7 @@ def _components(study: GStudy, max_variance: float) -> list[dict[str, object]]:
 
 
 def _grid(items: int) -> list[int]:
+    # In ratios, since an error goes with the root of the number of items.
     return sorted({max(2, round(items * factor)) for factor in _FACTORS})
 
 
@@ -641,6 +648,7 @@ def _designs(study: GStudy, items: int, facet: str) -> list[dict[str, object]]:
     def cost(design: Mapping[str, float]) -> float:
         return float(design["item"] * design[facet])
 
+    # Answers are what a study costs: items times runs, or forms, or judgements.
     plans = cheapest_designs(
         study, {"item": _grid(items), facet: (1, 2, 3, 4, 5)}, cost, targets=TARGETS
     )

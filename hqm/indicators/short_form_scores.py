@@ -48,6 +48,7 @@ def _lacking(case: Case) -> Absence | None:
             "not_applicable",
             f"the short form was not calibrated for {case.metric.name}, but for {metric_names}",
         )
+    # A weight stands for the items that were left out: without one of them the sum means nothing.
     if calibration.positions_of(case.first.ids) is None:
         reason = (
             f"the weights are those of all {len(calibration.ids)} items of the short form, and"
@@ -60,6 +61,7 @@ def _lacking(case: Case) -> Absence | None:
 def _scaled(case: Case) -> ScaledScores:
     calibration = _calibration(case)
     loss = _loss(case)
+    # The metric may look at some of the items; weights and auxiliary scores are cut alike.
     scored = case.mask
     positions = np.array(calibration.positions_of(case.first.ids))[scored]
     tallies = {key: values[:, scored] for key, values in case.first.tallies.items()}
@@ -86,6 +88,7 @@ def _full_scale(case: Case) -> Result:
     study = case.cached(_scaled)
     calibration = _calibration(case)
     loss = _loss(case)
+    # NaN where the metric is not defined on a respondent's weighted sums.
     scores = study.scores[np.isfinite(study.scores)]
     short = case.scores[0]
     return result(
@@ -104,6 +107,7 @@ def _full_scale(case: Case) -> Result:
 
 
 def _loss_result(name: str, case: Case) -> Result:
+    # From families that the items were not chosen by: by those they were, a loss looks too small.
     value = getattr(_loss(case), name)
     missing = "the held-out families do not differ"
     return result(
@@ -114,6 +118,7 @@ def _loss_result(name: str, case: Case) -> Result:
 
 def _parallel(case: Case) -> Result:
     agreement = _calibration(case).parallel[case.metric.name]
+    # Computed where the forms were made; an audit of one form has no answers to the other.
     value = agreement["reliability"]
     missing = "the held-out families do not differ"
     shift = finite(agreement["mean_shift"])

@@ -65,11 +65,13 @@ def _rows(strata: Sequence[Stratum]) -> list[dict[str, object]]:
     strongest: dict[tuple[str, str], Stratum] = {}
     for stratum in strata:
         key = stratum.type, stratum.part
+        # By the lower end of the gain: a large gain in five items is chance.
         if key not in strongest or stratum.low > strongest[key].low:
             strongest[key] = stratum
     included = list(strongest.values())
     # marginal strata first: a type of a part is only listed where there is room
     included = sorted(included, key=lambda s: bool(s.type and s.part))[:_MAX_ROWS]
+    # A leak is listed whatever the limit of rows is.
     included += [stratum for stratum in strata if stratum.shown and stratum not in included]
     return [
         {
@@ -170,6 +172,7 @@ def _length_accuracy(case: Case) -> Result:
     The value is that of the type and part where counting gains most; its interval holds for all of
     them together.
     """
+    # The type and part is chosen by its gain, so that the interval allows for all of them.
     study = case.cached(_lengths)
     best = study.strongest
     rows = []
@@ -210,6 +213,7 @@ ADDED = "added"
 
 
 def _wording_advantage(case: Case) -> Result:
+    # The released wording against the mean of all others: one rewording may be easier by itself.
     first, *rewordings = case.scores
     first_replicates, *rewording_replicates = case.jackknife_scores
     study = advantages(
@@ -236,6 +240,7 @@ def _older(case: Case) -> npt.NDArray[np.bool_]:
 
 
 def _age_advantage(case: Case) -> Result:
+    # Who met a benchmark in training met its older items first.
     older = case.cached(_older)
     study = older_advantages(case.first_scores, older, case.clusters, n_effective=case.n_effective)
     return _advantage_result(case, study, older=int(older.sum()), newer=int((~older).sum()))
@@ -346,6 +351,7 @@ indicators = (
 
 def yes_ratio(matrix: ScoreMatrix) -> Array:
     """(respondents,): the share of answers yes among those that say yes or no."""
+    # Answers that say neither are in none of the four, and are left out of the share.
     answers = sum(matrix.tallies[key].sum(axis=1) for key in ("tp", "fp", "tn", "fn"))
     yes = matrix.tallies["tp"].sum(axis=1) + matrix.tallies["fp"].sum(axis=1)
     return ratio(yes, answers)
