@@ -205,12 +205,9 @@ class AmberD(Benchmark):
         """A JSON array of `id` and `response`; like the release, only the answers that the file has
         are scored.
         """
+        # Ids of the generative part are known and no questions here: a file of both parts is read.
         return form, answers_by_id(
-            # Ids of the generative part are known and no questions here: a file of both parts is
-            # read.
-            path,
-            form,
-            lambda key: key.isdecimal() and int(key) in self.annotations,
+            path, form, lambda key: key.isdecimal() and int(key) in self.annotations
         )
 
     def check(self, form: Form) -> Iterable[Finding]:

@@ -159,9 +159,8 @@ class Gavie(Benchmark):
         template = self.prompt("rating")
         regions = self._regions_of(item)
         if self.prompts == "hqm" and regions:
+            # Our prompt says what the numbers of a box are; the release's leaves it to the judge.
             explained = (
-                # Our prompt says what the numbers of a box are; the release's leaves it to the
-                # judge.
                 "You do not see it, but you know what is where (left-top corner X, Y, then size);"
                 " boxes that overlap"
             )
@@ -208,9 +207,9 @@ class Gavie(Benchmark):
                 location=str(path),
                 remedy="Take prompts/GAVIE.txt.",
             )
+        # The release has one prompt with an example filled in: its parts around the example are the
+        # template.
         return (
-            # The release has one prompt with an example filled in: its parts around the example are
-            # the template.
             f"{cut['head']}\n{{regions}}\n\n{cut['here']}{{question}}\n\n{{answers}}\n\n"
             f"{cut['marks']}\n{{format}}"
         )

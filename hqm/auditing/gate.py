@@ -146,8 +146,8 @@ class Gate:
                         case, "failure", message=test.sentence, type=kind
                     ).text = explanation
         ElementTree.indent(root)
+        # XML 1.0 has no place for control characters, which answers and item ids may hold.
         return (
-            # XML 1.0 has no place for control characters, which answers and item ids may hold.
             "<?xml version='1.0'"
             f" encoding='utf-8'?>\n{visible(ElementTree.tostring(root, encoding='unicode'))}\n"
         )

@@ -190,8 +190,8 @@ def recorded_scores(compared: Mapping[str, Any]) -> None:
                 hqm_score = "unscored"
             else:
                 hqm_score = f"{row['hqm_score']:g}"
+            # An answer may have several lines: its repr has one.
             print(
-                # An answer may have several lines: its repr has one.
                 f"        {row['item']}: {row['answer']!r:.60} {compared['tool']}"
                 f" {row['tool_score']:g} ({row['tool_read']!r:.30}), HQM {hqm_score}"
                 f" ({row['hqm_read']!r:.30})"

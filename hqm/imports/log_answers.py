@@ -379,8 +379,8 @@ def _without_copies(logs: Sequence[Log], respondent: str | None) -> tuple[list[L
         names = {respondent or row.respondent for row in log.rows}
         if not log.names_respondents:
             names.add(str(Path(log.path).parent))  # the folder may say who answered
+        # By content, since a copy often has another name.
         content = (
-            # By content, since a copy often has another name.
             sha256_file(Path(log.path)) if Path(log.path).is_file() else log.path,
             *sorted(names),
         )
@@ -434,10 +434,9 @@ def _check_name(logs: Sequence[Log], respondent: str | None) -> None:
 def _administrations(log: Log, respondent: str | None, run: int) -> dict[Key, list[Row]]:
     rows: dict[Key, list[Row]] = {}
     for row in log.rows:
+        # `--run` moves all runs of a log, which may hold several.
         rows.setdefault(
-            # `--run` moves all runs of a log, which may hold several.
-            (respondent or row.respondent, row.form or ORIGINAL, row.run + run),
-            [],
+            (respondent or row.respondent, row.form or ORIGINAL, row.run + run), []
         ).append(row)
     return rows
 

@@ -328,9 +328,9 @@ def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
         for outlying, move in row.moves.items():
             if abs((move or shift) - shift) > end:
                 moves = [value or 0.0 for name, value in row.moves.items() if name != outlying]
+                # One model far from the others makes the band by itself, which a reader of the bar
+                # must know.
                 yield (
-                    # One model far from the others makes the band by itself, which a reader of the
-                    # bar must know.
                     f"Without {short_name(outlying)}, the bar “{SOURCES[row.source][0]}” would end"
                     f" at {points.format(change_band(moves).half)} points."
                 )
