@@ -245,6 +245,7 @@ def _person_rows(
     rows: list[tuple[Entry, ...]] = []
     for word, n in _by_frequency(person_caption_counts)[:TOP_BESIDE]:
         share_without = None
+        # where every caption has a person, there is nothing to compare with: an empty cell, not 0
         if n_without:
             share_without = (caption_counts[word] - n) / n_without
         rows.append((respondent, word, n, len(with_person), n / len(with_person), share_without))

@@ -207,6 +207,7 @@ def _by_release(
             remedy="Check that the key belongs to this benchmark.",
         )
     values: dict[str, tuple[str, str]] = {}
+    # a row is about several items where a benchmark asks the same in several parts
     for i, keys in matched.items.items():
         place = rows[i].place
         for key in keys:

@@ -24,6 +24,8 @@ from hqm.files.whole import write_text
 from hqm.types import Item
 from hqm.version import __version__
 
+# The standard context of Croissant 1.1, with keys that HQM does not use: where one of its keys is
+# missing, Croissant's own reader (`mlcroissant`) warns.
 _CONTEXT: dict[str, object] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -77,6 +79,7 @@ _FIELD_DESCRIPTIONS = {
     "cluster": "What it shares with other items.",
     "options": "The options of a multiple choice.",
 }
+# `mlcroissant` loads records only from media types that it knows by these very names.
 _ENCODINGS = {".json": "application/json", ".jsonl": "application/jsonlines", ".csv": "text/csv"}
 
 
@@ -97,6 +100,7 @@ def _responsible(
     for field, codes in _FINDING_LETTERS.items():
         sentences = []
         for finding in findings:
+            # a note, such as that the pictures were not at hand, is no limit of the data
             code = code_of(finding.name)
             if code.code[0] in codes and code.severity != "note":
                 sentences.append(f"{finding.sentence}.")
@@ -254,6 +258,7 @@ def _release(card: Card) -> list[dict[str, object]]:
             "sha256": file.sha256,
         }
         for file in card.source.files
+        # `mlcroissant` refuses a file without an address or a checksum
         if file.url and file.sha256
     ]
 
@@ -273,6 +278,7 @@ def _items_file(path: Path, folder: Path) -> dict[str, object]:
 def _pictures(benchmark: Benchmark, folder: Path) -> list[dict[str, object]]:
     if not benchmark.card.data.images or not benchmark.images.is_dir():
         return []
+    # a set of files has one media type, so that each kind of picture is a set of its own
     suffixes = sorted({Path(image).suffix for image in benchmark.original.images})
     return [
         {
@@ -297,6 +303,7 @@ def _relative(path: Path, folder: Path) -> str:
 def _records(
     card_fields: FieldsSection, items: Path, encoding: str = "utf-8"
 ) -> list[dict[str, object]]:
+    # fields name columns (`_field`), and `mlcroissant` reads no columns from an array in JSON
     if items.suffix not in (".jsonl", ".csv"):
         return []
     rows = read_records(items, encoding)

@@ -603,6 +603,7 @@ def same_question(
 
     def question_of(item: Item) -> tuple[str, str]:
         picture = shown_picture(item, has_pictures)
+        # other line breaks and further spaces make no other question
         return copies.get(picture, picture), " ".join(item.prompt.split())
 
     return group_by(form.items, question_of)
@@ -635,6 +636,7 @@ def shown_picture(item: Item, has_pictures: bool) -> str:
     """
     if item.image or has_pictures:
         return item.image or ""
+    # "Who is in the picture?" may be asked about many pictures: equal words are then no repeat
     unknown = not item.prompt.strip() or _ABOUT_A_PICTURE.search(item.prompt)
     if unknown:
         return f"item {item.id}"
@@ -690,6 +692,7 @@ def _contradict(group: Sequence[Item]) -> bool:
     """Whether two keys contradict each other; of a multiple choice only where the right option of
     one item is a wrong option of the other.
     """
+    # "What is there?" may offer dog and cat, and then hat and bus: both keys can be right
     answers = [(right_answer(item), item.options) for item in group]
     # Ordered pairs: the right option of each is looked for among the options of the other.
     pairs = itertools.permutations(answers, 2)

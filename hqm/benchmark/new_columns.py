@@ -29,6 +29,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 """The fields of an item, and the names of columns that are taken for each; letter case and spaces
 do not matter.
 """
+# `ending0` is a column of SWAG, `choice1` one of COPA, and `A` one of VLMEvalKit's tables.
 _OPTION_COLUMN = re.compile(
     r"([A-Za-z])|(?i:option|opt|choice|alternative|ending|candidate)[ _-]?([A-Za-z]|\d)"
     r"|(?i:answer)[ _-]?([A-Za-z])"
@@ -130,6 +131,8 @@ def choose_columns(
     letters = {} if has_options else _letter_columns(texts)
     index = ""
     if "image" in fields:
+        # tables of VLMEvalKit hold a picture once: in further rows about it, the image cell is the
+        # index of the row that has it
         index = by_usual_name.get("index") or named_columns.get("id") or fields.get("id", "")
     ordered = {name: fields[name] for name in COLUMNS if name in fields}
     return ColumnChoice(ordered, letters, index, frozenset(named_columns))

@@ -75,6 +75,7 @@ def answers_of(
     options_alone = [listed for listed, _ in options]
     chosen_task = task or task_of(list(map(given_fields, plain, options_alone)))
     rows = []
+    # asked of all rows together: 1 or 2 alone may be counted from 0 or from 1
     zero_based = chosen_task == "choice" and _counts_from_zero(plain, options_alone)
     for (row, _, _), target, (listed, names) in zip(cells, plain, options, strict=True):
         location = row.cell_location(choice.column("target"))
@@ -242,6 +243,7 @@ def _lettered_options(
     }
     if not filled:
         return ()
+    # options behind a gap would move up, and the right answer's letter would name another one
     last = max(filled)
     for letter in LETTERS[: LETTERS.index(last)]:
         if letter not in filled:
@@ -443,6 +445,7 @@ def _draft(number: int, row: SourceRow, choice: ColumnChoice, gathered: Gathered
         fields["options"] = {
             letter: _cell(row, column) for letter, column in choice.letters.items()
         }
+    # invisible characters are no question either
     if not plain_name(fields["prompt"] or ""):
         raise DataError(
             "the question is empty",
@@ -584,6 +587,7 @@ def _use_of_types(drafts: Sequence[_Draft], choice: ColumnChoice) -> str:
         if "part" in choice.fields:
             return ""
         return "part"
+    # where some labels are types, the others are more likely slips of the pen than parts
     column = choice.column("type")
     raise DataError(
         f"{unknown[0].fields['type']!r:.80} is no hallucination type"
@@ -610,6 +614,7 @@ def _give_ids(
     for draft, name in zip(drafts, ids or (), strict=False):
         draft.fields["id"] = name
     for draft in drafts:
+        # leading zeros keep the order of the rows where files sort ids as texts
         draft.fields["id"] = draft.fields.get("id") or f"q{draft.number:04}"
     if splits:
         of_split: dict[str, set[str]] = {}
@@ -623,6 +628,7 @@ def _give_ids(
     for draft in drafts:
         key = draft.fields["id"]
         with faults.collect(draft.row):
+            # 7, 7.0 and 007 are one id: tools that write answers change such numbers
             look = look_of_id(key)
             if look in first:
                 raise DataError(

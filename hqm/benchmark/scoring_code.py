@@ -17,6 +17,7 @@ from hqm.signature import digest, digest_file
 
 _MODULES = (hqm.forms.grammar, hqm.text, hqm.types)
 """What verdicts depend on beside the package of the rules: negated questions, words, types."""
+# Tags and lemmas of words in captions come from these: another version may find other objects.
 _LIBRARIES = ("HanTa", "lemminflect")
 
 
