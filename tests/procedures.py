@@ -139,11 +139,15 @@ def _differing(before: str, now: str) -> str:
         first, second = json.loads(before), json.loads(now)
         if isinstance(first, (dict, list)):
             differences = islice(_differences(first, second), 2)
-            return "; ".join(
-                f"{path or 'all'}: {_shortened(str(old))} before, {_shortened(str(new))} now"
-                for path, old, new in differences
-            )
+            return "; ".join(map(_difference_text, differences))
     return f"{_shortened(before) or 'not listed'} before, {_shortened(now) or 'not listed'} now"
+
+
+def _difference_text(difference: tuple[str, Any, Any]) -> str:
+    path, old, new = difference
+    if any(str(value).startswith("b2:") for value in (old, new)):
+        return f"{path} has other words"  # a content hash says nothing to a reader
+    return f"{path or 'all'}: {_shortened(str(old))} before, {_shortened(str(new))} now"
 
 
 def _differences(before: Any, now: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:

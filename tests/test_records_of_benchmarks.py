@@ -231,6 +231,7 @@ def test_metadata_name_files_records_and_pictures(tmp_path: Path) -> None:
         for k, row in enumerate(rows_of_pope())
     ]
     rows[0]["image"] = "c.JPG"
+    rows[1]["image"] = "d.tif"
     folder = write_benchmark(
         tmp_path / "own",
         rows,
@@ -246,7 +247,7 @@ def test_metadata_name_files_records_and_pictures(tmp_path: Path) -> None:
     assert (metadata["description"], metadata["alternateName"]) == ("Mine", "Mine")
     assert metadata["keywords"] == ["choice", "hallucination", "vision-language models", "ocr"]
     assert not {"url", "citeAs", "measurementTechnique", "rai:dataBiases"} & set(metadata)
-    items, jpg, png = metadata["distribution"]
+    items, jpg, png, tif = metadata["distribution"]
     content = (folder / "items.jsonl").read_bytes()
     assert items == {
         "@type": "cr:FileObject",
@@ -258,6 +259,7 @@ def test_metadata_name_files_records_and_pictures(tmp_path: Path) -> None:
     }
     assert (jpg["encodingFormat"], jpg["includes"]) == ("image/jpeg", "own/images/**/*.JPG")
     assert (png["encodingFormat"], png["@id"]) == ("image/png", "pictures.png")
+    assert tif["encodingFormat"] == "image/tiff"
     (records,) = metadata["recordSet"]
     assert records["key"] == {"@id": "records/id"}
     fields = {field["name"]: field for field in records["field"]}

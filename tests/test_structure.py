@@ -19,12 +19,22 @@ import hqm
 from hqm import psychometrics as psy
 from hqm.commands.options import MaterialOptions
 from hqm.errors import UsageError
-from hqm.forms.make_forms import affirm, build_parallel, build_rewording, draw_of, wordings_of
+from hqm.forms.grammar import AFFIRMATIONS, is_negated
+from hqm.forms.make_forms import (
+    MAX_WORDINGS,
+    affirm,
+    build_parallel,
+    build_rewording,
+    draw_of,
+    wordings_of,
+)
 from hqm.indicators import Case, compare_forms, describe, warn
 from hqm.indicators.cases import case
 from hqm.psychometrics.inference.discriminability import lord_error
 from hqm.psychometrics.items.type_strengths import rasch_residuals, welch
-from hqm.types import Cell, Estimate, Form, Item
+from hqm.scoring.parsers import STRICT
+from hqm.scoring.rules import score_yes_no
+from hqm.types import Cell, Estimate, Form, Item, Response
 from tests import test_flags as made
 from tests.conftest import counts
 from tests.messages import pattern_of
@@ -353,6 +363,30 @@ def test_rules_make_five_rewordings_that_differ_and_keep_the_right_answer(name: 
 )
 def test_statements_are_laid_before_the_respondent(question: str, draw: int, expected: str) -> None:
     assert affirm(question, draw).prompt == expected
+
+
+@pytest.mark.parametrize("prompt", ["Is there a dog in the image?", "Are there any dogs?"])
+def test_a_wording_is_read_as_negated_where_its_answer_is_turned(prompt: str) -> None:
+    item = Item("1", prompt, "yes_no", "yes")
+    form = Form("original", (item,))
+    variants = [build_parallel(form)]
+    while len(variants) < MAX_WORDINGS:
+        variants.append(build_rewording(form, len(variants) + 1, variants))
+    worded = [variant.items[0] for variant in variants if variant.items]
+    affirmed = [item for item in worded if not is_negated(item)]
+    assert {item.rule.rpartition("_")[2].rpartition(".")[2] for item in affirmed} <= {*AFFIRMATIONS}
+    assert [item.target for item in worded] == [
+        "no" if is_negated(item) else "yes" for item in worded
+    ]
+    for item in affirmed:
+        # the statement of an answer is that of the question, and not its opposite
+        said = score_yes_no(item, Response("Yes, there is a dog."), STRICT, is_negated(item))
+        assert said.read in ("yes", ""), item.prompt
+
+
+def test_every_affirmation_has_a_name_that_readers_know() -> None:
+    rules = [affirm("Is there a dog?", draw).rule for draw in range(len(AFFIRMATIONS))]
+    assert rules == [f"polar.{name}" for name in AFFIRMATIONS]
 
 
 def test_two_options_have_their_question_reworded_where_orders_end() -> None:

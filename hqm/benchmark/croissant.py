@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mimetypes
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -285,7 +286,7 @@ def _pictures(benchmark: Benchmark, folder: Path) -> list[dict[str, object]]:
             "@type": "cr:FileSet",
             "@id": f"pictures{suffix}",
             "name": f"pictures{suffix}",
-            "encodingFormat": f"image/{suffix.lstrip('.').lower().replace('jpg', 'jpeg')}",
+            "encodingFormat": mimetypes.guess_type(f"1{suffix}")[0],
             "includes": f"{_relative(benchmark.images, folder)}/**/*{suffix}",
         }
         for suffix in suffixes

@@ -548,12 +548,15 @@ class Rewrite:
     rule: str
 
 
-UNNEGATED_RULES = frozenset({"polar.true", "polar.quoted_true"})
-"""The rules of yes/no questions whose right answer stays."""
+AFFIRMATIONS = ("true", "say", "would", "statement", "agree", "claim", "seem", "confirm")
+"""The ways to ask a yes/no question so that its right answer stays."""
+_UNNEGATED_RULES = frozenset(
+    f"polar.{prefix}{name}" for prefix in ("", "quoted_") for name in AFFIRMATIONS
+)
 
 
 def is_negated(item: Item) -> bool:
     """Whether the item's question was negated by a rule (or by a person, who writes
     `polar.person`).
     """
-    return item.rule.startswith("polar.") and item.rule not in UNNEGATED_RULES
+    return item.rule.startswith("polar.") and item.rule not in _UNNEGATED_RULES
