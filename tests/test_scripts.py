@@ -9,7 +9,9 @@ import importlib
 import os
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -143,7 +145,9 @@ def test_no_script_has_the_name_of_a_library() -> None:
     packages = {path.parent for path in ALL_SCRIPTS if path.stem == "__init__"}
     stems = {path.stem for path in ALL_SCRIPTS if path.parent not in packages}
     assert not stems & {*sys.stdlib_module_names, *OPTIONAL}
-    assert not [stem for stem in stems if find_spec(stem)]
+    # other tests may have loaded scripts: a library is looked for where libraries are installed
+    folders = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
+    assert not [stem for stem in stems if PathFinder.find_spec(stem, folders)]
 
 
 def options_defined(tree: ast.AST) -> Iterator[str]:
