@@ -524,3 +524,32 @@ def test_a_policy_has_a_name_that_xml_can_hold(tmp_path: Path) -> None:
         Policy.load(path)
     test = Test("mine", "leak", "FAIL", "a\x01b")
     assert "\x01" not in Gate("default", (test,)).junit()
+
+
+@pytest.mark.parametrize(
+    ("columns", "cells"),
+    [
+        (("respondent", "model"), [("a", "b"), ("b", "a")]),
+        (("item", "question_id"), [("q0", "q1"), ("q1", "q1")]),
+    ],
+)
+def test_a_row_has_one_model_and_one_item(
+    columns: tuple[str, str], cells: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    path = tmp_path / "answers.jsonl"
+    rows = [dict(zip(columns, pair, strict=True), answer="yes") for pair in cells]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with pytest.raises(HQMError, match=pattern_of("odd.rival-names", second=columns[1])):
+        take_rows(path)
+
+
+def test_a_folder_of_answers_is_read_whole_and_each_file_once(tmp_path: Path) -> None:
+    from hqm.imports.log_file import files_in
+
+    (tmp_path / "below").mkdir()
+    for name in ("v1.5.jsonl", "v1.5 (1).jsonl", "B.JSONL", "below/c.json"):
+        (tmp_path / name).write_text("[]")
+    (tmp_path / "d.csv.gz").write_bytes(gzip.compress(b"item,answer"))
+    (tmp_path / "latest.jsonl").symlink_to(tmp_path / "B.JSONL")
+    names = {file.name for file in files_in(tmp_path)}
+    assert names == {"v1.5.jsonl", "B.JSONL", "c.json", "d.csv.gz"}

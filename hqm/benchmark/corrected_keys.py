@@ -12,6 +12,7 @@ from hqm.errors import DataError, UsageError
 from hqm.files.records import required_field
 from hqm.imports.intake import refuse_twice, take_rows
 from hqm.imports.match import check_questions, match_rows
+from hqm.imports.recordings import check_own_benchmark
 from hqm.imports.row import QUESTIONS, Row, first_text, ids_in
 from hqm.signature import digest_file
 from hqm.types import LETTERS, Form, Item
@@ -99,7 +100,9 @@ def read_key(path: Path | str, benchmark: Benchmark, full_form: Form | None = No
     omitted: list[str] = []
     # RePOPE has a file a part, and each speaks of its own part only
     for file in files_in(path, *_SUFFIXES):
-        records = take_rows(file, names=()).records
+        intake = take_rows(file, names=())
+        check_own_benchmark(intake, benchmark.name)
+        records = intake.records
         if records and "item" in records[0]:
             file_targets, file_omitted = _by_item(records, form, benchmark.spelled, file)
         else:

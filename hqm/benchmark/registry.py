@@ -471,7 +471,7 @@ def is_log(name: str) -> bool:
         return True
     if not path.is_dir() or name in (*names(), *groups()):
         return False
-    from hqm.imports.detect import files_in
+    from hqm.imports.log_file import files_in
 
     # A folder of benchmarks has files of items, which could be taken for answers.
     return bool(files_in(path)) and not any(path.glob("*/card.toml"))

@@ -9,8 +9,8 @@ from itertools import chain
 from pathlib import Path
 
 from hqm.errors import AnswerError, HQMError, UsageError
-from hqm.imports.detect import files_in
 from hqm.imports.intake import plain_letters
+from hqm.imports.log_file import files_in
 
 Routes = dict[str, list[Path]]
 """Benchmark -> the files and folders of answers to it."""

@@ -24,7 +24,7 @@ from hqm.imports.intake import (
     take_rows,
 )
 from hqm.imports.log_answers import LogSettings
-from hqm.imports.recordings import Recording
+from hqm.imports.recordings import Recording, check_claims
 from hqm.imports.row import name_in
 from hqm.imports.scales import check_scales, with_plain_numbers
 from hqm.psychometrics import metrics_beside_people
@@ -38,8 +38,9 @@ Answer = tuple[str, str]
 """The item and who answered it."""
 
 
-def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
-    """Return metric -> (item, respondent) -> score, of a file with a row for each answer.
+def read_scores(path: Path, benchmark: Benchmark | None = None) -> dict[str, dict[Answer, float]]:
+    """Return metric -> (item, respondent) -> score, of a file with a row for each answer to a
+    benchmark, where it is known.
 
     Every column of numbers beside `item` and `respondent` is a metric.
 
@@ -48,7 +49,7 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
     DataError
         A row lacks its item or respondent, an answer stands twice, or a cell among numbers is none.
     """
-    rows = _answers_in(path)
+    rows = _answers_in(path, benchmark)
     scores: dict[str, dict[Answer, float]] = {}
     names: set[str] = set()
     for _, row in rows.values():
@@ -80,10 +81,14 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
     return scores
 
 
-def _answers_in(path: Path) -> dict[Answer, tuple[str, Mapping[str, object]]]:
+def _answers_in(
+    path: Path, benchmark: Benchmark | None
+) -> dict[Answer, tuple[str, Mapping[str, object]]]:
     """Return (item, respondent) -> where its row stands, and the row."""
     rows: dict[Answer, tuple[str, Mapping[str, object]]] = {}
     intake = take_rows(path).with_names({"item": "item", "model": "respondent"})
+    if benchmark is not None:
+        check_claims(intake, benchmark.original, benchmark.name, benchmark.spelled)
     columns = dict.fromkeys(chain.from_iterable(intake.records))
     for name in _KEY_COLUMNS:
         columns.pop(name, None)
@@ -267,7 +272,7 @@ def _metric_columns(
     """Return metric -> answer -> score: columns of files, and metrics computed from the answers."""
     columns: dict[str, dict[Answer, float]] = {}
     for path in files:
-        columns |= read_scores(path)
+        columns |= read_scores(path, benchmark)
     computed = []
     requested = []
     for name in metrics:

@@ -9,7 +9,7 @@ import functools
 import importlib
 import pkgutil
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
@@ -19,7 +19,7 @@ from hqm.errors import AnswerError, HQMError, UsageError
 from hqm.files.records import check_is_file, name_fields
 from hqm.imports import answer_table, readers
 from hqm.imports.layouts import lay_out
-from hqm.imports.log_file import LogFile
+from hqm.imports.log_file import ANSWER_SUFFIXES, LogFile, files_below, files_in, may_answer
 from hqm.imports.row import Log
 
 
@@ -39,7 +39,6 @@ class Reader(Protocol):
 TABLE = "table"
 """The source of LLaVA's answers and plain tables, which no tool wrote."""
 
-_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".eval")
 _PICKLES = (".pkl", ".pickle")
 _FOREIGN = (".eval", ".tsv", ".xlsx", *_PICKLES)
 """Files that HQM's own formats never are."""
@@ -97,7 +96,7 @@ def read_logs(
             if log is not None:
                 logs_in_folder[file] = log
         if not any(log.rows and not log.asks for log in logs_in_folder.values()):
-            faults = [f"the folder has no file of answers ({', '.join(_SUFFIXES)})"]
+            faults = [f"the folder has no file of answers ({', '.join(ANSWER_SUFFIXES)})"]
             for log in logs_in_folder.values():
                 faults += log.located_notes
             raise AnswerError(
@@ -166,7 +165,7 @@ _TURN = 1_000_000
 
 def _without_answers(folder: Path, answers: Container[Path]) -> list[Log]:
     """An empty log that names the files of a folder that hold no answers, where there are any."""
-    files = filter(_may_answer, _files_below(folder))
+    files = filter(may_answer, files_below(folder))
     names = [str(file.relative_to(folder)) for file in files if file not in answers]
     if not names:
         return []
@@ -189,39 +188,6 @@ def _in_folder(
         return _read(path, source, columns, named_by_user=False, with_questions=with_questions)
     except HQMError as error:
         return Log(path=str(path), tool="", rows=(), notes=(f"it is left out: {error.message}",))
-
-
-def files_in(path: Path) -> list[Path]:
-    """A file itself; of a folder all inside it, but for the files that tools write beside
-    answers.
-    """
-    if not path.is_dir():
-        return [path]
-    files = filter(_may_answer, _files_below(path))
-    return [file for file in files if file.name.lower().removesuffix(".gz").endswith(_SUFFIXES)]
-
-
-def _files_below(folder: Path) -> Iterator[Path]:
-    """The files of a folder, each once: VLMEvalKit links to the newest of them."""
-    root = folder.resolve()
-    for file in filter(Path.is_file, sorted(folder.rglob("*"))):
-        # A link to a file outside is one of its own.
-        if not file.is_symlink() or not file.resolve().is_relative_to(root):
-            yield file
-
-
-def _may_answer(path: Path) -> bool:
-    """Whether a file in a folder may hold answers: results, status and scores beside them do
-    not.
-    """
-    # How lmms-eval, VLMEvalKit and their evaluations call what is no answer.
-    is_summary = (
-        path.name.endswith(("_results.json", "_score.csv", "_score.json", "_acc.csv"))
-        or path.name == "status.json"
-    )
-    # Every Eval Ever writes the totals of a run beside its samples
-    aggregate = path.suffix == ".json" and path.with_name(f"{path.stem}_samples.jsonl").exists()
-    return not is_summary and not aggregate
 
 
 def _read(

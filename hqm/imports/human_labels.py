@@ -15,6 +15,7 @@ from hqm.files.records import required_field
 from hqm.files.sheets import unguarded
 from hqm.imports.intake import HEADINGS, refuse_twice, take_rows
 from hqm.imports.match import match_rows
+from hqm.imports.recordings import check_claims
 from hqm.imports.row import ROLES, Row, count_in, first_field, name_in
 from hqm.signature import canonical_json
 from hqm.types import Cell, Estimate, Form, Judgement
@@ -134,7 +135,13 @@ def by_people(estimate: Estimate) -> bool:
 
 
 def read_criterion(
-    path: Path, form: Form, respondents: Sequence[str] | None, judge: str = HUMAN
+    path: Path,
+    form: Form,
+    respondents: Sequence[str] | None,
+    judge: str = HUMAN,
+    *,
+    benchmark: str = "",
+    spelling: Callable[[str], str] = str,
 ) -> list[Judgement]:
     """Human labels: records with `item`, `respondent` and `label` (CSV or JSON lines).
 
@@ -159,6 +166,7 @@ def read_criterion(
     # the names in a file of labels that a spreadsheet may have been shown
     intake = take_rows(path, headings=_COLUMNS_OF_FILES)
     intake = intake.with_names({"model": "respondent", "item": "item", "rater": "rater"})
+    check_claims(intake, form, benchmark, spelling)
     rows = []
     for location, guarded in intake.located():
         # A spreadsheet keeps the apostrophe by which a sheet of labels guards cells that begin like

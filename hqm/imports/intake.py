@@ -112,9 +112,13 @@ class Intake:
     def with_names(self, names: Mapping[str, str]) -> Intake:
         """Return the rows with these names of the columns that hold these fields."""
         columns = {}
+        plain_columns = dict(self.plain_columns)
         for field, name in names.items():
             columns[self.plain_columns.get(field, name)] = name
-        return replace(self, records=rename_columns(self.records, columns))
+            if field in plain_columns:
+                plain_columns[field] = name
+        records = rename_columns(self.records, columns)
+        return replace(self, records=records, plain_columns=plain_columns)
 
     def located(self) -> Iterator[tuple[str, Record]]:
         """Each row with its place for messages: `answers.json: record 3`."""
@@ -333,6 +337,15 @@ def _check_columns(
 
             cells = {name: cell_texts(records, name) for name in (read, *rivals)}
             notes += check_rivals(field, cells, location, are_keys=field == "target")
+    for field, aliases in (("model", fields.RESPONDENTS), ("item", fields.IDS)):
+        read = planned.get(field, "")
+        candidates = fields.names_in(present, aliases)
+        if field not in columns and read in candidates and len(candidates) > 1:
+            from hqm.imports.rival_columns import check_rival_names
+
+            ordered = dict.fromkeys((read, *candidates))
+            cells = {name: cell_texts(records, name) for name in ordered}
+            notes += check_rival_names(field, cells, location)
     return notes
 
 

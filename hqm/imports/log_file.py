@@ -1,8 +1,10 @@
-"""A file of answers whose tool is not known yet."""
+"""A file of answers whose tool is not known yet, and which files of a folder are such."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import filecmp
+import re
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +14,9 @@ from hqm.errors import DataError
 from hqm.files.records import first_record, read_json, read_records, read_text
 from hqm.imports.intake import rename_headings
 from hqm.imports.layouts import Record, first_row
+
+ANSWER_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".eval")
+"""How files of answers end; each may be packed as .gz."""
 
 
 class LogFile:
@@ -54,3 +59,61 @@ class LogFile:
     def records(self) -> list[Record]:
         """All records of the file."""
         return rename_headings(read_records(self.path))
+
+
+def file_stem(path: Path) -> str:
+    """Return the name of a file without its ending, and without that of gzip.
+
+    >>> file_stem(Path("a/v1.5.jsonl.gz"))
+    'v1.5'
+    """
+    return Path(path.name.removesuffix(".gz")).stem
+
+
+def files_in(path: Path) -> list[Path]:
+    """A file itself; of a folder all inside it, but for the files that tools write beside
+    answers.
+    """
+    if not path.is_dir():
+        return [path]
+    files = filter(may_answer, files_below(path))
+    return [
+        file for file in files if file.name.lower().removesuffix(".gz").endswith(ANSWER_SUFFIXES)
+    ]
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """The files of a folder, each once: VLMEvalKit links to the newest of them, and desktops make
+    copies."""
+    root = folder.resolve()
+    for file in filter(Path.is_file, sorted(folder.rglob("*"))):
+        is_link = file.is_symlink() and file.resolve().is_relative_to(root)
+        if not is_link and not _is_copy(file):
+            yield file
+
+
+_COPY = re.compile(r"(?:copy of )?(.+?)(?: \(\d+\)| ?[-_]? ?copy(?: \d+)?)?", re.IGNORECASE)
+"""How desktops name a copy: `m (1)`, `m copy`, `m - Copy`, `Copy of m`."""
+
+
+def _is_copy(path: Path) -> bool:
+    """Whether a file is called a copy of the one beside it, and holds the same."""
+    stem = file_stem(path)
+    match = _COPY.fullmatch(stem)
+    if match is None or match[1] == stem:
+        return False
+    original = path.with_name(f"{match[1]}{path.name.removeprefix(stem)}")
+    return original.is_file() and filecmp.cmp(original, path, shallow=False)
+
+
+def may_answer(path: Path) -> bool:
+    """Whether a file in a folder may hold answers: results, status and scores beside them do
+    not.
+    """
+    is_summary = (
+        path.name.endswith(("_results.json", "_score.csv", "_score.json", "_acc.csv"))
+        or path.name == "status.json"
+    )
+    # Every Eval Ever writes the totals of a run beside its samples
+    aggregate = path.suffix == ".json" and path.with_name(f"{path.stem}_samples.jsonl").exists()
+    return not is_summary and not aggregate

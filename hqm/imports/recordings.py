@@ -4,7 +4,7 @@ run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
@@ -20,8 +20,8 @@ from hqm.imports.intake import (
     refuse_twice,
     take_rows,
 )
-from hqm.imports.layouts import cell_texts, cells_of, with_column
-from hqm.imports.match import check_rows, count_other_keys, has_other_key
+from hqm.imports.layouts import cells_of, with_column
+from hqm.imports.match import check_keys, check_rows, count_other_keys, has_other_key
 from hqm.imports.row import (
     ANSWERS,
     IMAGES,
@@ -188,7 +188,7 @@ def read_answers(
     questions = []
     first = None
     intake = take_rows(path)
-    _check_benchmark(intake, benchmark)
+    check_own_benchmark(intake, benchmark)
     name_column = intake.plain_columns.get("model", "respondent")
     for location, record in intake.located():
         run = count_in(record, "run", location) or 0
@@ -206,28 +206,11 @@ def read_answers(
         key = storable(_name(first_field(record, _IDS, location), "item", location))
         answers.put(key, _response(record, location), location)
         if not _ASKS.isdisjoint(record):
-            questions.append((_row(record, location), form.by_id[key]))
+            questions.append((claims_of(record, location), form.by_id[key]))
     check_rows(questions, path, spelling)
     answers.notes = tuple(intake.located_notes)
     answers.other_keys = count_other_keys(questions)
     return answers
-
-
-def _check_benchmark(intake: Intake, benchmark: str) -> None:
-    """Refuse rows that say that they answer another benchmark."""
-    if "benchmark" in intake.plain_columns.values():
-        check_benchmark(benchmark, cell_texts(intake.records, "benchmark"), intake.path)
-
-
-def _row(record: Mapping[str, object], location: str) -> Row:
-    """What a record says of its item beside the id."""
-    keys = KEYS if OF_A_MODEL.isdisjoint(record) else (*KEYS, "answer")
-    return Row(
-        place=location,
-        question=first_text(record, QUESTIONS),
-        image=first_text(record, IMAGES),
-        key=first_text(record, keys),
-    )
 
 
 def percentage(value: object, location: str = "") -> str:
@@ -277,26 +260,32 @@ def read_recordings(
     the original form once. A field `resolution` says to what percentage of their width and height
     the pictures were scaled.
     """
+    files = [path]
     if path.is_dir():
-        files = sorted(p for p in path.iterdir() if p.suffix in {".json", ".jsonl", ".csv"})
-    else:
-        files = [path]
+        # a single file of answers is read without what looks into folders
+        from hqm.imports.log_file import files_in
+
+        files = files_in(path)
     if not files:
-        raise AnswerError("the folder has no .json, .jsonl or .csv file", location=str(path))
+        raise AnswerError("the folder has no file of answers", location=str(path))
     reader = _Reader(forms)
     notes: list[str] = []
     for file in files:
         intake = take_rows(file)
         notes += intake.located_notes
-        _check_benchmark(intake, benchmark)
+        if len(files) > 1 and _only_asks(intake, file):
+            notes.append(f"{file}: it holds right answers, and is left out")
+            continue
+        check_own_benchmark(intake, benchmark)
         rows = intake.records
         name_column = intake.plain_columns.get("model", "respondent")
         if name_column != "respondent":
             rows = with_column(rows, "respondent", cells_of(rows, name_column))
         # Questions are checked file by file, so that an error names the right one.
         reader.asked.clear()
-        for i, record in reader.not_plain(enumerate(rows, 1), file.stem):
-            reader.take(record, file.stem, f"{file}: record {i}")
+        stem = Path(file.name.removesuffix(".gz")).stem
+        for i, record in reader.not_plain(enumerate(rows, 1), stem):
+            reader.take(record, stem, f"{file}: record {i}")
         check_rows([(row, item) for row, item, _ in reader.asked], file, spelling)
         for row, item, answers in reader.asked:
             answers.other_keys += has_other_key(row, item)
@@ -306,6 +295,84 @@ def read_recordings(
         Recording(name, form, run, answers, str(path), scale, answers.other_keys, tuple(notes))
         for (name, form, run, scale), answers in reader.recorded.items()
     ]
+
+
+# --- what rows say of their items beside the ids: every command that joins by ids asks here ---
+
+_NO_KEYS = ("label", "gold")
+"""Columns of labels and of scores that hold what a person said of an answer."""
+_CLAIMS = frozenset((*QUESTIONS, *KEYS, *IMAGES))
+
+
+def claims_of(record: Mapping[str, object], location: str, ignored: Collection[str] = ()) -> Row:
+    """Return what a record says of its item beside the id, but for some columns."""
+    keys = KEYS if OF_A_MODEL.isdisjoint(record) else (*KEYS, "answer")
+    return Row(
+        place=location,
+        question=first_text(record, QUESTIONS),
+        image=first_text(record, IMAGES),
+        key=first_text(record, [name for name in keys if name not in ignored]),
+    )
+
+
+def check_own_benchmark(intake: Intake, benchmark: str) -> None:
+    """Refuse rows that say that they answer another benchmark."""
+    if "benchmark" in intake.plain_columns.values():
+        check_benchmark(benchmark, intake.cells("benchmark", intake.records), intake.path)
+
+
+def check_claims(
+    intake: Intake,
+    form: Form,
+    benchmark: str,
+    spelling: Callable[[str], str] = str,
+    ignored: Collection[str] = _NO_KEYS,
+) -> None:
+    """Refuse rows about a form's items that say of themselves that they are about something else.
+
+    Rows whose ids are none of the form's are left to whoever matches them.
+
+    Parameters
+    ----------
+    ignored
+        Columns that are no right answers of the benchmark.
+
+    Raises
+    ------
+    AnswerError
+        They answer another benchmark, ask another question, show the picture of another item, or
+        more than a few have other right answers.
+    """
+    check_own_benchmark(intake, benchmark)
+    check_rows(_claims(intake, form, ignored), Path(intake.path), spelling)
+
+
+def check_stated_keys(intake: Intake, form: Form) -> None:
+    """Refuse rows of which more than a few name other right answers than the items of their ids;
+    what else they say is left to whoever matches them.
+    """
+    check_keys(_claims(intake, form, _NO_KEYS), intake.path)
+
+
+def _claims(intake: Intake, form: Form, ignored: Collection[str]) -> list[tuple[Row, Item]]:
+    """Return what each row about an item of a form says of it."""
+    if "item" not in intake.plain_columns or _CLAIMS.isdisjoint(intake.records[0]):
+        return []
+    claims = []
+    ids = intake.cells("item", intake.records)
+    for key, (location, record) in zip(ids, intake.located(), strict=True):
+        item = form.by_id.get(key)
+        if item is not None and record.get("form") in (None, "", form.name):
+            claims.append((claims_of(record, location, ignored), item))
+    return claims
+
+
+def _only_asks(intake: Intake, file: Path) -> bool:
+    """Whether a file beside others holds questions with their right answers."""
+    # a single file of answers is read without the reader of tables
+    from hqm.imports.answer_table import only_asks
+
+    return only_asks(intake.records, str(file))
 
 
 def _with_ids(form: Form) -> dict[object, Item]:
@@ -402,7 +469,7 @@ class _Reader:
             self._of_names[respondent, form, run] = self._items[form], answers
         answer = _response(record, location)
         if not _ASKS.isdisjoint(record):
-            self.asked.append((_row(record, location), item, answers))
+            self.asked.append((claims_of(record, location), item, answers))
         # one `Yes` serves all records that say so: a store of millions has few different answers
         if len(answer.text) <= SHORT and not answer.reason and not answer.detail:
             answer = self._same.setdefault((answer.text, answer.state), answer)

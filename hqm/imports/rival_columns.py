@@ -108,6 +108,39 @@ def _other_key(first: Sequence[str], second: Sequence[str]) -> int | None:
     return None
 
 
+def check_rival_names(field: str, columns: Mapping[str, Sequence[str]], location: str) -> list[str]:
+    """Refuse two columns that name what a row is about, its model or its item, where one row has
+    two names out of one list; say which one is read where the other has fewer names.
+
+    An id that a tool counts, or the address of a model, is another way to name the same: its texts
+    are none of the other column's. Numbers are ids of one list where both columns have all of them.
+
+    Raises
+    ------
+    DataError
+        One row has two of the names.
+    """
+    read, *others = columns
+    cells = columns[read]
+    names = set(cells)
+    notes = []
+    for other in others:
+        other_names = set(columns[other]) - {""}
+        if other_names == {name for name in other_names if name.isdigit()} and other_names != names:
+            continue
+        for index, (cell, other_cell) in enumerate(zip(cells, columns[other], strict=True)):
+            if cell and cell != other_cell and other_cell in names and other_cell:
+                raise DataError(
+                    f"the columns {read!r} and {other!r} could both be the {field}, and differ:"
+                    f" {cell!r:.60} and {other_cell!r:.60}",
+                    location=f"{location}: record {index + 1}",
+                    remedy="Remove the column that is not meant.",
+                )
+        if other_names and len(other_names) < len(names):
+            notes.append(f"the {field} is read from {read!r}, and not from {other!r}")
+    return notes
+
+
 def check_same_column(columns: Mapping[str, Sequence[str]], location: str) -> None:
     """Refuse two columns of one name in other cases, of which one would be read, that differ."""
     (first, cells), (second, other_cells) = columns.items()

@@ -25,16 +25,11 @@ from hqm.errors import AnswerError, DataError, UsageError
 from hqm.files.records import read_records
 from hqm.imports.detect import log_of_tool
 from hqm.imports.human_labels import HUMAN, respondent_named, short_names
-from hqm.imports.intake import (
-    check_benchmark,
-    find_alike,
-    refuse_alike,
-    rename_headings,
-    take_rows,
-)
-from hqm.imports.layouts import Record, cell_texts
+from hqm.imports.intake import find_alike, refuse_alike, rename_headings, take_rows
+from hqm.imports.layouts import Record
 from hqm.imports.log_file import LogFile
 from hqm.imports.match import MatchReport, match_rows
+from hqm.imports.recordings import check_own_benchmark, check_stated_keys
 from hqm.imports.row import (
     ANSWERS,
     IDS,
@@ -595,7 +590,8 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
     records = _plain_records(path)
     if records and not records[0].keys().isdisjoint((*_MARK_FIELDS, *_REPLY_FIELDS)):
         intake = take_rows(path, records)
-        check_benchmark(benchmark.name, cell_texts(intake.records, "benchmark"), str(path))
+        check_own_benchmark(intake, benchmark.name)
+        check_stated_keys(intake, form)
         from hqm.imports.scales import with_plain_numbers
 
         records = with_plain_numbers(intake.records, _MARK_FIELDS, str(path))

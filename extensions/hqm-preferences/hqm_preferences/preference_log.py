@@ -10,8 +10,8 @@ from typing import Any
 from hqm.errors import AnswerError, HQMError
 from hqm.files.records import first_record, name_fields, read_records
 from hqm.imports.answer_table import columns_by_field
-from hqm.imports.detect import files_in
 from hqm.imports.layouts import heading_words
+from hqm.imports.log_file import files_in
 from hqm.imports.row import IDS, JUDGES, QUESTIONS, RUNS, first_text
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
