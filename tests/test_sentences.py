@@ -19,6 +19,7 @@ from hqm.reports.pages.sentences import (
     MAX_VERDICT_WORDS,
     answer_questions,
     headline,
+    joint_sentence,
     remedy_lines,
     statement,
 )
@@ -292,6 +293,20 @@ def test_a_policy_sets_the_limits() -> None:
     assert need in answer_texts(audit, strict)["more"]
     coarse = measured_to(0.015, 0.08)
     assert text_of("report.missed", size="8.3", limit="5") in headline(coarse, strict).text
+
+
+def test_imprecise_scores_have_passed_the_search_for_faults() -> None:
+    missed = est("discriminability.minimum_difference", 0.2)
+    faulty = [est("items.duplicate_items", 2.0, detail={"groups": [["q1", "q2"], ["q3", "q4"]]})]
+    states = {
+        "nothing": audit_of(SEARCHED, PAIRS),
+        "imprecise": audit_of(SEARCHED, PAIRS, missed),
+        "too_little": audit_of(PAIRS),
+        "check": audit_of(SEARCHED, PAIRS, *faulty),
+    }
+    assert {seven_answers(audit).state: audit for audit in states.values()} == states
+    sentence = text_of("report.searched", benchmarks="four", sound="two")
+    assert joint_sentence(list(states.values())) == sentence
 
 
 def test_models_that_are_alike_are_told_by_their_spread() -> None:

@@ -510,7 +510,7 @@ def _benchmarks_summary(audits: Sequence[BenchmarkAudit]) -> str:
     sentences = importlib.import_module("hqm.reports.pages.sentences")
     cards = importlib.import_module("hqm.reports.pages.benchmark_card")
     headlines = list(map(sentences.headline, audits))
-    lines = [textwrap.fill(sentences.joint_sentence(audits, headlines), line_width)]
+    lines = [textwrap.fill(sentences.joint_sentence(audits), line_width)]
     title_width = max(len(audited.title) for audited in audits)
     if len(audits) <= _MAX_BENCHMARKS:
         n_shown = len(audits)

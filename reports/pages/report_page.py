@@ -147,7 +147,7 @@ def render(
         evidence=evidence,
         marks=STATUS_SYMBOLS,
         spoken=SPOKEN_LABELS,
-        joint=joint_sentence(audit.audits, heads),
+        joint=joint_sentence(audit.audits),
         # The mark over several benchmarks is that of the worst.
         joint_code=min(map(attrgetter("code"), heads), key=severity_order.index),
         record=tables.record_table(audit),
@@ -477,12 +477,11 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
                 f"{folder}/audit.json": benchmark.to_json(),
             }
             rows.append(_row(audit, folder, entry.date, source.command, end, policy))
-    heads = [headline(audit, policy) for audit in audits]
     first = "No answers stand behind these audits."
     measured = ""
     if audits:
         # What most readers want of a leaderboard comes first: whether its first place is shown.
-        first = _undecided_leaderboards(audits, policy) or joint_sentence(audits, heads)
+        first = _undecided_leaderboards(audits, policy) or joint_sentence(audits)
         measured = _seldom_measured(audits)
     code = script("index.js")
     files["index.html"] = (

@@ -803,11 +803,12 @@ def statement(audit: BenchmarkAudit) -> Statement:
     return Statement(repeat, wording, labels, order_statement(audit), hqm_version, mark)
 
 
-def joint_sentence(audits: Sequence[BenchmarkAudit], heads: Sequence[Headline]) -> str:
+def joint_sentence(audits: Sequence[BenchmarkAudit]) -> str:
     """How many benchmarks have no faulty items, and which source of error is most often the
     largest.
     """
-    sound = sum(head.code == "fine" for head in heads)
+    # By the answer about faults and not by the verdict: imprecise scores passed the search too.
+    sound = sum(seven_answers(audit).codes["faulty"] == "fine" for audit in audits)
     n_first = sum(map(is_first_shown, audits))
     sources = []
     for audit in audits:
