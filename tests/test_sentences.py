@@ -32,6 +32,7 @@ import hqm
 from hqm import FLAGS, BenchmarkAudit, Estimate, Interval, Policy
 from hqm.auditing.audit_rows import RespondentScores
 from hqm.auditing.budget import AnswerCode, BudgetRow, ErrorBudget, Gap, Question
+from hqm.auditing.precision import more_items
 from hqm.auditing.seven_questions import find_remedies, seven_answers
 from hqm.signature import short_signature
 from tests.conftest import ROOT, Run
@@ -307,6 +308,23 @@ def test_imprecise_scores_have_passed_the_search_for_faults() -> None:
     assert {seven_answers(audit).state: audit for audit in states.values()} == states
     sentence = text_of("report.searched", benchmarks="four", sound="two")
     assert joint_sentence(list(states.values())) == sentence
+
+
+def test_a_need_of_the_first_two_is_theirs() -> None:
+    gaps = (
+        # these two answered no question in common
+        Gap(first="a", other="b", gap=0.03, low=None, high=None, clear=(), not_clear=("items",)),
+        Gap(first="b", other="c", gap=0.01, low=-0.01, high=0.03, clear=(), not_clear=("items",)),
+    )
+    audit = audit_of(SEARCHED, PAIRS)
+    budget = ErrorBudget(metric="accuracy", rows=(), gaps=gaps)
+    forecast = more_items(replace(audit, budget={"accuracy": budget}), Policy.load())
+    assert forecast.need("top") is None
+    assert forecast.need("neighbours") is None, "what two of them need is not known"
+    budget = replace(budget, gaps=gaps[1:])
+    forecast = more_items(replace(audit, budget={"accuracy": budget}), Policy.load())
+    need = forecast.need("top")
+    assert need is not None and need.size == 0.01
 
 
 def test_models_that_are_alike_are_told_by_their_spread() -> None:

@@ -285,11 +285,13 @@ def _item_needs(
         )
     budget = audit.budget.get(next(iter(audit.metrics), ""))
     gaps = budget.gaps if isinstance(budget, ErrorBudget) else ()
-    needs = [need for gap in gaps if (need := _gap_need(gap, n_items)) is not None]
-    if needs:
+    needs = [_gap_need(gap, n_items) for gap in gaps]
+    known_needs = [need for need in needs if need is not None]
+    # Two that share too few items have no need: the first of the others is not that of the top.
+    if needs and needs[0] is not None:
         yield ItemNeed("top", *needs[0])
-    if len(needs) > 1:
-        yield ItemNeed("neighbours", *max(needs, key=_hardness))
+    if len(needs) > 1 and len(known_needs) == len(needs):
+        yield ItemNeed("neighbours", *max(known_needs, key=_hardness))
 
 
 def _hardness(need: tuple[float, int | None]) -> float:
