@@ -324,7 +324,29 @@ def test_a_need_of_the_first_two_is_theirs() -> None:
     budget = replace(budget, gaps=gaps[1:])
     forecast = more_items(replace(audit, budget={"accuracy": budget}), Policy.load())
     need = forecast.need("top")
-    assert need is not None and need.size == 0.01
+    assert need is not None
+    assert need.size == 0.01
+
+
+def test_the_order_is_that_of_every_wording() -> None:
+    audit = audit_of(SEARCHED, PAIRS, SHIFT)
+    second = PARALLEL.replace("parallel", "parallel2")
+    rows = []
+    for rank, row in enumerate(audit.respondents):
+        # the first wording keeps the order, the second one exchanges the first two models
+        score = {0: 0.53, 1: 0.5}.get(rank, 0.5 + 0.03 * rank)
+        rows.append(replace(row, cells={**row.cells, second: {"accuracy": score}}))
+    wording = BudgetRow(
+        source="wording",
+        status="ok",
+        other=(PARALLEL, second),
+        half=0.03,
+        shift=0.0,
+        moves={"a": 0},
+    )
+    audit = budgeted(replace(audit, respondents=tuple(rows)), wording)
+    order = text_of("report.reordered", n="1", pairs="45", wordings="two")
+    assert order in answer_texts(audit)["wording"]
 
 
 def test_models_that_are_alike_are_told_by_their_spread() -> None:

@@ -285,7 +285,7 @@ def _wording_sentence(audit: BenchmarkAudit) -> str:
         change = "Negating the questions"
     else:
         change = "Another wording"
-    n_changed = count_reordered_pairs(audit, row.other[0])
+    n_changed = count_reordered_pairs(audit, row.other)
     if row.excludes_zero:
         verb = "lowers" if (row.shift or 0) < 0 else "raises"
         # One pair that changes places may be two equals; from two on the order is said to change.
@@ -623,13 +623,17 @@ def _wording_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ..
     change = "Negated" if row.source == "negation" else "Reworded"
     sentences = [compose("{change}: {shift}.", change=change, shift=shift_value)]
     sentences += map(as_sentence, _limit_sentence(audit, row, policy))
-    n_changed = count_reordered_pairs(audit, row.other[0])
+    n_changed = count_reordered_pairs(audit, row.other)
     # Places, and not only points: a reader of a leaderboard asks for the order.
     n_pairs = math.comb(len(audit.respondents), 2)
     order = "The order of the models does not change."
     if n_changed:
         verb = verb_form(n_changed, "changes", "change")
-        order = f"{n_changed} of {n_pairs} pairs of models {verb} places."
+        n_wordings = len(row.other)
+        wordings = (
+            f" in one of {number_word(n_wordings)} wordings or more" if n_wordings > 1 else ""
+        )
+        order = f"{n_changed} of {n_pairs} pairs of models {verb} places{wordings}."
     sentences.append(as_sentence(order))
     # the move against the others: the shift of all models is taken off
     farthest = max(row.moves, key=lambda name: abs((row.moves[name] or 0.0) - (row.shift or 0.0)))

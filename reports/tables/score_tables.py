@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, starmap
 from operator import attrgetter
@@ -136,17 +136,22 @@ def names_in_order(audit: BenchmarkAudit, cell: str) -> list[str]:
     return list(map(attrgetter("name"), ordered))
 
 
-def count_reordered_pairs(audit: BenchmarkAudit, cell: str) -> int:
-    """How many pairs of models have the opposite order in another administration."""
+def count_reordered_pairs(audit: BenchmarkAudit, cells: Iterable[str]) -> int:
+    """How many pairs of models have the opposite order in any of these administrations."""
     metric = leading_metric(audit)
-    scores = []
-    for respondent in audit.respondents:
-        first = respondent.scores.get(metric)
-        second = respondent.cells.get(cell, {}).get(metric)
-        if first is not None and second is not None:
-            scores.append((first, second))
-    # Kendall's discordant pairs; ties in either order contribute 0 and count as no reordering.
-    return sum((a[0] - b[0]) * (a[1] - b[1]) < 0 for a, b in combinations(scores, 2))
+    reordered: set[tuple[str, str]] = set()
+    for cell in cells:
+        scores = []
+        for respondent in audit.respondents:
+            first = respondent.scores.get(metric)
+            second = respondent.cells.get(cell, {}).get(metric)
+            if first is not None and second is not None:
+                scores.append((respondent.name, first, second))
+        # Kendall's discordant pairs; ties in either order contribute 0 and count as no reordering.
+        for a, b in combinations(scores, 2):
+            if (a[1] - b[1]) * (a[2] - b[2]) < 0:
+                reordered.add((a[0], b[0]))
+    return len(reordered)
 
 
 def budget_row(audit: BenchmarkAudit, source: str) -> BudgetRow:
