@@ -631,7 +631,7 @@ def _wording_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ..
         verb = verb_form(n_changed, "changes", "change")
         n_wordings = len(row.other)
         wordings = (
-            f" in one of {number_word(n_wordings)} wordings or more" if n_wordings > 1 else ""
+            f" in at least one of {number_word(n_wordings)} wordings" if n_wordings > 1 else ""
         )
         order = f"{n_changed} of {n_pairs} pairs of models {verb} places{wordings}."
     sentences.append(as_sentence(order))
