@@ -453,7 +453,9 @@ class Adapter(RenamedAttributes):
         """Human labels of these respondents' answers (of all respondents' if None), in HQM's format
         or the release's.
         """
-        return read_criterion(path, form, respondents, benchmark=self.name, spelling=self.spelled)
+        return read_criterion(
+            path, form, respondents, benchmark=self.card.name, spelling=self.spelled
+        )
 
     def verdict_of_people(self, item: Item, judgement: Judgement) -> Verdict | None:
         """The verdict of a person's label on an answer, where people can replace the judge; None
