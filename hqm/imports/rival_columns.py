@@ -12,6 +12,7 @@ from hqm.files.records import MAX_NAMED_FIELDS
 
 # Up to five words an answer is a name or a value; longer ones are sentences that a reader shortens.
 _MAX_SHORT_WORDS = 5
+_MAX_REWRITTEN_SHARE = 0.1
 _WORD = re.compile(r"\w+")
 
 
@@ -63,21 +64,29 @@ def _other_answer(first: Sequence[str], second: Sequence[str]) -> int | None:
     >>> _other_answer(["It is red.", "blue"], ["red", "Blue"])
     >>> _other_answer(["red", "blue"], ["red", "green"])
     1
+    >>> _other_answer(["to the bee", "blue"], ["tothebee", "blue"])
     """
     n_compared = 0
     differing = []
     differing_short = []
     for index, (first_cell, second_cell) in enumerate(zip(first, second, strict=True)):
-        a = set(_WORD.findall(first_cell.lower()))
-        b = set(_WORD.findall(second_cell.lower()))
+        first_words = _WORD.findall(first_cell.lower())
+        second_words = _WORD.findall(second_cell.lower())
+        a = set(first_words)
+        b = set(second_words)
         n_compared += bool(a and b)
-        if a and b and not (a <= b or b <= a):
+        # MATH-Vision's answers stand beside themselves without their blanks
+        is_same = "".join(first_words) == "".join(second_words)
+        if a and b and not (is_same or a <= b or b <= a):
             differing.append(index)
             if max(len(a), len(b)) <= _MAX_SHORT_WORDS:
                 differing_short.append(index)
-    # of long answers a reader may have made other words, such as 2 of "two of them"
-    if differing_short or 2 * len(differing) > n_compared:
-        return (differing_short or differing)[0]
+    # A reader makes other words of few short answers (1/2 of 0.5), and of more long ones (2 of "two
+    # of them").
+    if len(differing_short) > _MAX_REWRITTEN_SHARE * n_compared:
+        return differing_short[0]
+    if 2 * len(differing) > n_compared:
+        return differing[0]
     return None
 
 
