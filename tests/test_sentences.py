@@ -18,6 +18,7 @@ from hqm.reports.pages.phrases import plain_text
 from hqm.reports.pages.sentences import (
     MAX_VERDICT_WORDS,
     answer_questions,
+    budget_notes,
     headline,
     joint_sentence,
     remedy_lines,
@@ -34,6 +35,7 @@ from hqm.auditing.audit_rows import RespondentScores
 from hqm.auditing.budget import AnswerCode, BudgetRow, ErrorBudget, Gap, Question
 from hqm.auditing.precision import more_items
 from hqm.auditing.seven_questions import find_remedies, seven_answers
+from hqm.psychometrics.variance.error_budget import change_band
 from hqm.signature import short_signature
 from tests.conftest import ROOT, Run
 from tests.messages import text_of
@@ -347,6 +349,24 @@ def test_the_order_is_that_of_every_wording() -> None:
     audit = budgeted(replace(audit, respondents=tuple(rows)), wording)
     order = text_of("report.reordered", n="1", pairs="45", wordings="two")
     assert order in answer_texts(audit)["wording"]
+
+
+def test_who_stays_while_all_others_move_changes_least() -> None:
+    moves = dict.fromkeys(NAMES, -0.05) | {NAMES[0]: 0.004, NAMES[1]: -0.06}
+    wording = BudgetRow(source="wording", status="ok", other=(PARALLEL,), shift=-0.046, moves=moves)
+    text = answer_texts(budgeted(audit_of(SEARCHED, PAIRS, SHIFT), wording))["wording"]
+    assert text_of("report.farthest", model="b-model", move="−6.0") in text
+
+
+@pytest.mark.parametrize("stays", [0.0, 0.0001])
+def test_a_model_that_does_not_move_is_far_from_those_that_do(stays: float) -> None:
+    moves = {name: -0.05 + 0.0002 * k for k, name in enumerate([*NAMES, "l"])} | {"m": stays}
+    half = change_band(list(moves.values())).half
+    row = BudgetRow(
+        source="wording", status="ok", half=half, shift=sum(moves.values()) / 12, moves=moves
+    )
+    (note,) = budget_notes(audit_of(PAIRS), ErrorBudget(metric="accuracy", rows=(row,)))
+    assert note == text_of("report.without", model="m", bar="Another wording", end="0.2")
 
 
 def test_models_that_are_alike_are_told_by_their_spread() -> None:

@@ -325,9 +325,10 @@ def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
         # is no trend.
         if not end or row.source in ("seed", "items", "metric", "blind") or len(row.moves) <= 4:
             continue
-        for outlying, move in row.moves.items():
-            if abs((move or shift) - shift) > end:
-                moves = [value or 0.0 for name, value in row.moves.items() if name != outlying]
+        known_moves = {name: move for name, move in row.moves.items() if move is not None}
+        for outlying, move in known_moves.items():
+            if abs(move - shift) > end:
+                moves = [value for name, value in known_moves.items() if name != outlying]
                 # One model far from the others makes the band by itself, which a reader of the bar
                 # must know.
                 yield (
@@ -635,8 +636,9 @@ def _wording_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ..
         )
         order = f"{n_changed} of {n_pairs} pairs of models {verb} places{wordings}."
     sentences.append(as_sentence(order))
-    # the move against the others: the shift of all models is taken off
-    farthest = max(row.moves, key=lambda name: abs((row.moves[name] or 0.0) - (row.shift or 0.0)))
+    # By its own move and not by that against the others: who stays while all others move changes
+    # least.
+    farthest = max(row.moves, key=lambda name: abs(row.moves[name] or 0.0))
     moved = points.format(row.moves[farthest], sign=True)
     if row.moves[farthest]:
         sentences.append(as_sentence(f"{short_name(farthest)} changes most: {moved} points."))
