@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hqm.reports.latex.paper import paper_tables
+from hqm.reports.pages.documentation import fill_checklist, responsible_texts
 from hqm.reports.pages.phrases import plain_text
 from hqm.reports.pages.sentences import (
     MAX_VERDICT_WORDS,
@@ -367,6 +368,15 @@ def test_a_model_that_does_not_move_is_far_from_those_that_do(stays: float) -> N
     )
     (note,) = budget_notes(audit_of(PAIRS), ErrorBudget(metric="accuracy", rows=(row,)))
     assert note == text_of("report.without", model="m", bar="Another wording", end="0.2")
+
+
+def test_what_is_not_known_answers_no_point_of_a_checklist() -> None:
+    rerun = est("test_retest.rho_g", None, status="insufficient", reason="one respondent")
+    alone = replace(audit_of(rerun), respondents=audit_of(rerun).respondents[:1])
+    assert answer_texts(alone)["repeat"].startswith("Not known")
+    states = {point.id: point.state for point in fill_checklist(alone).points}
+    assert states["Do11"] == "NOT MEASURED"
+    assert "Not known" not in "".join(responsible_texts(alone).values())
 
 
 def test_models_that_are_alike_are_told_by_their_spread() -> None:

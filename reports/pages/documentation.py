@@ -27,7 +27,7 @@ write it.
 CHECKLISTS = ("betterbench",)
 _FOLDER = Path(__file__).parent.parent / "templates"
 _MAX_LIMITS = 5
-_MISSING = "Not measured"
+_MISSING = ("Not measured", "Not known")
 _TASKS = {"caption": "image-to-text"}
 """Task -> the Hub's name of its category; every other task asks questions about pictures."""
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -184,9 +184,7 @@ def responsible_texts(audit: BenchmarkAudit) -> dict[str, str]:
     }
     measured: dict[str, str] = {}
     for field, names in texts.items():
-        sentences = [
-            answers[name] for name in names if not answers[name].startswith("Not measured")
-        ]
+        sentences = [answers[name] for name in names if not answers[name].startswith(_MISSING)]
         if any(sentences):
             measured[field] = f"Measured by an audit: {' '.join(filter(None, sentences))}"
     return measured
