@@ -39,7 +39,7 @@ from hqm.auditing.seven_questions import find_remedies, seven_answers
 from hqm.psychometrics.variance.error_budget import change_band
 from hqm.signature import short_signature
 from tests.conftest import ROOT, Run
-from tests.messages import text_of
+from tests.messages import tells, text_of
 
 Ends = tuple[float, float] | None
 REFERENCE = "form=original|run=0|judge=rule"
@@ -377,6 +377,14 @@ def test_what_is_not_known_answers_no_point_of_a_checklist() -> None:
     states = {point.id: point.state for point in fill_checklist(alone).points}
     assert states["Do11"] == "NOT MEASURED"
     assert "Not known" not in "".join(responsible_texts(alone).values())
+
+
+def test_one_type_and_one_model_are_one() -> None:
+    audit = audit_of(PAIRS)
+    alone = replace(audit, respondents=audit.respondents[:1])
+    answers = " ".join(point.answer for point in fill_checklist(alone).points)
+    assert tells(answers, "report.one-type", items="1,000")
+    assert tells(answers, "report.one-model", score="50.0")
 
 
 def test_models_that_are_alike_are_told_by_their_spread() -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hqm.reports.pages.phrases import Points, plain_text
+from hqm.reports.pages.phrases import Points, plain_text, pluralise, verb_form
 from hqm.reports.pages.sentences import answer_questions
 from hqm.reports.tables.score_tables import guessing_sentence, respondents_in_order
 from hqm.reports.tables.table import capital, drop_none
@@ -143,7 +143,10 @@ def _answers(audit: BenchmarkAudit) -> dict[str, str]:
     sizes = sorted({row.get("items", 0) for row in audit.coverage.values()})
     # One size, or the smallest and the largest of several.
     ends = " to ".join(f"{size:,}" for size in dict.fromkeys((*sizes[:1], *sizes[-1:])))
-    answers["types"] = f"{len(audit.coverage)} types have {ends} items each." if sizes else ""
+    count = len(audit.coverage)
+    verb = verb_form(count, "has", "have")
+    each = verb_form(count, "", " each")
+    answers["types"] = f"{pluralise(count, 'type')} {verb} {ends} items{each}." if sizes else ""
     answers["limits"] = " ".join(_limits(audit)) or "The data show none."
     answers["licence"] = audit.release.get("licence", "")
     return answers
@@ -159,7 +162,10 @@ def _ranges(audit: BenchmarkAudit) -> Iterator[str]:
         measured = drop_none(row.scores.get(metric) for row in audit.respondents)
         if measured:
             ends = f"{points.format(min(measured))} to {points.format(max(measured))}"
-            yield f"The {len(measured)} models reach {ends}."
+            if len(measured) == 1:
+                yield f"The only model reaches {points.format(measured[0])}."
+            else:
+                yield f"The {len(measured)} models reach {ends}."
 
 
 def _limits(audit: BenchmarkAudit) -> list[str]:
