@@ -34,7 +34,7 @@ import hqm
 from hqm import FLAGS, BenchmarkAudit, Estimate, Interval, Policy
 from hqm.auditing.audit_rows import RespondentScores
 from hqm.auditing.budget import AnswerCode, BudgetRow, ErrorBudget, Gap, Question
-from hqm.auditing.precision import more_items
+from hqm.auditing.precision import more_items, total_precision
 from hqm.auditing.seven_questions import find_remedies, seven_answers
 from hqm.psychometrics.variance.error_budget import change_band
 from hqm.signature import short_signature
@@ -385,6 +385,24 @@ def test_one_type_and_one_model_are_one() -> None:
     answers = " ".join(point.answer for point in fill_checklist(alone).points)
     assert tells(answers, "report.one-type", items="1,000")
     assert tells(answers, "report.one-model", score="50.0")
+
+
+@pytest.mark.parametrize(("items", "noisy"), [(200, 0.005), (200, 0.02), (500, 0.05)])
+def test_the_upper_limit_of_a_run_holds_where_few_answers_change(items: int, noisy: float) -> None:
+    # Four models of which few items are drawn by chance, asked twice: .50 to .86 of the limits
+    # were above the true error when the number of items alone decided them.
+    rng = np.random.default_rng(items)
+    chances = np.where(rng.random((4, items)) < noisy, 0.5, 1.0)
+    true_error = math.sqrt((chances * (1 - chances)).sum(axis=1).mean()) / items
+    above = 0
+    for _ in range(200):
+        changed = (rng.random((2, 4, items)) < chances).var(axis=0, ddof=1)
+        error = math.sqrt(changed.sum(axis=1).mean()) / items
+        rerun = est("test_retest.sem", error, n_respondents=4, n_items=items)
+        high = total_precision(audit_of(rerun, n_items=items, images=items)).run_error_high
+        assert high is not None
+        above += high >= true_error
+    assert above >= 0.95 * 200
 
 
 def test_models_that_are_alike_are_told_by_their_spread() -> None:

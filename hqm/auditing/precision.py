@@ -80,18 +80,24 @@ def total_precision(audit: BenchmarkAudit) -> TotalPrecision:
     scores = audit.present_scores(metric)
     pairs = _estimate(audit, metric, "discriminability.separable_pairs")
     difference = _value(_estimate(audit, metric, "discriminability.minimum_difference"))
-    run_error = _value(_estimate(audit, metric, "test_retest.sem"))
+    rerun = _estimate(audit, metric, "test_retest.sem")
+    run_error = _value(rerun)
     # pictures are the clusters over which errors were estimated; without pictures, items
     widening = _upper_end_factor(min(audit.images or audit.n_items, audit.n_items))
+    scale = scale_width(audit, metric)
+    run_error_high = None if run_error is None else run_error * widening
+    # Runs that repeat by construction have no error of a run, and no number that bounds it.
+    if rerun is not None and rerun.status == "ok" and rerun.value is not None and scale:
+        run_error_high = max(run_error_high or 0.0, _rerun_upper_end(rerun, rerun.value, scale))
     return TotalPrecision(
         error=error,
         error_high=None if error is None else error * widening,
         difference=difference,
         difference_high=None if difference is None else difference * widening,
         run_error=run_error,
-        run_error_high=None if run_error is None else run_error * widening,
+        run_error_high=run_error_high,
         spread=float(np.std(scores, ddof=1)) if len(scores) > 1 else None,
-        scale=scale_width(audit, metric),
+        scale=scale,
         n_separated=int(pairs.detail.get("apart") or 0) if pairs is not None else 0,
         n_pairs=int(pairs.detail.get("pairs") or 0) if pairs is not None else 0,
     )
@@ -187,6 +193,18 @@ def _upper_end_factor(clusters: int) -> float:
     df = max(clusters - 1, 1)
     # (df s^2 / chi2): the upper confidence limit of a standard deviation
     return math.sqrt(df / float(chdtri(df, 0.95)))
+
+
+def _rerun_upper_end(rerun: Estimate, error: float, scale: float) -> float:
+    """The one-sided 95 % upper end of the error that another seed makes, as few answers changed.
+
+    A pair of answers that changed between two runs has a variance of half the squared scale. Their
+    number is Poisson where they are rare, whatever the number of items is that never change: of
+    none, three are not excluded (Garwood 1936, Biometrika 28).
+    """
+    one_change = scale**2 / 2 / max(rerun.n_respondents * rerun.n_items**2, 1)
+    n_changed = error**2 / one_change
+    return math.sqrt(float(chdtri(2 * n_changed + 2, 0.05)) / 2 * one_change)
 
 
 # --- how many more items or runs ---
