@@ -157,6 +157,18 @@ def test_every_estimate_of_an_indicator_must_pass() -> None:
     ]
 
 
+def test_two_other_wordings_are_two_comparisons() -> None:
+    cells = [f"form={name}|run=0|judge=rule" for name in ("alpha", "beta")]
+    # both by themselves, and all wordings together
+    estimates = [
+        replace(estimate("parallel_forms.mean_shift"), facet="form", other=other)
+        for other in (*cells, " & ".join(cells))
+    ]
+    tests = check_against(audit_of(*estimates), policy(required={"facets": ["form"]})).tests
+    (sentence,) = (test.sentence for test in tests if test.what == "facet form")
+    assert sentence == text_of("gate.compared", n="2")
+
+
 def test_facets_respondents_unscored_coverage_findings() -> None:
     audit = audit_of(estimate())
     assert outcome(audit, policy(required={"facets": ["run"]}), "facet run") == "PASS"

@@ -246,8 +246,12 @@ def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
             oracle_note = ""
         sentence = f"there are no answers with another {facet} to compare with{oracle_note}"
         return _absent(benchmark, name, sentence, facet_advice(facet))
-    # One comparison gives many estimates, all with the same other administration.
-    n_comparisons = len({estimate.other for estimate in estimates})
+    # One comparison gives many estimates, all with the same other administration; those of several
+    # administrations together name each of them.
+    compared: set[str] = set()
+    for estimate in estimates:
+        compared.update(estimate.other.split(" & "))
+    n_comparisons = len(compared)
     if facet == "judge" and who_labelled(benchmark).by_people:
         people_note = ", labels by people"
     else:
