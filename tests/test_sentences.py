@@ -405,6 +405,30 @@ def test_the_upper_limit_of_a_run_holds_where_few_answers_change(items: int, noi
     assert above >= 0.95 * 200
 
 
+def test_items_for_the_first_two_come_from_their_standard_error() -> None:
+    # eight pictures: the interval is t(7) = 2.36 standard errors wide to either side
+    contrast = {"first": "a", "second": "b", "difference": 0.05, "error": 0.06, "p": 0.4}
+    counts = {"items": 1000, "clusters": 8, "rivals": 1}
+    contrasts = est(
+        "discriminability.separable_adjacent", 0.0, detail={"contrasts": [contrast | counts]}
+    )
+    half = 2.3646 * 0.06
+    gap = Gap(
+        first="a",
+        other="b",
+        gap=0.05,
+        low=0.05 - half,
+        high=0.05 + half,
+        clear=(),
+        not_clear=("items",),
+    )
+    budget = ErrorBudget(metric="accuracy", rows=(), gaps=(gap,))
+    audit = replace(audit_of(SEARCHED, PAIRS, contrasts), budget={"accuracy": budget})
+    need = more_items(audit, Policy.load()).need("top")
+    assert need is not None
+    assert need.items == pytest.approx(1000 * (2.8016 * 0.06 / 0.05) ** 2 - 1000, rel=1e-3)
+
+
 def test_models_that_are_alike_are_told_by_their_spread() -> None:
     pairs = replace(PAIRS, value=0.0, detail={"apart": 0, "pairs": 45, "tied_sets": [NAMES]})
     audit = measured_to(0.025, 0.08)

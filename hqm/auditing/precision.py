@@ -20,6 +20,7 @@ from hqm.auditing.audit import BenchmarkAudit
 from hqm.auditing.budget import ErrorBudget, Gap
 from hqm.auditing.definitions import scale_width, types_measured
 from hqm.auditing.policy import MAX_ITEM_FACTOR, Policy
+from hqm.indicators.separation import contrast_detail
 from hqm.psychometrics.reliability.pass_decisions import decision_consistency
 from hqm.psychometrics.variance.study_forecast import Z_POWER, Z
 from hqm.types import Estimate
@@ -301,9 +302,13 @@ def _item_needs(
         yield ItemNeed(
             "difference", size, _items_missing(n_items, precision.difference_high / size)
         )
-    budget = audit.budget.get(next(iter(audit.metrics), ""))
+    metric = next(iter(audit.metrics), "")
+    budget = audit.budget.get(metric)
     gaps = budget.gaps if isinstance(budget, ErrorBudget) else ()
-    needs = [_gap_need(gap, n_items) for gap in gaps]
+    errors: dict[tuple[str, str], float | None] = {}
+    for row in contrast_detail(audit.select_estimates(metric=metric)).get("contrasts") or ():
+        errors[str(row["first"]), str(row["second"])] = row["error"]
+    needs = [_gap_need(gap, n_items, errors.get((gap.first, gap.other))) for gap in gaps]
     known_needs = [need for need in needs if need is not None]
     # Two that share too few items have no need: the first of the others is not that of the top.
     if needs and needs[0] is not None:
@@ -319,14 +324,20 @@ def _hardness(need: tuple[float, int | None]) -> float:
     return float(need[1])
 
 
-def _gap_need(gap: Gap, n_items: int) -> tuple[float, int | None] | None:
-    """Return a gap and how many more items show one of its size; None without an interval."""
+def _gap_need(
+    gap: Gap, n_items: int, error: float | None = None
+) -> tuple[float, int | None] | None:
+    """Return a gap and how many more items show one of its size, from the standard error of the
+    contrast; None without an interval.
+    """
     if gap.gap is None or gap.low is None or gap.high is None:
         return None
     if "items" in gap.clear:
         return gap.gap, 0
-    # the interval is normal: its half-width over z is the standard error
-    error = (gap.high - gap.low) / 2 / Z
+    # An interval is Student's, so that its half-width over z is the standard error of many pictures
+    # alone.
+    if error is None:
+        error = (gap.high - gap.low) / 2 / Z
     # a gap of 0 has no size that items could show
     if gap.gap <= 0:
         return gap.gap, None
