@@ -429,6 +429,13 @@ def test_items_for_the_first_two_come_from_their_standard_error() -> None:
     assert need.items == pytest.approx(1000 * (2.8016 * 0.06 / 0.05) ** 2 - 1000, rel=1e-3)
 
 
+def test_an_agreement_is_of_the_answers_that_it_counts() -> None:
+    accuracy = est("criterion.accuracy", 0.85, other=PEOPLE, detail={"answers": 271})
+    correlation = est("criterion.pearson", 0.9, (0.8, 0.95), other=PEOPLE)
+    text = answer_texts(audit_of(accuracy, correlation))["people"]
+    assert tells(text, "report.labelled-alike", share="85%", n="271")
+
+
 def test_models_that_are_alike_are_told_by_their_spread() -> None:
     pairs = replace(PAIRS, value=0.0, detail={"apart": 0, "pairs": 45, "tied_sets": [NAMES]})
     audit = measured_to(0.025, 0.08)

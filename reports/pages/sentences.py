@@ -675,7 +675,9 @@ def _agreement_sentences(
         return
     # The estimate's signature and link stay with the number, which is printed as a percentage here.
     share = replace(estimate_text(accuracy), text=percent(accuracy.value), muted=False)
-    agreement: dict[str, Text | int] = {"alike": share, "n": n_answers}
+    # The share's own answers: an audit without an error budget has no other number of them.
+    counted = int(accuracy.detail.get("answers") or n_answers)
+    agreement: dict[str, Text | int] = {"alike": share, "n": counted}
     if kappa is None or kappa.value is None:
         yield compose("Scorer and people agree on {alike} of {n} labelled answers.", **agreement)
     else:
