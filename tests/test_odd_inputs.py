@@ -238,6 +238,7 @@ def scored(path: Path, change: Change) -> dict[tuple[str, str], float | None]:
 
 RIGHT: dict[str, Change] = {
     "not available": lambda row, i: {**row, "correct": "n/a" if i == 5 else row["correct"]},
+    "no verdict": lambda row, i: {**row, "correct": "Invalid_Judge" if i == 5 else row["correct"]},
     "booleans of Excel": lambda row, i: {**row, "correct": ("FALSCH", "WAHR")[row["correct"]]},
     "white space": lambda row, i: {**row, "question_id": f" {row['question_id']}"},
     "ids that number the rows": lambda row, i: {"item_id": i, **row},
@@ -249,9 +250,17 @@ RIGHT: dict[str, Change] = {
 def test_a_table_is_read_as_people_write_it(name: str, tmp_path: Path) -> None:
     plain = scored(tmp_path / "plain.csv", lambda row, i: row)
     read = scored(tmp_path / "t.csv", RIGHT[name])
-    if name == "not available":
+    if name in ("not available", "no verdict"):
         plain["m1", "q2"] = None
     assert read == plain
+
+
+def test_an_answer_that_is_judged_may_stand_in_two_columns(tmp_path: Path) -> None:
+    def judged(row: dict[str, Any], i: int) -> dict[str, Any]:
+        return {**row, "correct": bool(row["correct"]), "output": f"{i} of them"}
+
+    plain = scored(tmp_path / "plain.jsonl", lambda row, i: row)
+    assert scored(tmp_path / "t.jsonl", judged) == plain
 
 
 REFUSED: dict[str, tuple[Change, str]] = {

@@ -332,7 +332,12 @@ def _check_columns(
             continue
         candidates = fields.names_in(set(present).difference(planned.values()), aliases)
         rivals = fields.names_in(unmistakable, candidates)
-        if rivals:
+        if rivals and field == "answer" and _has_verdicts(records):
+            from hqm.imports.rival_columns import rivals_note
+
+            # what a harness judged already is not read out of the answer again
+            notes.append(rivals_note(field, read, rivals))
+        elif rivals:
             from hqm.imports.rival_columns import check_rivals
 
             cells = {name: cell_texts(records, name) for name in (read, *rivals)}
@@ -347,6 +352,14 @@ def _check_columns(
             cells = {name: cell_texts(records, name) for name in ordered}
             notes += check_rival_names(field, cells, location)
     return notes
+
+
+def _has_verdicts(records: Sequence[Mapping[str, object]]) -> bool:
+    """Whether a column says true or false of each answer."""
+    for name, value in first_row(records).items():
+        if isinstance(value, bool) and {*map(type, cells_of(records, name))} == {bool}:
+            return True
+    return False
 
 
 def _without_row_numbers(records: list[Record], path: str) -> list[Record]:

@@ -53,8 +53,13 @@ def check_rivals(
                 location=f"{location}: record {index + 1}",
                 remedy=f"Remove one, or say which it is: --columns {field}={read}.",
             )
+    return [rivals_note(field, read, others)]
+
+
+def rivals_note(field: str, read: str, others: Sequence[str]) -> str:
+    """Say which of several columns is read."""
     listed = ", ".join(map(repr, others[:MAX_NAMED_FIELDS]))
-    return [f"the {field} is read from {read!r}, and not from {listed}"]
+    return f"the {field} is read from {read!r}, and not from {listed}"
 
 
 def _other_answer(first: Sequence[str], second: Sequence[str]) -> int | None:

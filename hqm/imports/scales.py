@@ -14,7 +14,10 @@ from hqm.files.dialect import COMMA_NUMBER, uses_decimal_comma
 from hqm.imports.layouts import Record, cells_of, with_column
 from hqm.imports.row import number
 
-_MISSING = frozenset("na n/a nan none null nil #n/a <na> - -- \u2013 \u2014 . ? missing".split())
+_MISSING = frozenset(
+    "na n/a nan none null nil #n/a <na> - -- \u2013 \u2014 . ? missing error"
+    " invalid invalid_judge unscored".split()
+)
 """What a cell says in place of a number that nobody has, in lower case."""
 _PER_CENT = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*%", re.ASCII)
 _MIN_RUN = 5
