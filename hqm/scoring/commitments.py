@@ -303,7 +303,9 @@ _UNABLE = WordSearch(
         r"|specif|match)\w*"
         r"|\b(?:unknown|undetermined|indeterminate|unanswerable|unclear|illegible|unreadable)\b"
         r"|\bn/a\b|\btoo (?:blurry|small|dark|faint|far|low)\b"
-        r"|\bi (?:do not|don't) (?:know|have|make|provide|identify|speculate|recogni[sz]e)"
+        r"|\bi (?:do not|don't) (?:know|have|make|provide|identify|speculate|recogni[sz]e"
+        r"|(?:currently |actually )?see (?:any|an|the|a) (?:attached |uploaded )?(?:image|picture"
+        r"|photo|chart|graph|figure|diagram|table|file|attachment|screenshot)s?\b)"
         r"|\bno (?:idea|way to|answer|clue)\b|\bit depends\b"
         r"|\bnone of (?:the|these)\b|\bneither of\b|\bplease provide\b|\bi(?:'m| am) sorry\b"
         r"|\bwithout (?:the|any|more|a|specific|further|knowing|access)\b|\bhard to (?:say|tell)\b"
@@ -665,7 +667,8 @@ _QUESTION_WORDS = frozenset(
 _UP_TO_DENIED = (
     r"(?:\s+(?:be|a|an|the|option|choice|really|just|only|actually|answer|say|show|contain|include"
     r"|read|mention|see|have|\w+ing|made|of|depict|look like|on|in|at|by|from"
-    r"|es|est|ist|é|è|la|le|el|il|die|der|das|letra|opción|opção))*[\s\"'(\[]*$"
+    r"|es|est|ist|é|è|la|le|el|il|die|der|das|den|dem|einen?|une?|uno|uma?|du|des?|les|los|las"
+    r"|letra|opción|opção))*(?:\s+[dl](?=['’]))?[\s\"'’(\[]*$"
 )
 _DENIAL = WordSearch(
     re.compile(
