@@ -30,7 +30,12 @@ _MEMBER_AFFIXES = re.compile(
     re.IGNORECASE,
 )
 _SEPARATOR = re.compile(
-    r"\s*(?:[,;、→>\n]|\b(?:and|und|et|y|e|plus|then|followed by|as well as|along with)\b|&)"
+    r"\s*(?:[,;、，→>\n]|\b(?:and|und|et|y|e|и|plus|then|followed by|as well as|along with|sowie"
+    r"|ainsi que|así como|assim como|а также)\b|&|以及|[和及与](?=\S)"
+    r"|および|そして|그리고|및|와(?=\s)"
+    r"|(?<=[\u30a1-\u30fc\u4e00-\u9fff])と(?=[\u30a1-\u30fc\u4e00-\u9fff])"
+    # the Arabic conjunction is part of the word behind it, and that of Hindi a word
+    r"|\s(?=و[^\W\d]{2})|(?<=\s)(?:और|तथा|एवं)(?=\s))"
     r"\s*(?:(?:and|then|finally)\s+)?",
     re.IGNORECASE,
 )

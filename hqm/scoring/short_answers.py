@@ -435,12 +435,19 @@ def _list_readings(
     """The lists that an answer may give, the likeliest first; for letters the letters it names."""
     if all(re.fullmatch("[A-Z]", target) for target in targets):
         affirmed = re.sub(r"[^;.,]*\b(?:wrong|incorrect|not)\b[^;.,]*", "", answer.text)
-        letters = re.findall(r"\b[A-Z]\b", affirmed) or re.sub(r"[^A-Z]", "", affirmed)
+        letters = _LIST_LETTER.findall(affirmed)
+        if not letters and not _LOWER_LETTER.search(affirmed):
+            letters = re.findall("[A-Z]", affirmed)  # "BD"
         if letters:
             return [tuple(letters)]
         return []
     bold = answer.emphasised[::-1]
     return list(filter(None, (read_list(text), line_members(answer, -1), bold)))
+
+
+# "I" before a verb is who answers: "I can't tell"
+_LIST_LETTER = re.compile(r"\b(?!I(?:['’]|\s+(?!(?:and|or|is|are|has|have)\b)[a-z]))[A-Z]\b")
+_LOWER_LETTER = re.compile("[a-z]")
 
 
 def _member_targets(members: Sequence[str], targets: Sequence[str]) -> list[str]:
