@@ -288,7 +288,11 @@ class Form(RenamedAttributes):
 
     def restrict_to(self, ids: Container[str]) -> Form:
         """Return the items with these ids, in the form's order."""
-        return replace(self, items=tuple(item for item in self.items if item.id in ids))
+        return replace(
+            self,
+            items=tuple(item for item in self.items if item.id in ids),
+            left_out=tuple(omission for omission in self.left_out if omission.id in ids),
+        )
 
     def reworded(self, name: str, wording: Callable[[Item], str], rule: str) -> Form:
         """Return a form of the same items, each with the prompt that `wording` gives it."""

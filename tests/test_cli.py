@@ -215,6 +215,31 @@ def test_a_reviewed_form_takes_the_parallel_ones_place(
     assert run("audit", "--dry-run", dogs, "-r", "hf/shapes:steady", "--form", "parallel")[0] == 2
 
 
+@needs_torch
+def test_a_form_in_a_file_is_cut_like_the_benchmark(run: Run, dogs: Path, tmp_path: Path) -> None:
+    form = tmp_path / "form.jsonl"
+    run("forms", dogs, "--out", form)
+    command = ("audit", "--dry-run", dogs, "-r", "hf/shapes:steady", "--runs", 1, "--json")
+    for limit, rows in ((3, 6), (5, 10)):
+        status, output, _ = run(*command, "--form", f"parallel={form}", "--limit", limit)
+        assert (status, json.loads(output)["total"]["rows"]) == (0, rows)
+
+
+def test_recorded_answers_are_the_same_by_either_option(
+    run: Run, dogs: Path, tmp_path: Path
+) -> None:
+    """No rule makes a parallel form of German questions, and nobody is to be asked one."""
+    items = [{"id": "1", "prompt": "Ist da ein Hund?", "target": "yes"}]
+    german = write_benchmark(tmp_path / "deutsch", items, name="deutsch", task="yes_no")
+    answers = tmp_path / "answers.csv"
+    answers.write_text("item,respondent,answer\n1,a,yes\n1,b,no\n")
+    for k, option in enumerate((("--recorded", answers), ("-r", f"recorded/{answers}"))):
+        status, output, _ = run(
+            "audit", "--no-report", german, *option, "-q", "--store", tmp_path / f"{k}.sqlite"
+        )
+        assert (status, "read 2" in output) == (0, True)
+
+
 @pytest.mark.data
 def test_score_prints_every_metric(run: Run, data: Path, tmp_path: Path) -> None:
     questions = [

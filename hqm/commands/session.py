@@ -147,7 +147,9 @@ class Session:
         self._respondents: dict[str, list[Respondent]] = {}
         self._live_respondents: dict[str, Respondent] = {}
         self._recorded_forms: dict[str, set[str]] = {}
-        self._file_forms: dict[str, list[Form]] = {}
+        self._whole_file_forms: dict[str, list[Form]] = {}
+        self._file_forms: dict[str, tuple[Form, list[Form]]] = {}
+        """Benchmark -> the forms from files, cut to the items of this original form."""
         self._label_files: dict[str, list[str]] = {}
         self._costs: dict[str, StudyCosts] = {}
 
@@ -367,18 +369,24 @@ class Session:
 
     def forms_from_files(self, benchmark: Benchmark) -> list[Form]:
         """The forms that the options name as files."""
-        if benchmark.name not in self._file_forms:
-            files = self.options.material.form_files.items()
-            self._file_forms[benchmark.name] = [
-                read_form(path, benchmark.original, name) for name, path in files
+        if benchmark.name not in self._whole_file_forms:
+            # like answers, a form in a file is one of the whole benchmark, and cut afterwards
+            whole = self.full_benchmarks[benchmark.name].original
+            self._whole_file_forms[benchmark.name] = [
+                read_form(path, whole, name)
+                for name, path in self.options.material.form_files.items()
             ]
-        return self._file_forms[benchmark.name]
+        original, forms = self._file_forms.get(benchmark.name, (None, []))
+        if original is not benchmark.original:
+            whole_forms = self._whole_file_forms[benchmark.name]
+            forms = [form.restrict_to(benchmark.original.by_id) for form in whole_forms]
+            self._file_forms[benchmark.name] = (benchmark.original, forms)
+        return forms
 
     @property
     def _only_recorded(self) -> bool:
-        respondent_options = self.options.answering
-        return bool(respondent_options.recorded) and all(
-            map(is_recorded, respondent_options.respondents)
+        return bool(self._recorded_sources) and all(
+            map(is_recorded, self.options.answering.respondents)
         )
 
     def forms(self, benchmark: Benchmark) -> list[Form]:
@@ -476,7 +484,7 @@ class Session:
         """Prepare a benchmark's pictures, and refuse it if there is no respondent."""
         benchmark.prepare_images(benchmark.original)
         if not self.respondents(benchmark):
-            if recorded := self.options.answering.recorded:
+            if recorded := self._recorded_sources:
                 raise UsageError(
                     f"it holds no answer to {benchmark.name}",
                     location=", ".join(map(str, recorded)),
