@@ -298,6 +298,31 @@ def test_pictures_on_the_web_are_fetched_once_and_checked(
 
 
 @needs_torch
+def test_pictures_of_other_forms_are_fetched(
+    make_benchmark: Callable[..., Path], store: Store, tmp_path: Path
+) -> None:
+    with PlannedServer(Site()) as server:
+        rows = [{"id": "1", "prompt": "Is it red?", "target": "yes"}]
+        shots = tmp_path / "shots.jsonl"
+        picture = f"{server.url}/good.jpg"
+        shots.write_text(json.dumps({"id": "1", "prompt": "Is it red?", "image": picture}))
+        session = Session(
+            [str(make_benchmark(rows))],
+            store,
+            RunOptions(
+                material=MaterialOptions(
+                    forms=("original",), form_files={"shots": shots}, allow_private_images=True
+                ),
+                answering=AnsweringOptions(respondents=("hf/shapes:steady",)),
+            ),
+        )
+        assert session.missing_images() == {"mine": (1, 1)}
+        session.fetch_images()
+        assert session.missing_images() == {"mine": (0, 1)}
+        assert [len(job.broken) for job in session.jobs()] == [0, 0, 0]
+
+
+@needs_torch
 def test_a_benchmark_with_addresses_is_planned_unfetched_and_run(
     make_benchmark: Callable[..., Path], store: Store
 ) -> None:

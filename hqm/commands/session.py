@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, filterfalse
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -524,14 +525,22 @@ class Session:
         for benchmark in self.benchmarks:
             if self.has_live(benchmark) and not self.options.asking.blind:
                 benchmark.prepare_images(benchmark.original)
-                names = [item.image for item in benchmark.original.items if item.image]
-                benchmark.pictures.fetch(names, private=self.options.material.allow_private_images)
+                private = self.options.material.allow_private_images
+                benchmark.pictures.fetch(self._images(benchmark), private=private)
+
+    def _images(self, benchmark: Benchmark) -> list[str]:
+        """The pictures of all forms that are asked, each once: a form may have its own."""
+        forms = [benchmark.original]
+        # `--until` asks the original form alone
+        if not self.options.asking.until:
+            forms += self.forms(benchmark)
+        return list(dict.fromkeys(chain.from_iterable(map(attrgetter("images"), forms))))
 
     def missing_images(self) -> dict[str, tuple[int, int]]:
         """Benchmark -> (pictures that are missing, pictures in all)."""
         missing = {}
         for benchmark in self.benchmarks:
-            names = {item.image for item in benchmark.original.items if item.image}
+            names = self._images(benchmark)
             missing[benchmark.name] = (
                 sum(not benchmark.pictures.has(name) for name in names),
                 len(names),
