@@ -216,6 +216,21 @@ def test_a_reviewed_form_takes_the_parallel_ones_place(
 
 
 @needs_torch
+def test_a_plan_counts_what_two_forms_ask_once(run: Run, tmp_path: Path) -> None:
+    """The parallel form of a question is often another question of the benchmark."""
+    items = [
+        {"id": "1", "prompt": "Is there a dog in the image?", "target": "yes"},
+        {"id": "2", "prompt": "Is there no dog in the image?", "target": "no"},
+    ]
+    folder = write_benchmark(tmp_path / "pairs", items, name="pairs", task="yes_no")
+    command = ("audit", folder, "-r", "hf/shapes:steady", "--runs", 1, "-q")
+    store = ("--store", tmp_path / "s.sqlite")
+    plan = json.loads(run(*command, *store, "--dry-run", "--json")[1])
+    assert plan["total"]["requests"] == 2
+    assert "asked 2," in run(*command, *store, "--no-report")[1]
+
+
+@needs_torch
 def test_a_form_in_a_file_is_cut_like_the_benchmark(run: Run, dogs: Path, tmp_path: Path) -> None:
     form = tmp_path / "form.jsonl"
     run("forms", dogs, "--out", form)

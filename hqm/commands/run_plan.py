@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from hqm.administration.asks import Job
+from hqm.administration.asks import Job, Key
 from hqm.administration.costs import Bound, Forecast, bounds, forecast
 from hqm.administration.engines import layouts_of
 from hqm.administration.engines.placement import Layout
 from hqm.administration.gpu_rates import GpuMinutes, gpu_minutes
 from hqm.commands.session_judges import JudgePlan
+from hqm.respondents.base import Sampling
 
 if TYPE_CHECKING:
     from hqm.commands.session import Session
@@ -44,7 +45,7 @@ class Plan:
 def plan_run(session: Session) -> Plan:
     """Add up what a run would cost, and ask nothing."""
     # the questions to each respondent, benchmark by benchmark
-    jobs = session.jobs()
+    jobs = _each_question_once(session.jobs())
     by_respondent: dict[tuple[str, str], list[Job]] = {}
     for job in jobs:
         key = (job.assignment.respondent.name, job.assignment.benchmark.name)
@@ -85,6 +86,30 @@ def plan_run(session: Session) -> Plan:
         bounds=bounds(session.budget, [forecasts[name] for name in live], sum(judging.values())),
         refused=sum(map(attrgetter("refused"), jobs)),
     )
+
+
+def _each_question_once(jobs: Sequence[Job]) -> list[Job]:
+    """The jobs, with what several of them ask of one respondent in the first of these alone."""
+    asked: defaultdict[tuple[int, Sampling], set[Key]] = defaultdict(set)
+    planned = []
+    for job in jobs:
+        assignment = job.assignment
+        if assignment.respondent.live:
+            earlier = asked[id(assignment.respondent), assignment.sampling]
+            todo = {
+                question: request
+                for question, request in job.todo.items()
+                if question not in earlier
+            }
+            broken = {
+                question: request
+                for question, request in job.broken.items()
+                if question not in earlier
+            }
+            earlier.update(todo, broken)
+            job = replace(job, todo=todo, broken=broken)
+        planned.append(job)
+    return planned
 
 
 def _unanswered_share(forecasts: Mapping[tuple[str, str], Forecast]) -> dict[str, float]:
