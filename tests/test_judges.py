@@ -129,6 +129,24 @@ def audited(tmp_path: Path) -> dict[str, object]:
     return json.loads((tmp_path / "out" / "audit.json").read_text())["audits"][0]  # type: ignore[no-any-return]
 
 
+def test_a_plan_counts_what_a_judge_is_asked_of_all_administrations(
+    run: Run, facts: Path, answers: Path, server: JudgeServer, tmp_path: Path
+) -> None:
+    command = ("audit", facts, "--recorded", answers, "-q", "--store", tmp_path / "s.sqlite")
+    plan = (*command, "--judge", server.name(), "--dry-run", "--json")
+    (judge,) = json.loads(run(*plan)[1])["judges"]
+    rows = [json.loads(line) for line in answers.read_text().splitlines()]
+    assert judge["askings"] == len(rows) == 64
+    # of stored answers each wording is one question, whatever run it is from
+    hqm.run(facts, recorded=answers, store=tmp_path / "s.sqlite", forms="original")
+    planned = json.loads(run(*plan, "--set", "rejudge=2")[1])
+    n_answers = len({row["answer"] for row in rows})
+    n_repeated = len({row["answer"] for row in rows if row["run"] == 0})
+    assert planned["judging"] == {server.name(): n_answers + n_repeated}
+    assert planned["judges"] == []
+    assert server.prompts == []
+
+
 def test_an_audit_asks_every_role_once_and_scores_from_the_store(
     run: Run, facts: Path, answers: Path, server: JudgeServer, tmp_path: Path
 ) -> None:

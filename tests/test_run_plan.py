@@ -50,11 +50,13 @@ def test_the_rates_are_those_of_the_page() -> None:
 
 @pytest.mark.data
 def test_a_judge_is_planned_before_there_are_answers(run: Run, data: Path) -> None:
-    """Each answer has one first question; the price is that of the judge's name."""
+    """Each answer of two runs and the parallel form has one first question; the price is that of
+    the judge's name.
+    """
     judge = "openai/judge@http://127.0.0.1:9/v1?price_in=1&price_out=2"
     words = ("mmhal", "--data", data, "-r", "openai/x@http://127.0.0.1:9/v1", "--judge", judge)
     (plan,) = planned(run, *words)["judges"]
-    assert plan["askings"] == 96
+    assert plan["askings"] == 96 + 96 + 94
     assert plan["stages"] == ["judge"]
     expected = (plan["tokens_in"] + 2 * plan["tokens_out"]) / 1e6
     assert plan["cost"] == pytest.approx(expected, rel=1e-3)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from hqm.administration.asks import Job, Key
+from hqm.administration.asks import Administration, Job, Key
 from hqm.administration.costs import Bound, Forecast, bounds, forecast
 from hqm.administration.engines import layouts_of
 from hqm.administration.engines.placement import Layout
 from hqm.administration.gpu_rates import GpuMinutes, gpu_minutes
-from hqm.commands.session_judges import JudgePlan
+from hqm.commands.session_judges import AnswersToCome, JudgePlan
 from hqm.respondents.base import Sampling
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def plan_run(session: Session) -> Plan:
         layouts=list(layouts.values()),
         images=images,
         judging=judging,
-        judges=session.judging.plan(_unanswered_share(forecasts)),
+        judges=session.judging.plan(_answers_to_come(jobs)),
         gpus=gpu_minutes(jobs),
         bounds=bounds(session.budget, [forecasts[name] for name in live], sum(judging.values())),
         refused=sum(map(attrgetter("refused"), jobs)),
@@ -112,11 +112,17 @@ def _each_question_once(jobs: Sequence[Job]) -> list[Job]:
     return planned
 
 
-def _unanswered_share(forecasts: Mapping[tuple[str, str], Forecast]) -> dict[str, float]:
-    """Benchmark -> the answers of its respondents that are still to come, in whole respondents."""
-    shares: defaultdict[str, float] = defaultdict(float)
-    for (_, benchmark), of_respondent in forecasts.items():
+def _answers_to_come(jobs: Sequence[Job]) -> dict[str, AnswersToCome]:
+    """Benchmark -> the answers of its respondents that are still to come."""
+    to_all: defaultdict[str, float] = defaultdict(float)
+    to_reference: defaultdict[str, float] = defaultdict(float)
+    for job in jobs:
         # Distinct questions, since rows that ask the same share one answer.
-        if of_respondent.distinct:
-            shares[benchmark] += 1 - of_respondent.stored / of_respondent.distinct
-    return shares
+        if not job.distinct:
+            continue
+        benchmark = job.assignment.benchmark
+        share = (1 - job.stored / job.distinct) * job.rows / len(benchmark.original)
+        to_all[benchmark.name] += share
+        if job.administration == Administration(benchmark.original, 0):
+            to_reference[benchmark.name] += share
+    return {name: AnswersToCome(share, to_reference[name]) for name, share in to_all.items()}

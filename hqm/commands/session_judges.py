@@ -19,14 +19,14 @@ from hqm.errors import UsageError
 from hqm.imports.human_labels import HUMAN, labelled_by
 from hqm.imports.log_answers import LogSettings
 from hqm.judges.file_judge import FileJudge, Judge, file_judges, store_judgements, stored_judgements
-from hqm.judges.judge_models import Judging, Progress
+from hqm.judges.judge_models import Asking, Judging, Progress
 from hqm.judges.judgements import (
     AnswerTexts,
     ImportedJudgements,
     JudgementSource,
     import_judgements,
 )
-from hqm.judges.procedure import Panel, Unit, parse_roles
+from hqm.judges.procedure import Panel, Rows, Unit, parse_roles
 from hqm.judges.reading_models import ReadingModel, read_by_model
 from hqm.labels.people_labels import STAGE, Labels, judge_units, labelled_units, stored_labels
 from hqm.respondents.base import Request, Respondent
@@ -79,6 +79,16 @@ class JudgePlan:
     """At most."""
     cost: float | None
     """At most, of the first stage; None where the judge has no price."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersToCome:
+    """The answers to a benchmark that are not there yet, counted in whole original forms."""
+
+    to_all: float = 0.0
+    """Those of all administrations."""
+    to_reference: float = 0.0
+    """Those of the original form in its first run."""
 
 
 def plan_requests(
@@ -347,30 +357,40 @@ class SessionJudges:
             if not judges:
                 continue
             respondents = self.session.stored_respondents(benchmark)
-            forms = forms_held(
-                self.session.store, benchmark, self.session.forms_from_files(benchmark)
-            )
-            for cell in cells_in(self.session.asks, benchmark, list(forms.values()), respondents):
-                form = forms[cell.form]
-                # Answers to smaller pictures lie under other questions in the store.
-                rows = self.session.answers.with_resolution(cell.resolution).by_respondent(
-                    benchmark, form, respondents, cell.run
-                )
-                # Other judges are compared with it on the reference alone: elsewhere two facets
-                # would differ.
-                # The first judge is asked of every administration; the others, and repetitions, of
-                # the reference alone.
-                askings = [(judges[0], 0)]
-                if cell.form == ORIGINAL and cell.run == 0 and not cell.resolution:
-                    repetitions = range(self.session.options.judging.rejudge)
-                    askings = [(judges[0], repetition) for repetition in repetitions]
-                    askings += [(judge, 0) for judge in judges[1:]]
-                for judging, asking in askings:
-                    yield judging, partial(judging.judge, form, rows, asking, progress, stop)
+            for judging, form, rows, asking in self._administrations(
+                benchmark, judges, respondents
+            ):
+                yield judging, partial(judging.judge, form, rows, asking, progress, stop)
             units = self._labelled_units(benchmark, respondents)
             if units:
                 for judging in judges:
                     yield judging, partial(judging.decide, units, progress, stop)
+
+    def _administrations(
+        self,
+        benchmark: Benchmark,
+        judges: Sequence[Judging],
+        respondents: Sequence[StoredRespondent],
+    ) -> Iterator[tuple[Judging, Form, Rows, int]]:
+        """Yield each judge with the form and the answers of an administration, and its asking."""
+        forms = forms_held(self.session.store, benchmark, self.session.forms_from_files(benchmark))
+        for cell in cells_in(self.session.asks, benchmark, list(forms.values()), respondents):
+            form = forms[cell.form]
+            # Answers to smaller pictures lie under other questions in the store.
+            rows = self.session.answers.with_resolution(cell.resolution).by_respondent(
+                benchmark, form, respondents, cell.run
+            )
+            # Other judges are compared with it on the reference alone: elsewhere two facets
+            # would differ.
+            # The first judge is asked of every administration; the others, and repetitions, of
+            # the reference alone.
+            askings = [(judges[0], 0)]
+            if cell.form == ORIGINAL and cell.run == 0 and not cell.resolution:
+                repetitions = range(self.session.options.judging.rejudge)
+                askings = [(judges[0], repetition) for repetition in repetitions]
+                askings += [(judge, 0) for judge in judges[1:]]
+            for judging, asking in askings:
+                yield judging, form, rows, asking
 
     def _labelled_units(
         self, benchmark: Benchmark, respondents: Sequence[StoredRespondent]
@@ -388,7 +408,7 @@ class SessionJudges:
         answers = self.session.answers.by_answer(benchmark, form, respondents, 0)
         return judge_units(labelled_units(benchmark, form, labels), answers)
 
-    def plan(self, respondents: Mapping[str, float]) -> list[JudgePlan]:
+    def plan(self, to_come: Mapping[str, AnswersToCome]) -> list[JudgePlan]:
         """Return what the judges will be asked about answers that are not there yet.
 
         The first stage is asked about answers of the usual length, to count its questions and
@@ -397,21 +417,23 @@ class SessionJudges:
 
         Parameters
         ----------
-        respondents
-            Benchmark -> for how many respondents the answers are still to come.
+        to_come
+            Benchmark -> the answers that are still to come.
         """
         plans: list[JudgePlan] = []
         options = self.session.options
         prices = options.compute.prices
         has_models = options.judging.judges or options.reading.read_with
         for benchmark in self.session.benchmarks if has_models else ():
-            n_respondents = respondents.get(benchmark.name, 0.0)
+            answers = to_come.get(benchmark.name, AnswersToCome())
             row = _expected_answers(benchmark)
             for number, panel in enumerate(self.panels(benchmark)):
                 requests = panel.first_requests(benchmark.original, row)
-                # Only the first judge judges again.
-                n_repeats = options.judging.rejudge if number == 0 else 1
-                plan = plan_requests(panel, requests, n_respondents * n_repeats, prices)
+                # As in `_administrations`: the first judge alone is asked of all, and judges again.
+                n_forms = answers.to_reference
+                if number == 0:
+                    n_forms = answers.to_all + (options.judging.rejudge - 1) * n_forms
+                plan = plan_requests(panel, requests, n_forms, prices)
                 if plan.askings:
                     plans.append(plan)
         return plans
@@ -422,12 +444,20 @@ class SessionJudges:
         options = self.session.options
         is_asked = bool(options.judging.judges or options.reading.read_with)
         for benchmark in self.session.benchmarks if is_asked else ():
-            for judging in self.panels(benchmark):
-                respondents = self.session.stored_respondents(benchmark)
-                rows = self.session.answers.by_respondent(
-                    benchmark, benchmark.original, respondents, 0
-                )
-                units = self._labelled_units(benchmark, respondents)
-                count = judging.pending(benchmark.original, rows, units)
-                pending[judging.panel.label] += count
+            judges = self.panels(benchmark)
+            respondents = self.session.stored_respondents(benchmark)
+            # one for all administrations, since equal questions about two of them are asked once
+            askings: dict[tuple[str, int], Asking] = {}
+            for judging in judges:
+                asking = askings[judging.panel.label, 0] = judging.asking(0, retry=True)
+                judging.find_undecided(asking, self._labelled_units(benchmark, respondents))
+            for judging, form, rows, number in self._administrations(
+                benchmark, judges, respondents
+            ):
+                label = (judging.panel.label, number)
+                if label not in askings:
+                    askings[label] = judging.asking(number, retry=True)
+                judging.find_missing(askings[label], form, rows)
+            for (judge, _), asking in askings.items():
+                pending[judge] += len(asking.missing)
         return pending

@@ -140,11 +140,19 @@ class Judging:
 
         A later stage of the procedure may ask more.
         """
-        self.prepare(form, rows)
         asking = self.asking(0, retry=True)
-        verdicts(self.benchmark, form, rows, lambda _: asking)
-        decisions(self.benchmark, units, lambda _: asking)
+        self.find_missing(asking, form, rows)
+        self.find_undecided(asking, units)
         return len(asking.missing)
+
+    def find_missing(self, asking: Asking, form: Form, rows: Rows) -> None:
+        """Note what an asking would be asked about the answers of one administration."""
+        self.prepare(form, rows)
+        verdicts(self.benchmark, form, rows, lambda _: asking)
+
+    def find_undecided(self, asking: Asking, units: Sequence[Unit]) -> None:
+        """Note what an asking would be asked about labelled units."""
+        decisions(self.benchmark, units, lambda _: asking)
 
     def first_requests(self, form: Form, row: Sequence[Response]) -> list[Request]:
         """Return what the first stage would ask about a row of answers; nothing is asked."""
