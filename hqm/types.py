@@ -278,6 +278,11 @@ class Form(RenamedAttributes):
         return tuple(dict.fromkeys(item.type for item in self.items if item.type))
 
     @cached_property
+    def tasks(self) -> frozenset[Task]:
+        """The tasks of its items, of which a benchmark may have several."""
+        return frozenset(item.task for item in self.items)
+
+    @cached_property
     def images(self) -> tuple[str, ...]:
         """The pictures that its items name, each once, in their order."""
         return tuple(dict.fromkeys(item.image for item in self.items if item.image))

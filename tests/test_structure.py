@@ -328,7 +328,7 @@ def test_older_items_are_compared_with_newer_ones() -> None:
 @pytest.mark.parametrize("name", ["shapes_yesno", "shapes_choice", "shapes_vqa", "shapes_caption"])
 def test_rules_make_five_rewordings_that_differ_and_keep_the_right_answer(name: str) -> None:
     benchmark = hqm.load(name)
-    names = wordings_of(benchmark.card.task, 5)
+    names = wordings_of(benchmark.original.tasks, 5)
     forms = [benchmark.original, *(benchmark.reworded(draw_of(name) or 0) for name in names[1:])]
     assert [form.name for form in forms] == list(names)
     for item in benchmark.original.items:
@@ -404,9 +404,11 @@ def test_two_options_have_their_question_reworded_where_orders_end() -> None:
 
 def test_more_rewordings_than_rules_make_are_refused() -> None:
     with pytest.raises(UsageError, match=pattern_of("form.rewordings", most=7, number=8)):
-        wordings_of("yes_no", 8)
-    assert len(MaterialOptions(forms=("7",)).form_names("yes_no")) == 8
-    assert MaterialOptions(forms=("original", "parallel3")).form_names("vqa") == (
+        wordings_of(["yes_no"], 8)
+    # short answers and choices in one benchmark: `parallel` is another order of options alone
+    assert wordings_of(["vqa", "choice"], 2) == ("original", "parallel2", "parallel3")
+    assert len(MaterialOptions(forms=("7",)).form_names(["yes_no"])) == 8
+    assert MaterialOptions(forms=("original", "parallel3")).form_names(["vqa"]) == (
         "original",
         "parallel3",
     )

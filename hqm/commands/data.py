@@ -347,7 +347,7 @@ def forms(
     loaded = load_all(benchmark, data=options.material.data)
     for member in loaded:
         # The first wording is the original itself.
-        names = [form] if number is None else wordings_of(member.card.task, number)[1:]
+        names = [form] if number is None else wordings_of(member.original.tasks, number)[1:]
         for name in names:
             parallel = form_named(member, name)
             original = member.original

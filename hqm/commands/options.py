@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from os import PathLike
 from pathlib import Path
@@ -228,15 +228,17 @@ class MaterialOptions:
         ),
     ] = False
 
-    def form_names(self, task: Task) -> tuple[str, ...]:
-        """Return the names of the forms to ask, of a task; a number stands for rewordings."""
+    def form_names(self, tasks: Collection[Task]) -> tuple[str, ...]:
+        """Return the names of the forms to ask, of these tasks; a number stands for rewordings."""
         from hqm.forms.make_forms import wordings_of
 
-        return tuple(
-            name
-            for form_name in self.forms
-            for name in (wordings_of(task, int(form_name)) if form_name.isdigit() else (form_name,))
-        )
+        names: list[str] = []
+        for form_name in self.forms:
+            if form_name.isdigit():
+                names += wordings_of(tasks, int(form_name))
+            else:
+                names.append(form_name)
+        return tuple(names)
 
 
 @dataclass(frozen=True, slots=True)

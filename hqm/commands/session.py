@@ -372,9 +372,9 @@ class Session:
         """The forms that the options name as files."""
         if benchmark.name not in self._whole_file_forms:
             # like answers, a form in a file is one of the whole benchmark, and cut afterwards
-            whole = self.full_benchmarks[benchmark.name].original
+            full_form = self.full_benchmarks[benchmark.name].original
             self._whole_file_forms[benchmark.name] = [
-                read_form(path, whole, name)
+                read_form(path, full_form, name)
                 for name, path in self.options.material.form_files.items()
             ]
         original, forms = self._file_forms.get(benchmark.name, (None, []))
@@ -392,7 +392,7 @@ class Session:
 
     def forms(self, benchmark: Benchmark) -> list[Form]:
         """Return the forms that the options name, in their order."""
-        option_names = self.options.material.form_names(benchmark.card.task)
+        option_names = self.options.material.form_names(benchmark.original.tasks)
         form_names = list(dict.fromkeys([*option_names, *self.options.material.form_files]))
         if benchmark.included_recordings:
             recorded_forms = {recording.form for recording in benchmark.included_recordings}

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -58,8 +58,9 @@ _RUN_ON = re.compile(r"[?!]\s*\S|[.>]\w|\n")
 """Where the questions of a choice go on behind their end ("?<image 1>"), or run into each other."""
 
 
-def wordings_of(task: Task, number: int) -> tuple[str, ...]:
-    """The names of so many rewordings that keep the right answer, with the original first.
+def wordings_of(tasks: Collection[Task], number: int) -> tuple[str, ...]:
+    """The names of so many rewordings that keep the right answer in each of these tasks, with the
+    original first.
 
     Raises
     ------
@@ -68,13 +69,14 @@ def wordings_of(task: Task, number: int) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> wordings_of("yes_no", 3)
+    >>> wordings_of(["yes_no"], 3)
     ('original', 'parallel2', 'parallel4', 'parallel5')
-    >>> wordings_of("caption", 2)
+    >>> wordings_of(["caption"], 2)
     ('original', 'parallel', 'parallel2')
     """
     # Wordings that turn the answer, and another order of options alone, measure more than words.
-    draws = [k for k in range(1, MAX_WORDINGS + 1) if k not in _NO_REWORDINGS.get(task, ())]
+    excluded = {draw for task in tasks for draw in _NO_REWORDINGS.get(task, ())}
+    draws = [k for k in range(1, MAX_WORDINGS + 1) if k not in excluded]
     if not 1 <= number <= len(draws):
         raise UsageError(
             f"rules make 1 to {len(draws)} rewordings that keep the right answer, not {number}",
