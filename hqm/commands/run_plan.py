@@ -81,7 +81,7 @@ def plan_run(session: Session) -> Plan:
         layouts=list(layouts.values()),
         images=images,
         judging=judging,
-        judges=session.judging.plan(_answers_to_come(jobs)),
+        judges=session.judging.plan(_answers_awaited(jobs)),
         gpus=gpu_minutes(jobs),
         bounds=bounds(session.budget, [forecasts[name] for name in live], sum(judging.values())),
         refused=sum(map(attrgetter("refused"), jobs)),
@@ -90,12 +90,12 @@ def plan_run(session: Session) -> Plan:
 
 def _each_question_once(jobs: Sequence[Job]) -> list[Job]:
     """The jobs, with what several of them ask of one respondent in the first of these alone."""
-    asked: defaultdict[tuple[int, Sampling], set[Key]] = defaultdict(set)
+    planned_questions: defaultdict[tuple[int, Sampling], set[Key]] = defaultdict(set)
     planned = []
     for job in jobs:
         assignment = job.assignment
         if assignment.respondent.live:
-            earlier = asked[id(assignment.respondent), assignment.sampling]
+            earlier = planned_questions[id(assignment.respondent), assignment.sampling]
             todo = {
                 question: request
                 for question, request in job.todo.items()
@@ -112,17 +112,17 @@ def _each_question_once(jobs: Sequence[Job]) -> list[Job]:
     return planned
 
 
-def _answers_to_come(jobs: Sequence[Job]) -> dict[str, AnswersToCome]:
+def _answers_awaited(jobs: Sequence[Job]) -> dict[str, AnswersToCome]:
     """Benchmark -> the answers of its respondents that are still to come."""
-    to_all: defaultdict[str, float] = defaultdict(float)
-    to_reference: defaultdict[str, float] = defaultdict(float)
+    n_all_forms: defaultdict[str, float] = defaultdict(float)
+    n_references: defaultdict[str, float] = defaultdict(float)
     for job in jobs:
         # Distinct questions, since rows that ask the same share one answer.
         if not job.distinct:
             continue
         benchmark = job.assignment.benchmark
         share = (1 - job.stored / job.distinct) * job.rows / len(benchmark.original)
-        to_all[benchmark.name] += share
+        n_all_forms[benchmark.name] += share
         if job.administration == Administration(benchmark.original, 0):
-            to_reference[benchmark.name] += share
-    return {name: AnswersToCome(share, to_reference[name]) for name, share in to_all.items()}
+            n_references[benchmark.name] += share
+    return {name: AnswersToCome(share, n_references[name]) for name, share in n_all_forms.items()}

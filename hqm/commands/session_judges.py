@@ -85,9 +85,9 @@ class JudgePlan:
 class AnswersToCome:
     """The answers to a benchmark that are not there yet, counted in whole original forms."""
 
-    to_all: float = 0.0
+    n_all_forms: float = 0.0
     """Those of all administrations."""
-    to_reference: float = 0.0
+    n_references: float = 0.0
     """Those of the original form in its first run."""
 
 
@@ -408,7 +408,7 @@ class SessionJudges:
         answers = self.session.answers.by_answer(benchmark, form, respondents, 0)
         return judge_units(labelled_units(benchmark, form, labels), answers)
 
-    def plan(self, to_come: Mapping[str, AnswersToCome]) -> list[JudgePlan]:
+    def plan(self, awaited_answers: Mapping[str, AnswersToCome]) -> list[JudgePlan]:
         """Return what the judges will be asked about answers that are not there yet.
 
         The first stage is asked about answers of the usual length, to count its questions and
@@ -417,7 +417,7 @@ class SessionJudges:
 
         Parameters
         ----------
-        to_come
+        awaited_answers
             Benchmark -> the answers that are still to come.
         """
         plans: list[JudgePlan] = []
@@ -425,14 +425,14 @@ class SessionJudges:
         prices = options.compute.prices
         has_models = options.judging.judges or options.reading.read_with
         for benchmark in self.session.benchmarks if has_models else ():
-            answers = to_come.get(benchmark.name, AnswersToCome())
+            answers = awaited_answers.get(benchmark.name, AnswersToCome())
             row = _expected_answers(benchmark)
             for number, panel in enumerate(self.panels(benchmark)):
                 requests = panel.first_requests(benchmark.original, row)
                 # As in `_administrations`: the first judge alone is asked of all, and judges again.
-                n_forms = answers.to_reference
+                n_forms = answers.n_references
                 if number == 0:
-                    n_forms = answers.to_all + (options.judging.rejudge - 1) * n_forms
+                    n_forms = answers.n_all_forms + (options.judging.rejudge - 1) * n_forms
                 plan = plan_requests(panel, requests, n_forms, prices)
                 if plan.askings:
                     plans.append(plan)
