@@ -87,7 +87,7 @@ def run_until(
     for benchmark in session.benchmarks:
         deciding_metric(benchmark, rule.metric)
         session.check_respondents(benchmark)
-        form_names = session.options.material.form_names(benchmark.card.task)
+        form_names = session.options.material.form_names(benchmark.original.tasks)
         if form_names and ORIGINAL not in form_names:
             raise DesignError(
                 "--until looks at the original form", remedy="Name it too: --forms original,..."
