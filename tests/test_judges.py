@@ -129,6 +129,17 @@ def audited(tmp_path: Path) -> dict[str, object]:
     return json.loads((tmp_path / "out" / "audit.json").read_text())["audits"][0]  # type: ignore[no-any-return]
 
 
+def test_repeated_judgements_count_where_other_models_play_all_roles(
+    run: Run, facts: Path, answers: Path, server: JudgeServer, tmp_path: Path
+) -> None:
+    roles = (f"roles=decomposer={server.name('ears')}", f"roles=verifier={server.name('eyes')}")
+    command = ("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q")
+    options = ("--judge", server.name(), "--set", roles[0], "--set", roles[1])
+    assert run(*command, *options, "--set", "rejudge=2")[0] == 0
+    cells = audited(tmp_path)["respondents"][0]["cells"]  # type: ignore[index]
+    assert sum(hqm.Cell.parse(cell).judge.endswith("#1") for cell in cells) == 1
+
+
 def test_a_plan_counts_what_a_judge_is_asked_of_all_administrations(
     run: Run, facts: Path, answers: Path, server: JudgeServer, tmp_path: Path
 ) -> None:

@@ -123,8 +123,13 @@ class Judging:
         return Asking(self, number, retry)
 
     def askings(self) -> list[int]:
-        """The askings of which the store holds any reply of the main judge."""
-        number = self.store.find_respondent(self.panel.main.name, self.identity(self.panel.main))
+        """The askings of which the store holds any reply of the main judge, or of the model of the
+        first role where others play all roles.
+        """
+        players = list(map(self.panel.respondent, self.benchmark.roles))
+        main = self.panel.main
+        judge = main if main in players or not players else players[0]
+        number = self.store.find_respondent(judge.name, self.identity(judge))
         if number is None:
             return []
         return self.store.runs(number)
