@@ -286,6 +286,15 @@ def infer_family(name: str) -> str:
     return short if len(name_words) == len(words) or _ANYBODY.fullmatch(stem) else stem
 
 
+def is_model_name(name: str) -> bool:
+    """Whether a name begins as those of the models of a known vendor do.
+
+    >>> is_model_name("Qwen2-VL-7B"), is_model_name("Accuracy")
+    (True, False)
+    """
+    return _VENDOR_NAME.match(plain_name(short_name(name)).lower()) is not None
+
+
 def read_families(path: Path) -> dict[str, str]:
     """Respondent -> family, from records with `respondent` and `family` (CSV or JSON lines).
 

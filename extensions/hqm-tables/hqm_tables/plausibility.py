@@ -11,11 +11,17 @@ from hqm.errors import DataError
 from hqm.files.records import MAX_NAMED_FIELDS
 from hqm.imports.intake import SUMMARY_NAMES
 from hqm.psychometrics import Array
-from hqm_tables.table_cells import PrintedCell
+from hqm.respondents.kinds import is_model_name
+from hqm_tables.table_cells import PrintedCell, is_score, number_text
 
 _NO_SYSTEM = re.compile(
-    r"(?:std(?:\.|ev|dev)?|s\.?d\.?|sem|stderr|standard (?:deviation|error)|variance|σ|±"
-    r"|[δΔ∆](?:\s.*|\(.*)?|delta(?:\s.*)?|diff(?:erence)?|improvement|gain|median|mode|min(?:imum)?"
+    r"(?:±?\s*(?:std(?:\.|\.? ?dev\.?|ev)?|s\.?d\.?)|sem|stderr|standard (?:deviation|error)"
+    r"|var(?:\.|iance)?|σ|±|(?:\d+ ?% ?)?(?:ci|confidence interval)|p[ -]?values?|rank(?:ing)?"
+    r"|(?:relative |absolute )?(?:gain|improvement)|vs\.? .*|ground[ -]truth|gt|crowd ?workers?"
+    r"|(?:#|no\.? of|num(?:ber|\.)? of|n(?=\s))\s*(?:questions|items|samples|images|examples)"
+    r"|count \(n\)|(?:max(?:imum)?|full|perfect) (?:scores?|marks?|points)"
+    r"|(?:always|all) (?:yes|no)|random \(.*\)|avg\.? humans?"
+    r"|[δΔ∆](?:\s.*|\(.*)?|delta(?:\s.*)?|diff(?:erence)?|median|mode|min(?:imum)?"
     r"|max(?:imum)?|range|best|worst"
     r"|(?:random|chance|guess(?:ing)?|majority|frequen(?:t|cy))(?:[ -](?:chance|guess(?:ing)?|choice"
     r"|level|baseline|class|vote|answer))*"
@@ -27,13 +33,26 @@ _NO_SYSTEM = re.compile(
 _NO_SCORE = re.compile(
     r"(?:#|no\.? of|num(?:ber)? of|n)?\s*(?:params?|parameters?|(?:llm|model)[ -]?(?:params?|size)"
     r"|size|year|(?:release[ -])?date|rank|ranking|tokens|flops|tflops|gpus?|epochs?|layers?"
-    r"|resolution|latency|throughput|cost|price|context(?:[ -]length)?|train(?:ing)?[ -]data)"
-    r"\s*(?:\(.*\)|\[.*\])?",
+    r"|resolution|latency|throughput|cost|price|context(?:[ -]length)?|train(?:ing)?[ -]data"
+    r"|res\.|fps|v?ram|gpu[ -]hours|citations|votes|shots|(?:avg\.? |mean )?(?:length|words)"
+    r"|std(?:\.|ev|dev)?|p[ -]?values?|[δΔ∆]|vs\.? .*)"
+    r"\s*(?:\(.*\)|\[.*\])?"
+    r"|#|no\.|#\s*(?:questions|items|samples|images|shots)"
+    r"|(?:time|speed) \((?:m?s|min|h|.*/.*)\)|memory \([mg]i?b\)|data \([kmb]\)",
     re.IGNORECASE,
 )
-_PARTS_OF_TEST = re.compile(
-    r"(?:metrics?|measures?|scores?|benchmarks?|tasks?|datasets?|subsets?)", re.IGNORECASE
+_MAYBE_NO_SYSTEM = frozenset("n questions items samples weight weights date".split())
+_MAYBE_NO_SCORE = frozenset(
+    "n id index release samples time speed memory data temperature temp. p gain".split()
 )
+"""Words that may name a system or a part of a test too: the numbers beside tell."""
+_PARTS_OF_TEST = re.compile(
+    r"(?:metrics?|measures?|scores?|benchmarks?|tasks?|datasets?|subsets?|categor(?:y|ies)"
+    r"|(?:hallucination|question|error|task)[ -]types?|dimensions?|abilit(?:y|ies)|skills?)",
+    re.IGNORECASE,
+)
+_MISSING_CODES = frozenset(("-1", "-9", "-99", "-999", "-9999"))
+"""Numbers that stand for no score in files of statistics programs."""
 
 
 def is_system(name: str) -> bool:
@@ -52,6 +71,27 @@ def is_score_name(name: str) -> bool:
     [True, False, False, True]
     """
     return _NO_SCORE.fullmatch(name.strip()) is None
+
+
+def _are_unlike(cells: Sequence[str], other_cells: Sequence[str]) -> bool:
+    """Whether the numbers of a row or a column are none of the scores beside them: whole numbers
+    where those have decimals, or all below or above them.
+    """
+    texts, scores = (
+        [number_text(cell).replace(",", ".") for cell in group if cell.strip() and is_score(cell)]
+        for group in (cells, other_cells)
+    )
+    numbers = [float(text) for text in texts if text[-1:].isdigit() and text.count(".") < 2]
+    scores_beside = [float(text) for text in scores if text[-1:].isdigit() and text.count(".") < 2]
+    if not numbers or not scores_beside:
+        return False
+    with_decimals = sum("." in text for text in scores) > len(scores) / 2
+    are_integers = not any("." in text for text in texts)
+    return (
+        (are_integers and with_decimals)
+        or max(numbers) < min(scores_beside)
+        or min(numbers) > max(scores_beside)
+    )
 
 
 def is_summary_name(name: str) -> bool:
@@ -73,28 +113,40 @@ def split_summaries(row_names: Sequence[str], *, has_names: bool) -> tuple[list[
     return [i for i in indices if i not in set(scores)], scores
 
 
-def choose_systems(names: Sequence[str]) -> tuple[list[int], list[str]]:
+def choose_systems(
+    names: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[list[int], list[str]]:
     """Return the indices of the rows that may be systems, and a note on the others; all rows where
     fewer than two would be left.
 
-    >>> choose_systems(["LLaVA", "Std", "Qwen"])
+    >>> choose_systems(["LLaVA", "Std", "Qwen"], [["50.1"], ["3.2"], ["61.5"]])
     ([0, 2], ["1 row is left out as it is none of the systems: 'Std'"])
     """
     kept = [i for i, name in enumerate(names) if is_system(name)]
-    omitted = [name for name in names if not is_system(name)]
+    for i in list(kept):
+        other_cells = [cell for k in kept if k != i for cell in rows[k]]
+        if names[i].strip().lower() in _MAYBE_NO_SYSTEM and _are_unlike(rows[i], other_cells):
+            kept.remove(i)
+    omitted = [name for i, name in enumerate(names) if i not in kept]
     if not omitted or len(kept) < 2:
         return list(range(len(names))), []
     return kept, [describe_omitted("row", omitted, "systems")]
 
 
-def choose_scores(headings: Sequence[str], n_labels: int) -> tuple[list[int], list[str]]:
+def choose_scores(
+    headings: Sequence[str], n_labels: int, columns: Sequence[Sequence[str]]
+) -> tuple[list[int], list[str]]:
     """Return the indices of the columns that name the rows or may hold scores, and a note on the
     others; all columns where no score would be left.
 
-    >>> choose_scores(["model", "Year", "Text"], 1)
+    >>> choose_scores(["model", "Year", "Text"], 1, [["a"], ["2024"], ["50.1"]])
     ([0, 2], ["1 column is left out as it is none of the scores: 'Year'"])
     """
     kept = [j for j, name in enumerate(headings) if j < n_labels or is_score_name(name)]
+    for j in kept[n_labels:]:
+        other_cells = [cell for k in kept[n_labels:] if k != j for cell in columns[k]]
+        if headings[j].strip().lower() in _MAYBE_NO_SCORE and _are_unlike(columns[j], other_cells):
+            kept.remove(j)
     omitted = [name for j, name in enumerate(headings) if j not in kept]
     if not omitted or len(kept) <= n_labels:
         return list(range(len(headings))), []
@@ -115,14 +167,23 @@ def describe_omitted(subject: str, names: Sequence[str], what: str) -> str:
     return f"{len(names)} {subject}s are left out as they are no {what}: {listed}"
 
 
-def check_orientation(heading: str, location: str) -> None:
+def check_orientation(
+    heading: str, columns: Sequence[str], row_names: Sequence[str], location: str
+) -> None:
     """Refuse a table whose rows are metrics or parts of a test, and whose columns are systems.
 
     Raises
     ------
     DataError
-        The first column is headed so.
+        The first column is headed so, or half of the others are called as models are, and no row.
     """
+    models = list(filter(is_model_name, columns))
+    if 2 <= len(models) >= len(columns) / 2 and not any(map(is_model_name, row_names)):
+        raise DataError(
+            f"the columns seem to be the systems: {', '.join(models[:3])}",
+            location=location,
+            remedy="Write a system in each row.",
+        )
     if _PARTS_OF_TEST.fullmatch(heading.strip()):
         raise DataError(
             f"the first column is called {heading.strip()!r}, so that the columns seem to be the"
@@ -130,6 +191,40 @@ def check_orientation(heading: str, location: str) -> None:
             location=location,
             remedy="Write a system in each row; if the rows are systems, call the first column"
             " model.",
+        )
+
+
+def check_far_cells(name: str, cells: Sequence[PrintedCell], location: str) -> None:
+    """Check that no number of a column lies far outside the others: above 100 and three times as
+    large as the largest, or below 0 where they are all far above it.
+
+    Raises
+    ------
+    DataError
+        One does.
+    """
+    scores = sorted(
+        (cell for cell in cells if np.isfinite(cell.value)), key=lambda cell: cell.value
+    )
+    if len(scores) < 4:
+        return
+    lowest, highest, inner_values = scores[0], scores[-1], [cell.value for cell in scores[1:-1]]
+    high = max(lowest.value, 0.0, *inner_values)
+    low = min(highest.value, *inner_values)
+    is_outlier_above = highest.value > 100 >= high and highest.value >= 3 * high > 0
+    is_code = lowest.text in _MISSING_CODES and any("." in cell.text for cell in scores)
+    as_percent = 100 * low if high <= 1 else low
+    is_outlier_below = (
+        lowest.value < 0 and as_percent >= 20 and (is_code or -lowest.value >= low / 2)
+    )
+    if is_outlier_above or is_outlier_below:
+        outlier = highest if is_outlier_above else lowest
+        raise DataError(
+            f"{outlier.text!r} stands in the column {name!r}, whose other numbers lie between"
+            f" {(lowest if is_outlier_above else scores[1]).text} and"
+            f" {(scores[-2] if is_outlier_above else highest).text}",
+            location=location,
+            remedy="Write the score as it is meant; leave the cell empty if there is none.",
         )
 
 

@@ -20,6 +20,7 @@ from hqm.psychometrics import Array
 from hqm.signature import digest_file
 from hqm.text import check_name
 from hqm_tables.plausibility import (
+    check_far_cells,
     check_orientation,
     check_printed_scale,
     check_row_scales,
@@ -210,7 +211,7 @@ def read_table(path: Path, *, names: bool = True) -> Published:
     values, column_specs = _read_columns(headings, printed, location)
     rates = values[:, [column.scale == 100 for column in column_specs]]
     check_row_scales(rates, respondents, location)
-    _check_percentages(column_specs, printed, location)
+    _check_cells(column_specs, printed, location)
     notes += [
         f"the row {row_names[i]!r} is taken as the mean or the sum of the others, not as a"
         " respondent"
@@ -231,11 +232,12 @@ def read_table(path: Path, *, names: bool = True) -> Published:
     )
 
 
-def _check_percentages(
+def _check_cells(
     column_specs: Sequence[Column], printed: Sequence[Sequence[PrintedCell]], location: str
 ) -> None:
-    """Refuse a column of percentages of which some cells are shares."""
+    """Refuse a cell far outside its column, and a share in a column of percentages."""
     for j, column in enumerate(column_specs):
+        check_far_cells(column.name, [row[j] for row in printed], location)
         if column.scale == 100:
             check_printed_scale(column.name, [row[j] for row in printed], location)
 
@@ -280,11 +282,13 @@ def _keep_scores(
     n_labels = len(labels[0]) if labels else 0
     notes: list[str] = []
     if n_labels == 1:
-        check_orientation(strip_marks(head[0]), location)
-        systems, notes = choose_systems([label[0] for label in labels])
+        row_names = [label[0] for label in labels]
+        check_orientation(strip_marks(head[0]), [*map(strip_marks, head[1:])], row_names, location)
+        systems, notes = choose_systems(row_names, [row[1:] for _, row in body])
         body, labels = [body[i] for i in systems], [labels[i] for i in systems]
     names = [_parse_heading(cell).name for cell in head]
-    scores, notes_on_columns = choose_scores(names, n_labels)
+    columns = list(zip(*[row for _, row in body], strict=True))
+    scores, notes_on_columns = choose_scores(names, n_labels, columns)
     rows = []
     for line, row in body:
         rows.append((line, [row[j] for j in scores]))
@@ -400,6 +404,8 @@ def _check_headings(names: Sequence[str], location: str) -> None:
             raise DataError(
                 reason, location=location, remedy="Give every column a name of its own."
             )
+    for first, second in find_alike(set(names)):
+        refuse_alike("columns", first, second, location)
 
 
 def _check_names(names: Sequence[str], location: str, *, unnamed: bool) -> None:

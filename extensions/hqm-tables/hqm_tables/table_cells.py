@@ -22,6 +22,7 @@ MISSING = frozenset(("", "-", "--", "---", "–", "—", "n/a", "N/A", "NA"))
 """What is printed where there is no score."""
 _FOOTNOTE_MARKS = "*†‡§¶∗⋆★"
 _THIN = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+_MARKDOWN_LINK = re.compile(r"\[([^\[\]]+)\]\([^()\s]*\)")
 _PLUS_MINUS = re.compile(r"(.*?)\s*(?:±|\+/-|\+-)\s*(.+)", re.DOTALL)
 
 
@@ -62,6 +63,7 @@ def strip_marks(cell: str) -> str:
         cell,
         flags=re.IGNORECASE,
     ).strip()
+    text = _MARKDOWN_LINK.sub(r"\1", text)
     # the longest marks first, so that bold italics leave no asterisk
     for mark in ("***", "**", "__", "*", "_", "`", "~~"):
         if len(text) > 2 * len(mark) and text.startswith(mark) and text.endswith(mark):
@@ -272,6 +274,7 @@ _SIGNS = {
 
 
 _SWITCHED_OFF = re.compile(r"\\iffalse\b.*?\\fi\b", re.DOTALL)
+_CITATION = re.compile(r"[~\s]*\\[cC]ite[a-zA-Z]*\*?(?:\[[^\]]*\])*\{[^{}]*\}")
 _RAISED = re.compile(
     r"\\(?:textsuperscript|textsubscript|tnote|footnote|footnotemark)(?:\[[^\]]*\]|\{[^{}±]*\})+"
     r"|(?<=[\d}$])\s*\$?\^(?:\{[\w\s,*]*\}|\w)\$?"
@@ -347,7 +350,7 @@ def latex_text(cell: str) -> str:
         "",
         text,
     )
-    text = _RAISED.sub("", text)
+    text = _RAISED.sub("", _CITATION.sub("", text))
     for sign, meaning in _SIGNS.items():
         tail = r"(?![a-zA-Z])" if sign[-1].isalpha() else ""
         text = re.sub(re.escape(sign) + tail, meaning.replace("\\", r"\\"), text)

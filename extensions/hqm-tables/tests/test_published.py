@@ -634,3 +634,102 @@ def test_columns_on_unknown_scales_are_standardised(tmp_path: Path) -> None:
     assert [column.scale for column in parts.column_specs] == [1, None]
     assert parts.scores == pytest.approx(np.array([[-1, -1], [0, 1], [1, 0]]))
     assert parts.rates is None
+
+
+SYSTEMS = ("LLaVA-1.5-7B", "Qwen2-VL-7B", "GPT-4o", "InstructBLIP", "MiniGPT-4", "CogVLM")
+PARTS = ("Existence", "Color", "Count", "SEED")
+
+
+def scores_table(path: Path, extra_row: str = "", heading: str = "", extra: str = "") -> Path:
+    """Write a table of six systems and four parts, with a row or a column more."""
+    rows = [",".join(filter(None, ("Model", *PARTS, heading)))]
+    for i, name in enumerate(SYSTEMS):
+        scores = [f"{51 + 6 * i + 2 * j}.{i + j}" for j in range(4)]
+        rows.append(",".join(filter(None, (name, *scores, extra))))
+    path.write_text("\n".join([*rows, extra_row]), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "row",
+    (
+        "#Questions,200,60,60,60;Num. of questions,200,60,60,60;Questions,200,60,60,60;N,9,9,9,9"
+        ";Rank,1,2,1,3;p-value,.03,.5,.01,.2;95% CI,3.1,2.2,4.1,1.2;Var,3.1,2.2,4.1,1.2"
+        ";vs. baseline,3.1,2.2,4.1,1.2;Ground truth,100,100,100,100;Max score,100,100,100,100"
+        ";Full mark,100,100,100,100;Always yes,50.1,50.2,50.3,50.4;Random (yes),50.1,50.2,50.3,50"
+        ";Crowd workers,91.2,92.3,93.4,94.5;± std,3.1,2.2,4.1,1.2;Relative gain,3.1,2.2,4.1,1.2"
+    ).split(";"),
+)
+def test_a_row_that_is_no_system_is_left_out(row: str, tmp_path: Path) -> None:
+    table = read_table(scores_table(tmp_path / "t.csv", row))
+    assert table.respondents == SYSTEMS
+    name = repr(row.partition(",")[0])
+    said = " ".join(table.notes)
+    assert tells(said, "door.omitted", n=1, subject="row", what="systems", names=name)
+
+
+@pytest.mark.parametrize(
+    ("heading", "cell"),
+    [
+        *(("#", "1"), ("ID", "7"), ("Release", "2023"), ("Time (s)", "1.2"), ("Speed", "11")),
+        *(("FPS", "60"), ("VRAM", "64"), ("Memory (GB)", "64"), ("Data (M)", "1.2")),
+        *(("Votes", "1000"), ("N", "500"), ("Samples", "500"), ("Shots", "4"), ("p", ".01")),
+        *(("Temperature", "0.2"), ("Std", "1.2"), ("Δ", "-1.2"), ("Gain", "-1.2")),
+        *(("Length", "52.1"), ("vs. base", "1.2"), ("# questions", "60")),
+    ],
+)
+def test_a_column_that_is_no_score_is_left_out(heading: str, cell: str, tmp_path: Path) -> None:
+    table = read_table(scores_table(tmp_path / "t.csv", heading=heading, extra=cell))
+    assert table.columns == PARTS
+    said = " ".join(table.notes)
+    assert tells(said, "door.omitted", n=1, subject="column", what="scores", names=repr(heading))
+
+
+@pytest.mark.parametrize("heading", ["Time", "Speed", "Memory", "Samples", "N", "P", "Seed-2"])
+def test_a_part_of_a_test_with_such_a_name_stays(heading: str, tmp_path: Path) -> None:
+    table = read_table(scores_table(tmp_path / "t.csv", heading=heading, extra="60.5"))
+    assert (table.columns, table.notes) == ((*PARTS, heading), ())
+
+
+@pytest.mark.parametrize("cell", ["-99", "-1", "999", "812.3", "633", "-63.3"])
+def test_a_cell_far_outside_its_column_is_asked_about(cell: str, tmp_path: Path) -> None:
+    path = scores_table(tmp_path / "t.csv")
+    path.write_text(path.read_text(encoding="utf-8").replace("63.2", cell), encoding="utf-8")
+    with pytest.raises(hqm.DataError) as refusal:
+        read_table(path)
+    assert tells(str(refusal.value), "door.far-outside", cell=cell, column="Existence")
+
+
+def test_scores_that_differ_much_or_are_correlations_stay(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("model,kappa,points\na,-.02,90\nb,.31,95\nc,.42,185\nd,.35,60\ne,.5,0\n")
+    assert read_table(path).values[:, 1].tolist() == [90, 95, 185, 60, 0]
+
+
+@pytest.mark.parametrize("heading", ["Category", "Hallucination type", "Model", ""])
+def test_a_table_whose_columns_are_systems_is_refused(heading: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [f"{part},51.2,62.3,73.4,64.5,55.6,66.7" for part in PARTS]
+    path.write_text("\n".join([",".join((heading, *SYSTEMS)), *rows]))
+    with pytest.raises(hqm.DataError) as refusal:
+        read_table(path)
+    assert tells(str(refusal.value), "door.systems-beside", names=", ".join(SYSTEMS[:3]))
+
+
+def test_headings_alike_but_for_case_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(hqm.HQMError) as refusal:
+        read_table(scores_table(tmp_path / "t.csv", heading="EXISTENCE", extra="50.1"))
+    said = str(refusal.value)
+    assert tells(said, "door.look-alike", subject="columns", first="EXISTENCE", second="Existence")
+
+
+@pytest.mark.parametrize(
+    "name", ["[GPT-4o](http://a/b)", r"GPT-4o~\cite{gpt}", r"GPT-4o \citep[1]{a}"]
+)
+def test_links_and_citations_are_no_part_of_a_name(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    if name.startswith("["):
+        path.write_text(f"| Model | A | B |\n|---|---|---|\n| {name} | 1.5 | 2 |\n| x | 3 | 4 |\n")
+    else:
+        path.write_text(rf"Model & A & B \\ {name} & 1.5 & 2 \\ x & 3 & 4 \\")
+    assert read_table(path).respondents == ("GPT-4o", "x")
