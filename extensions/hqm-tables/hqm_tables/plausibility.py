@@ -73,14 +73,17 @@ def is_score_name(name: str) -> bool:
     return _NO_SCORE.fullmatch(name.strip()) is None
 
 
+def _score_texts(cells: Sequence[str]) -> list[str]:
+    """Return the numbers in cells as they are printed, with decimal points."""
+    printed = [cell for cell in cells if cell.strip() and is_score(cell)]
+    return [number_text(cell).replace(",", ".") for cell in printed]
+
+
 def _are_unlike(cells: Sequence[str], other_cells: Sequence[str]) -> bool:
     """Whether the numbers of a row or a column are none of the scores beside them: whole numbers
     where those have decimals, or all below or above them.
     """
-    texts, scores = (
-        [number_text(cell).replace(",", ".") for cell in group if cell.strip() and is_score(cell)]
-        for group in (cells, other_cells)
-    )
+    texts, scores = _score_texts(cells), _score_texts(other_cells)
     numbers = [float(text) for text in texts if text[-1:].isdigit() and text.count(".") < 2]
     scores_beside = [float(text) for text in scores if text[-1:].isdigit() and text.count(".") < 2]
     if not numbers or not scores_beside:
