@@ -98,7 +98,7 @@ def test_two_columns_of_right_answers_must_agree(
     rows = [[f"q{i}", f"What is {i}?", *pair] for i, pair in enumerate(cells)]
     names = ("id", "question", *columns)
     if is_refused:
-        sentence = pattern_of("odd.rivals", second=columns[1])
+        sentence = pattern_of("odd.rivals", second=columns[1], field="answer")
         if columns[1] == "Answer":
             sentence = pattern_of("odd.same-name", second="Answer")
         with pytest.raises(HQMError, match=sentence):
@@ -548,7 +548,7 @@ def test_a_row_has_one_model_and_one_item(
     path = tmp_path / "answers.jsonl"
     rows = [dict(zip(columns, pair, strict=True), answer="yes") for pair in cells]
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    with pytest.raises(HQMError, match=pattern_of("odd.rival-names", second=columns[1])):
+    with pytest.raises(HQMError, match=pattern_of("odd.rivals", second=columns[1])):
         take_rows(path)
 
 
