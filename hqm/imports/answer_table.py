@@ -614,8 +614,8 @@ def _score_columns(
     has_answers = bool(answers_in(first)) or "answer" in chosen_columns
     if has_answers and "target" in chosen_columns:
         return [], numeric  # the user says what the answers are compared with
-    _check_score_names(records, path)
     called_scores = [name for name in first if heading_words(str(name)) in SCORES]
+    _check_score_names(records, called_scores, path)
     for name in called_scores:
         check_numbers(records, name, path)
     scores = _named_scores(records, numeric, chosen_columns.get("item", ""), has_answers)
@@ -623,7 +623,9 @@ def _score_columns(
     return scores, [name for name in candidates if name not in scores]
 
 
-def _check_score_names(records: Sequence[Mapping[str, object]], path: str) -> None:
+def _check_score_names(
+    records: Sequence[Mapping[str, object]], called_scores: Sequence[str], path: str
+) -> None:
     """Refuse records where the score has another name than in the first: it would be missing.
 
     Raises
@@ -632,7 +634,6 @@ def _check_score_names(records: Sequence[Mapping[str, object]], path: str) -> No
         A record lacks the score of the first, and has one of another or of a misspelt name.
     """
     first = first_row(records)
-    called_scores = [name for name in first if heading_words(str(name)) in SCORES]
     # of many records, few differ in their names
     for names in dict.fromkeys(map(tuple, records)):
         for name in filterfalse(set(names).__contains__, called_scores):

@@ -84,7 +84,8 @@ def files_in(path: Path) -> list[Path]:
 
 def files_below(folder: Path) -> Iterator[Path]:
     """The files of a folder, each once: VLMEvalKit links to the newest of them, and desktops make
-    copies."""
+    copies.
+    """
     root = folder.resolve()
     for file in filter(Path.is_file, sorted(folder.rglob("*"))):
         is_link = file.is_symlink() and file.resolve().is_relative_to(root)
