@@ -38,7 +38,7 @@ from hqm.reports.tables.table import Column, Table, Text
 
 import hqm
 from hqm import Audit, BenchmarkAudit, Store
-from tests.conftest import Run, administered, recorded, write_benchmark
+from tests.conftest import Run, administered, nightly, recorded, write_benchmark
 
 HOSTILE = r"50%_of {a}\input{/etc/passwd} $x^2$ #1 & ~<b>[*]|`'\"--中é"
 SETS = shutil.which("pdflatex") is not None
@@ -150,7 +150,8 @@ def test_the_numbers_are_the_audits(audit: Audit) -> None:
     assert column(noisy, "noise floor", "Test-retest") == [floor]
 
 
-@pytest.mark.parametrize("n_benchmarks", [1, 2, 4, 8, 20, 70])
+# the pairs of so many benchmarks are compared, which takes long
+@pytest.mark.parametrize("n_benchmarks", [1, 2, 4, 16, pytest.param(70, marks=nightly)])
 def test_table_one_is_one_float_of_any_number_of_benchmarks(
     audit: Audit, n_benchmarks: int
 ) -> None:

@@ -1,7 +1,7 @@
 """Strengths in single types, and parts that favour a family, by loops over what they are made of."""
 
 import math
-from itertools import count, product
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from hqm.psychometrics.items.type_strengths import (
     rasch_residuals,
     welch,
 )
+from tests.conftest import nightly
 
 
 def rasch_answers(seed: int, respondents: int, items: int, gaps: float = 0.0) -> np.ndarray:
@@ -365,7 +366,8 @@ DESIGNS = {
 }
 
 
-@pytest.mark.parametrize(("design", "seed"), list(product(DESIGNS, (0, 1))))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=nightly)])
+@pytest.mark.parametrize("design", DESIGNS)
 def test_favours_of_families_by_loops(design: str, seed: int) -> None:
     sizes, easier = DESIGNS[design]
     rng = np.random.default_rng(seed)
