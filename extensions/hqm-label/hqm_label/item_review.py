@@ -21,6 +21,7 @@ from hqm.forms.make_forms import read_form, write_form
 from hqm.signature import digest
 from hqm.types import ORIGINAL, Form, Item, LeftOut
 from hqm.version import __version__
+from hqm_label.label_schema import Schema
 from hqm_label.label_store import Label
 from hqm_label.rater_view import reviewed_forms
 from hqm_label.study import Study
@@ -50,19 +51,23 @@ class ReviewResult:
     """The items that nobody reviewed; they stay as they are."""
 
 
-def decision(labels: Sequence[Label], settled: Label | None) -> Label | None:
+def decision(schema: Schema, labels: Sequence[Label], settled: Label | None) -> Label | None:
     """Return the decision on an item: the adjudicated one, else the unanimous one, else None."""
     if settled is not None:
-        if settled.decided:
-            return settled
-        return None
-    labels_by_uid = {
+        labels = [settled]
+    contents = {
         json.dumps([label.label, label.values.get("target"), label.values.get("prompt")])
         for label in labels
     }
-    if len(labels_by_uid) == 1 and labels[0].decided:
+    if len(contents) == 1 and labels[0].decided and not _lacks_text(schema, labels[0]):
         return labels[0]
     return None
+
+
+def _lacks_text(schema: Schema, label: Label) -> bool:
+    """Whether a choice asks for a text, which a label from another tool does not have."""
+    asked = [choice.asks for choice in schema.choices if choice.value == label.label]
+    return any(field and field not in label.values for field in asked)
 
 
 def write_reviewed(study: Study, path: Path) -> ReviewResult:
@@ -98,7 +103,7 @@ def write_reviewed(study: Study, path: Path) -> ReviewResult:
         row = rows.get(item.id)
         labels = labels_by_uid.get(row.uid, []) if row else []
         if row and labels:
-            decided = decision(labels, settled.get(row.uid))
+            decided = decision(study.schema, labels, settled.get(row.uid))
         else:
             decided = None
         word = decided.label if decided else None

@@ -20,7 +20,7 @@ from hqm.imports.row import name_in
 from hqm_label.label_export import CANNOT_SAY_WORD, LAYOUTS
 from hqm_label.label_schema import Schema, read_schema
 from hqm_label.label_store import LabelStore
-from hqm_label.study_plan import LabelPlan, labels_path, read_plan
+from hqm_label.study_plan import LabelPlan, check_raters, labels_path, read_plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,10 +95,15 @@ def import_labels(
     for tool_label in labels:
         _check_planned(tool_label, plan)
         imported.append((tool_label, _value(tool_label, meanings)))
-    if not imported:
+    # an empty label says that a rater did not decide, unless all of them are
+    if all(tool_label.value in (None, "") for tool_label in labels):
         raise DataError(
-            "it holds no label", location=str(path), remedy="Export the annotations, not the tasks."
+            "it holds no label",
+            location=str(path),
+            remedy="Export the annotations, not the tasks, or name their field: --columns"
+            " label=NAME.",
         )
+    check_raters({*plan.raters, *_stored_raters(plan_path), *(label.rater for label in labels)})
     _check_agreement(imported)
     return ImportedLabels(
         labels=len(imported),
@@ -150,10 +155,23 @@ def _check_agreement(imported: Sequence[tuple[_ToolLabel, Any]]) -> None:
             )
 
 
+def _stored_raters(plan_path: Path) -> set[str]:
+    """The raters of whom the study has labels."""
+    path = labels_path(plan_path)
+    if not path.is_file():
+        return set()
+    with LabelStore(path, readonly=True) as store:
+        return {label.rater for label in store.labels() if label.by != "adjudication"}
+
+
 def _store_new(imported: Sequence[tuple[_ToolLabel, Any]], path: Path) -> int:
     """Store the labels that the study does not have yet, and return their number."""
     with LabelStore(path) as store:
-        stored = {(label.uid, label.rater): (label.label, label.note) for label in store.labels()}
+        stored = {
+            (label.uid, label.rater): (label.label, label.note)
+            for label in store.labels()
+            if label.by != "adjudication"
+        }
         n_new = 0
         for tool_label, value in imported:
             if stored.get((tool_label.uid, tool_label.rater)) == (value, tool_label.note):
@@ -173,19 +191,22 @@ def _store_new(imported: Sequence[tuple[_ToolLabel, Any]], path: Path) -> int:
 def _meanings(schema: Schema, values: Mapping[str, str]) -> dict[str, Any]:
     """Map each word a tool may use, in lower case, to the schema's value."""
     meanings: dict[str, Any] = dict.fromkeys((CANNOT_SAY_WORD, "?", ""))
-    for choice in schema.choices:
-        meanings |= {
-            str(word).strip().lower(): choice.value for word in (choice.text, choice.value)
-        }
     meanings |= {str(value).lower(): value for value in schema.values}
+    # the choices of single facts are no grades
+    for choice in schema.choices if schema.kind != "facts" else ():
+        meanings[choice.text.strip().lower()] = choice.value
+    # apart from the schema's own, so that a code that it has too may be turned round
+    named: dict[str, Any] = {}
     for word, value in values.items():
         if value.lower() not in meanings:
             value_names = ", ".join(map(str, schema.values))
             raise UsageError(
                 f"the schema {schema.name} has no value {value!r}", remedy=f"It has {value_names}."
             )
-        meanings[word.lower()] = meanings[value.lower()]
-    return meanings
+        meaning = meanings[value.lower()]
+        if named.setdefault(word.lower(), meaning) != meaning:
+            raise UsageError(f"--values names {word!r} twice", remedy="Keep one of the two.")
+    return meanings | named
 
 
 def _value(imported: _ToolLabel, meanings: Mapping[str, Any]) -> Any:
@@ -212,13 +233,13 @@ def _rater_name(value: Any, location: str) -> str:
             ),
             None,
         )
-    if value is None:
+    if value is None or not str(value).strip():
         raise DataError(
             "it does not say who labelled",
             location=location,
             remedy="Name its field: --columns rater=NAME.",
         )
-    return name_in({"rater": value}, "rater", location)
+    return name_in({"rater": value}, "rater", location).strip()
 
 
 def _seconds(value: Any, location: str) -> float | None:
@@ -295,7 +316,7 @@ def _from_csv(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
         "seconds": ("seconds",),
         "note": ("note",),
     }
-    for location, record in take_rows(path).located():
+    for location, record in take_rows(path, columns=columns).located():
         if "label" not in columns and "label" not in record:
             raise DataError(
                 "there is no field 'label'",
@@ -318,7 +339,7 @@ def _from_mturk(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
         "seconds": ("WorkTimeInSeconds",),
         "note": ("Answer.note",),
     }
-    for location, record in take_rows(path).located():
+    for location, record in take_rows(path, columns=columns).located():
         # a rejected assignment was not accepted as work: its answer is no label
         if str(record.get("AssignmentStatus", "")).lower() == "rejected":
             continue
@@ -396,17 +417,18 @@ def _from_label_studio(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
         for annotation in task.get("annotations") or ():
             if annotation.get("was_cancelled"):
                 continue
-            value, note = None, ""
+            choices: list[Any] = []
+            note = ""
             for result in annotation.get("result") or ():
                 content = result.get("value") or {}
                 if result.get("from_name") == label_name:
-                    value = next(iter(content.get("choices") or ()), content.get("rating"))
+                    choices += content.get("choices") or [content.get("rating")]
                 elif result.get("from_name") == note_name:
                     note = "\n".join(map(str, content.get("text") or ()))
             yield _ToolLabel(
                 uid=str(uid),
                 rater=_rater_name(annotation.get("completed_by", ""), location),
-                value=value,
+                value=_only_choice(dict.fromkeys(choices, True), location),
                 seconds=_seconds(annotation.get("lead_time"), location),
                 note=note,
                 location=location,
@@ -509,7 +531,7 @@ def _potato_label(
         choices = {latest[-1]: True}
     return _ToolLabel(
         uid=uid,
-        rater=rater,
+        rater=_rater_name(rater, location),
         value=_only_choice(choices, location),
         seconds=_potato_seconds(behaviour),
         note=" ".join(str(text) for text in notes.values() if text),

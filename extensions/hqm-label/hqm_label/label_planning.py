@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hqm.commands.session import Session
     from hqm.psychometrics import Array
     from hqm.types import Form
+    from hqm_label.label_schema import Schema
     from hqm_label.study_plan import Candidate, Design, Forecast, LabelPlan, PlanRow
 
 _Predict = Callable[[int], "Forecast"]
@@ -187,7 +188,8 @@ def plan(
         overlap = 1.0
     names = tuple(name.strip() for name in raters.split(","))
     checked_design = _check_plan(design, names, overlap, tau, out)
-    reviews_items = read_schema(schema, out.parent).reviews_items
+    rater_schema = read_schema(schema, out.parent)
+    reviews_items = rater_schema.reviews_items
     path = store_path([benchmark], options.output.store)
     if not reviews_items:
         existing(path, [benchmark])
@@ -223,7 +225,7 @@ def plan(
         labels = _protocol_labels(candidates)
     n_labels = labels or _labels_for_width(predict, width, len(candidates))
     expected = None if predict is None else predict(n_labels)
-    gold_labels = None if gold is None else _read_gold(loaded, gold, candidates)
+    gold_labels = None if gold is None else _read_gold(loaded, gold, candidates, rater_schema)
     rows = _draw(label_plan, candidates, n_labels, form_name, gold_labels)
     label_plan = replace(label_plan, rows=rows, expected_width=expected.width if expected else None)
     write_plan(label_plan, out)
@@ -464,19 +466,24 @@ def _item_population(benchmark: Benchmark, form_name: str, form_file: str) -> _P
 
 
 def _read_gold(
-    benchmark: Benchmark, path: Path, candidates: Sequence[Candidate]
+    benchmark: Benchmark, path: Path, candidates: Sequence[Candidate], schema: Schema
 ) -> dict[tuple[str, str], float]:
     """Return (respondent, item) -> the label that is known to be right."""
     respondents = list(dict.fromkeys(c.respondent for c in candidates))
     answers = {(c.respondent, c.item) for c in candidates}
     labels: dict[tuple[str, str], float | None] = {}
     for judgement in benchmark.read_criterion(path, benchmark.original, respondents):
-        labels[judgement.respondent, judgement.item] = judgement.label
+        # of several raters the pooled label, which comes before their own
+        labels.setdefault((judgement.respondent, judgement.item), judgement.label)
     gold = {}
     for (respondent, item), label in labels.items():
         if label is None:
             message = f"{item!r} of {respondent} has no label"
             raise DataError(message, location=str(path), remedy="Remove the row.")
+        if not any(schema.has_share(value, label) for value in schema.values):
+            message = f"{item!r} of {respondent} has the label {label:g}, which no rater can give"
+            remedy = f"Write the share of a value of the schema {schema.name}, or remove the row."
+            raise DataError(message, location=str(path), remedy=remedy)
         if (respondent, item) not in answers:
             message = f"{respondent} has no answer to {item!r}"
             raise DataError(message, location=str(path), remedy="Remove the row.")

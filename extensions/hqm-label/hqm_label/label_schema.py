@@ -276,6 +276,15 @@ class Schema(_Section):
         # linear: grade 1 of 5 is share 0, grade 5 is share 1
         return (label - min(numbers)) / (max(numbers) - min(numbers))
 
+    def has_share(self, label: Any, share: float | None) -> bool:
+        """Whether a label is this share, as far as two digits say it.
+
+        >>> read_schema("likert").has_share(5, 1.0), read_schema("likert").has_share(1, 1.0)
+        (True, False)
+        """
+        own_share = self.share(label)
+        return own_share is not None and share is not None and abs(own_share - share) < 0.01
+
 
 def schema_names() -> tuple[str, ...]:
     """The schemas that come with HQM.

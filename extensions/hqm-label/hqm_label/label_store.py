@@ -183,7 +183,7 @@ class LabelStore(StoreFile):
         values
             Field -> value, as JSON has it. `label` is one of them; None says `cannot say`.
         by
-            A rater's own label and an adjudicated one stand beside each other.
+            A rater's own label, given or imported, and an adjudicated one stand beside each other.
         timestamp
             Seconds since 1970, for a label that was given elsewhere; now unless given.
 
@@ -279,6 +279,9 @@ class LabelStore(StoreFile):
                 time=timestamp,
                 by=by,
             )
-        # later entries overwrite earlier ones of the same rater, uid and origin
-        latest = {(label.uid, label.rater, label.by): entry for entry, label in entries.items()}
+        # later entries overwrite earlier ones of the same rater and uid, on the page or imported
+        latest = {
+            (label.uid, label.rater, label.by == "adjudication"): entry
+            for entry, label in entries.items()
+        }
         return [entries[entry] for entry in sorted(latest.values())]

@@ -130,6 +130,19 @@ class Study:
             )
         return self._orders[rater]
 
+    @property
+    def raters(self) -> tuple[str, ...]:
+        """The raters of the plan, and those whose labels were imported."""
+        labelling = [label.rater for label in self.labels.labels() if label.by != "adjudication"]
+        return tuple(dict.fromkeys((*self.plan.raters, *labelling)))
+
+    def rows_of(self, rater: str) -> tuple[PlanRow, ...]:
+        """What a rater is to label; what one has labelled whom the plan does not name."""
+        if rater in self.plan.raters:
+            return self.plan.rows_of(rater)
+        own_labels = self.labels_of(rater)
+        return tuple(row for row in self.plan.rows if row.uid in own_labels)
+
     def labels_of(self, rater: str) -> dict[str, Label]:
         """Return uid -> the current label of a rater, adjudications left out."""
         return {
@@ -142,16 +155,16 @@ class Study:
 
     def progress(self, rater: str, own_labels: Mapping[str, Label]) -> Progress:
         """Return the progress of a rater, and the time that the rest will take."""
-        order = self.order(rater)
-        n_labelled = sum(uid in own_labels for uid in order)
+        rows = self.rows_of(rater)
+        n_labelled = sum(row.uid in own_labels for row in rows)
         latest = [
             label.milliseconds for label in own_labels.values() if label.milliseconds is not None
         ][-_PACE_LABELS:]
         if latest:
-            seconds_left = median(latest) / 1000 * (len(order) - n_labelled)
+            seconds_left = median(latest) / 1000 * (len(rows) - n_labelled)
         else:
             seconds_left = None
-        return Progress(labelled=n_labelled, count=len(order), seconds_left=seconds_left)
+        return Progress(labelled=n_labelled, count=len(rows), seconds_left=seconds_left)
 
     def labels_by_answer(self) -> dict[str, list[Label]]:
         """Return uid -> the current labels of its raters."""
@@ -312,7 +325,7 @@ def status_of(study: Study) -> StudyStatus:
             words = study.schema.in_words(label.label)
             choices[words] = choices.get(words, 0) + 1
     return StudyStatus(
-        raters=tuple(_rater_status(study, rater) for rater in study.plan.raters),
+        raters=tuple(_rater_status(study, rater) for rater in study.raters),
         rows=len(study.plan.rows),
         labelled=len(labels_by_answer),
         overlapping=sum(len(labels) > 1 for labels in labels_by_answer.values()),
@@ -331,9 +344,7 @@ def _rater_status(study: Study, rater: str) -> RaterStatus:
     times = [
         label.milliseconds / 1000 for label in own_labels.values() if label.milliseconds is not None
     ]
-    gold = [
-        row for row in study.plan.rows_of(rater) if row.gold is not None and row.uid in own_labels
-    ]
+    gold = [row for row in study.rows_of(rater) if row.gold is not None and row.uid in own_labels]
     return RaterStatus(
         rater=rater,
         done=progress.labelled,
@@ -341,7 +352,7 @@ def _rater_status(study: Study, rater: str) -> RaterStatus:
         cannot_say=sum(not label.decided for label in own_labels.values()),
         notes=sum(bool(label.note) for label in own_labels.values()),
         seconds=median(times) if times else None,
-        gold_right=sum(own_labels[row.uid].label == row.gold for row in gold),
+        gold_right=sum(study.schema.has_share(own_labels[row.uid].label, row.gold) for row in gold),
         gold_done=len(gold),
         time_left=progress.time_left,
     )
@@ -512,11 +523,9 @@ def compare_people(study: Study) -> PeopleComparison | None:
     for column, row in enumerate(rows):
         if row.uid in adjudicated:
             share = study.schema.share(adjudicated[row.uid].label)
-        else:
-            share = None
-        if share is not None:
-            pooled[column] = share
-            rater_draws[:, column] = share
+            # nobody can say: the answer has no label, as in an audit
+            pooled[column] = math.nan if share is None else share
+            rater_draws[:, column] = pooled[column]
     groups = [study.pages[row.uid].group for row in rows]
     # people and the benchmark share the drawn pictures, so that their replicates are pairs
     pictures = bootstrap_counts(len(rows), rng, _REPLICATES, groups)
@@ -541,7 +550,7 @@ def compare_people(study: Study) -> PeopleComparison | None:
         )
     rater_errors: tuple[IntervalEstimate, ...] = ()
     if is_binary:
-        rater_errors = tuple(_rater_errors(shares, study.plan.raters, groups, rng))
+        rater_errors = tuple(_rater_errors(shares, study.raters, groups, rng))
     return PeopleComparison(
         respondents=tuple(intervals),
         raters=rater_errors,
@@ -553,12 +562,12 @@ def _rater_shares(
     study: Study, rows: Sequence[PlanRow], labels: Mapping[str, Sequence[Label]]
 ) -> Array:
     """(raters, answers): labels as shares from 0 to 1; NaN where a rater gave none."""
-    raters = study.plan.raters
+    raters = study.raters
     shares = np.full((len(raters), len(rows)), np.nan)
     for column, row in enumerate(rows):
         for label in labels[row.uid]:
             share = study.schema.share(label.label)
-            if label.rater in raters and share is not None:
+            if share is not None:
                 shares[raters.index(label.rater), column] = share
     return shares
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from hqm.errors import DataError, DesignError, UsageError
 from hqm.files.records import read_records, required_field, write_records
 from hqm.imports.human_labels import ADJUDICATION as ADJUDICATION
 from hqm.imports.human_labels import LEAST_PROBABILITY
+from hqm.imports.intake import find_alike, refuse_alike
 from hqm.psychometrics import (
     Array,
     active_probabilities,
@@ -728,6 +729,26 @@ def _label_design_effect(
     return 1 + max(0.0, n_neighbours) * correlation
 
 
+def check_raters(raters: Iterable[str]) -> None:
+    """Refuse names that no file can have, that look the same, or that mean the owner's decisions.
+
+    Raises
+    ------
+    UsageError
+        A rater is called `adjudication`.
+    DataError
+        No file can have the name of a rater (`check_name`), or two names look the same.
+    """
+    names = {check_name(name, "rater's name") for name in raters}
+    if ADJUDICATION in names:
+        raise UsageError(
+            f"no rater can be called {ADJUDICATION!r}",
+            remedy="Name the person: this is how the owner's decisions are exported.",
+        )
+    for first, second in find_alike(names):
+        refuse_alike("raters", first, second, "")
+
+
 def check_design(design: Design, raters: Sequence[str], overlap: float, tau: float) -> None:
     """Refuse a plan that cannot be meant.
 
@@ -738,10 +759,9 @@ def check_design(design: Design, raters: Sequence[str], overlap: float, tau: flo
     DataError
         No file can have the name of a rater (`check_name`).
     """
-    for name in raters:
-        check_name(name, "rater's name")
     if not raters or any(not name.strip() for name in raters):
         raise UsageError("no rater is named", remedy="Name them with --raters anna,ben.")
+    check_raters(raters)
     if len(set(raters)) < len(raters):
         repeated = next(name for name in raters if list(raters).count(name) > 1)
         raise UsageError(

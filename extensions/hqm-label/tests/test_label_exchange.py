@@ -19,6 +19,7 @@ from hqm_label.label_export import LAYOUTS, export_labels
 from hqm_label.label_import import import_labels
 from hqm_label.label_store import LabelStore
 from hqm_label.labelling import _pairs
+from hqm_label.study import Study, compare_people, status_of
 from hqm_label.study_plan import LabelPlan, labels_path, read_plan, write_plan
 from typer.testing import CliRunner
 
@@ -522,3 +523,111 @@ def test_a_word_has_one_meaning() -> None:
     with pytest.raises(HQMError, match=pattern_of("labels.two-meanings", word="good")):
         _pairs("good=1,good=0", "--values")
     assert _pairs("good=1,bad=0", "--values") == {"good": "1", "bad": "0"}
+
+
+def table_of(rows: LabelPlan, values: list[object], rater: str = "a") -> str:
+    """A table of labels by one rater."""
+    lines = [f"{row.uid},{rater},{value}" for row, value in zip(rows.rows, values, strict=True)]
+    return "\n".join(["uid,rater,label", *lines, ""])
+
+
+def test_codes_of_the_schema_may_be_turned_round(
+    plan: tuple[LabelPlan, Path], tmp_path: Path
+) -> None:
+    rows, path = plan
+    (tmp_path / "l.csv").write_text(table_of(rows, [1, 0] * 3))
+    with pytest.raises(HQMError, match="twice"):
+        import_labels(tmp_path / "l.csv", "csv", path, values={"No": "1", "no": "0"})
+    import_labels(tmp_path / "l.csv", "csv", path, values={"1": "0", "0": "1"})
+    assert list(labels(path).values()) == [0, 1] * 3
+
+
+def test_a_file_in_which_no_label_is_found_is_refused(
+    plan: tuple[LabelPlan, Path], tmp_path: Path
+) -> None:
+    rows, path = plan
+    uid = rows.rows[0].uid
+    result = {"from_name": "rating", "value": {"choices": ["1"]}}
+    annotation = {"completed_by": {"email": "a"}, "result": [result]}
+    task = {"data": {"uid": uid}, "annotations": [annotation]}
+    line = {"id": uid, "user": "a", "label_annotations": {"rating": {"1": True}}}
+    for layout, name, content in (
+        ("label-studio", "l.json", json.dumps([task])),
+        ("potato", "annotated_instances.jsonl", json.dumps(line)),
+        ("mturk", "l.csv", f"Input.uid,WorkerId,Answer.rating\n{uid},a,1\n"),
+        ("csv", "e.csv", f"uid,rater,label\n{uid},a,\n"),
+    ):
+        (tmp_path / name).write_text(content)
+        with pytest.raises(HQMError, match="it holds no label"):
+            import_labels(tmp_path / name, layout, path)
+    (tmp_path / "e.csv").write_text(f"uid,rater,label\n{uid},a,cannot say\n")
+    assert import_labels(tmp_path / "e.csv", "csv", path).undecided == 1
+
+
+def test_several_choices_in_label_studio_are_refused(
+    plan: tuple[LabelPlan, Path], tmp_path: Path
+) -> None:
+    rows, path = plan
+
+    def result(*choices: str) -> dict[str, Any]:
+        return {"from_name": "label", "value": {"choices": choices}}
+
+    for results in ([result("1", "0")], [result("1"), result("0")]):
+        annotation = {"completed_by": {"email": "a"}, "result": results}
+        task = {"data": {"uid": rows.rows[0].uid}, "annotations": [annotation]}
+        (tmp_path / "l.json").write_text(json.dumps([task]))
+        with pytest.raises(HQMError, match="several labels are chosen"):
+            import_labels(tmp_path / "l.json", "label-studio", path)
+
+
+def test_a_rater_has_one_name_in_plan_page_and_imports(
+    plan: tuple[LabelPlan, Path], tmp_path: Path
+) -> None:
+    rows, path = plan
+    for rater in ("A", "\u0430", "B\u200b"):
+        (tmp_path / "l.csv").write_text(table_of(rows, [1] * 6, rater))
+        with pytest.raises(HQMError, match="look the same"):
+            import_labels(tmp_path / "l.csv", "csv", path)
+    with pytest.raises(HQMError, match="adjudication"):
+        (tmp_path / "l.csv").write_text(table_of(rows, [1] * 6, "adjudication"))
+        import_labels(tmp_path / "l.csv", "csv", path)
+    # columns that the user names are found as the file writes them
+    text = table_of(rows, [1] * 6, "zoe ").replace("uid,rater,label", "Task,Worker,Verdict")
+    (tmp_path / "l.csv").write_text(text)
+    columns = {"uid": "Task", "rater": "Worker", "label": "Verdict"}
+    assert import_labels(tmp_path / "l.csv", "csv", path, columns).raters == ("zoe",)
+    (tmp_path / "l.csv").write_text(table_of(rows, [1] * 6, "Zoe"))
+    with pytest.raises(HQMError, match="look the same"):
+        import_labels(tmp_path / "l.csv", "csv", path)
+
+
+def test_an_import_stands_in_place_of_the_raters_label_on_the_page(
+    plan: tuple[LabelPlan, Path], tmp_path: Path
+) -> None:
+    rows, path = plan
+    with LabelStore(labels_path(path)) as store:
+        for row in rows.rows:
+            store.add(row.uid, "a", {"label": 1}, 900)
+    (tmp_path / "l.csv").write_text(table_of(rows, [0] * 6))
+    import_labels(tmp_path / "l.csv", "csv", path)
+    study = Study(path, readonly=True)
+    status = status_of(study)
+    study.close()
+    assert (status.overlapping, status.disagreements) == (0, 0)
+    assert export_labels(path).text.count(",a,0,") == 6
+    assert export_labels(path).labels == 6
+
+
+def test_raters_of_imports_have_a_status_and_scores(
+    plan: tuple[LabelPlan, Path], tmp_path: Path
+) -> None:
+    rows, path = plan
+    (tmp_path / "l.csv").write_text(table_of(rows, [1] * 6, "worker"))
+    import_labels(tmp_path / "l.csv", "csv", path)
+    study = Study(path, readonly=True)
+    raters = [(rater.rater, rater.done, rater.count) for rater in status_of(study).raters]
+    comparison = compare_people(study)
+    study.close()
+    assert raters == [("a", 0, 6), ("b", 0, 6), ("worker", 6, 6)]
+    assert comparison is not None
+    assert [(row.n, row.value) for row in comparison.respondents] == [(3, 1.0), (3, 1.0)]

@@ -18,7 +18,7 @@ from hqm_label.label_schema import (
     schema_names,
 )
 from hqm_label.label_store import LabelStore
-from hqm_label.study import Study, status_of
+from hqm_label.study import Study, compare_people, status_of
 from hqm_label.study_plan import LabelPlan, PlanRow, labels_path, rater_order, write_plan
 
 import hqm
@@ -379,3 +379,46 @@ def test_a_corrected_key_must_be_one_that_the_item_can_have(
     empty = replace(Study(plan).plan, schema="binary")
     write_plan(empty, tmp_path / "binary.jsonl")
     assert run("label", "items", tmp_path / "binary.jsonl", "--out", tmp_path / "out2")[0] == 2
+
+
+def test_a_choice_without_its_text_is_unresolved(signs: Path, tmp_path: Path, run: Run) -> None:
+    """As another tool gives it, which does not ask for the right key."""
+    plan = reviewed(tmp_path / "review.jsonl", str(signs), "original", [{"label": "wrong key"}])
+    _, output, _ = run("label", "items", plan, "--out", tmp_path / "signs2")
+    assert "unresolved 1" in output
+
+
+def test_gold_is_a_share_of_the_schemas_scale(dogs: Path, tmp_path: Path, run: Run) -> None:
+    benchmark = hqm.load(str(dogs))
+    texts = {item.id: str(item.target) for item in benchmark.original.items}
+    store = store_of_answers(tmp_path / "s.sqlite", benchmark, {"a": texts})
+    first, second = list(texts)[:2]
+    rows = {"one": ["1", "1", "1"], "split": ["1", "1", "0"]}
+    for name, labels in rows.items():
+        lines = [f"{first},a,{label},{rater}" for label, rater in zip(labels, "xyz", strict=True)]
+        lines.append(f"{second},a,0.25,x")
+        (tmp_path / f"{name}.csv").write_text("\n".join(["item,respondent,label,rater", *lines]))
+    options = ["--store", store, "--labels", 12, "--schema", "likert", "--out"]
+    plan = tmp_path / "plan.jsonl"
+    split = run("label", "plan", dogs, *options, plan, "--gold", tmp_path / "split.csv")
+    assert split[0] == 1
+    assert "which no rater can give" in split[2]
+    assert run("label", "plan", dogs, *options, plan, "--gold", tmp_path / "one.csv")[0] == 0
+    study = Study(plan)
+    for row in study.plan.rows:
+        study.labels.add(row.uid, "rater", {"label": 5}, 2000)
+    (rater,) = status_of(study).raters
+    # 5 is the share 1, and no .25
+    assert (rater.gold_right, rater.gold_done) == (1, 2)
+
+
+def test_an_answer_that_the_owner_cannot_decide_has_no_label(dogs_plan: Path) -> None:
+    study = Study(dogs_plan)
+    for row in study.plan.rows:
+        for rater in ("anna", "ben"):
+            study.labels.add(row.uid, rater, {"label": 1}, 2000)
+    undecided = study.plan.rows[0].uid
+    study.labels.add(undecided, "adjudication", {"label": None}, by="adjudication")
+    comparison = compare_people(study)
+    assert comparison is not None
+    assert sum(row.n for row in comparison.respondents) == len(study.plan.rows) - 1
