@@ -111,6 +111,25 @@ def test_a_store_survives_export_and_import(tmp_path: Path, suffix: str) -> None
         assert import_store(tmp_path / f"one{suffix}", second) == 0
 
 
+def test_an_import_leaves_an_answer_that_the_store_has(tmp_path: Path) -> None:
+    """Further attempts of another machine at a question would count in its place."""
+    question = ask("Is it red?")
+    sentences: list[str] = []
+    with Store(tmp_path / "one.sqlite") as store, Store(tmp_path / "two.sqlite") as second:
+        for filled_store, responses in (
+            (store, [Response("Yes")]),
+            (second, [Response("", "error", "busy"), Response("No")]),
+        ):
+            number = filled_store.respondent("hf/a", {})
+            for response in responses:
+                filled_store.append(number, 0, [(question, response)])
+            filled_store.append(number, 1, [(question, responses[-1])])
+        export_store(second, tmp_path / "two.jsonl")
+        assert import_store(tmp_path / "two.jsonl", store, sentences.append) == 0
+        assert [answer.text for answer in store.answers(number, 0).values()] == ["Yes"]
+    assert "2 rows differ" in sentences[0]
+
+
 def test_an_export_needs_a_known_suffix(tmp_path: Path) -> None:
     with filled(":memory:") as store, pytest.raises(UsageError, match=".xml"):
         export_store(store, tmp_path / "a.xml")

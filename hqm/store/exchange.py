@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -49,11 +50,15 @@ _MAX_COUNT = 2**31
 """Upper limit of runs, attempts and rows."""
 
 
+_RunKey = tuple[str, str, int]
+"""A respondent's name and identity, and the run."""
+
+
 @dataclass
 class ExportedStore:
     """The checked rows of an export; every answer and judgement with its location in the file."""
 
-    answers: dict[tuple[str, str, int], list[tuple[str, int, Ask, Response, float]]] = field(
+    answers: dict[_RunKey, list[tuple[str, int, Ask, Response, float]]] = field(
         default_factory=dict
     )
     administrations: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
@@ -493,7 +498,7 @@ def import_store(path: Path, store: Store, say: Callable[[str], None] = _say) ->
 
     The whole file is read and checked before anything is stored. An answer that the store has
     already (same respondent, question, run and attempt) stays unchanged; where the two differ,
-    `say` is called with a sentence about it.
+    `say` is called with a sentence about it, and no further attempt at the question is added.
 
     Raises
     ------
@@ -506,7 +511,11 @@ def import_store(path: Path, store: Store, say: Callable[[str], None] = _say) ->
             f"{path}: it has no hashes, as HQM 0.1.0 wrote exports, so a change made by hand cannot"
             " be noticed."
         )
-    conflicts = _conflicting_rows(exported, store)
+    conflicting = _conflicting_answers(exported, store)
+    conflicts = [
+        *chain.from_iterable(conflicting.values()),
+        *_conflicting_judgements(exported, store),
+    ]
     if conflicts:
         examples = "; ".join(conflicts[:3]) + ("; ..." if len(conflicts) > 3 else "")
         say(
@@ -517,9 +526,12 @@ def import_store(path: Path, store: Store, say: Callable[[str], None] = _say) ->
     # The store could no longer say that what is not recorded never took place.
     if store.has_all_administrations and exported.answers and not exported.has_all_administrations:
         store.mark_administrations_missing()
-    for (name, identity, run), answers in exported.answers.items():
+    for key, answers in exported.answers.items():
+        name, identity, run = key
         number = store.respondent(name, json.loads(identity))
-        new += store.restore(number, run, [answer[1:] for answer in answers])
+        # the last attempt counts: one from the export would take the place of the answer kept
+        added = [answer[1:] for answer in answers if (key, answer[2].digest) not in conflicting]
+        new += store.restore(number, run, added)
     for (name, identity), administrations in exported.administrations.items():
         number = store.respondent(name, json.loads(identity))
         for administration in administrations:
@@ -541,20 +553,19 @@ def import_store(path: Path, store: Store, say: Callable[[str], None] = _say) ->
     return new
 
 
-def _conflicting_rows(exported: ExportedStore, store: Store) -> list[str]:
-    """The locations of the rows that contradict an answer or a judgement in the store."""
-    return [*_conflicting_answers(exported, store), *_conflicting_judgements(exported, store)]
-
-
-def _conflicting_answers(exported: ExportedStore, store: Store) -> list[str]:
-    """The locations of the answers that differ from the store's in state or text."""
+def _conflicting_answers(
+    exported: ExportedStore, store: Store
+) -> dict[tuple[_RunKey, str], list[str]]:
+    """The locations of the answers that differ from the store's in state or text, by the run and
+    the digest of the question.
+    """
     numbers = {}
     for name, identity, run in exported.answers:
         number = store.find_respondent(name, json.loads(identity))
         if number is not None:
             numbers[name, identity, run] = number
     if not numbers:
-        return []
+        return {}
     runs = {(number, run) for (_, _, run), number in numbers.items()}
     digests = {row["id"]: row["digest"] for row in store.rows("asks")}
     stored_answers = {}
@@ -562,12 +573,12 @@ def _conflicting_answers(exported: ExportedStore, store: Store) -> list[str]:
         if (row["respondent"], row["run"]) in runs:
             key = (row["respondent"], row["run"], digests[row["ask"]], row["attempt"])
             stored_answers[key] = (row["state"], row["text"])
-    conflicts = []
-    for (name, identity, run), number in numbers.items():
-        for location, attempt, question, response, _ in exported.answers[name, identity, run]:
-            stored = stored_answers.get((number, run, question.digest, attempt))
+    conflicts: dict[tuple[_RunKey, str], list[str]] = {}
+    for run_key, number in numbers.items():
+        for location, attempt, question, response, _ in exported.answers[run_key]:
+            stored = stored_answers.get((number, run_key[2], question.digest, attempt))
             if stored is not None and stored != (response.state, response.text):
-                conflicts.append(location)
+                conflicts.setdefault((run_key, question.digest), []).append(location)
     return conflicts
 
 
