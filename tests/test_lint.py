@@ -642,6 +642,75 @@ def test_a_question_that_says_its_answer_is_found(prompt: str, holds: bool) -> N
     assert any(f.name == "answer-in-question" for f in check_words(form)) == holds
 
 
+@pytest.mark.parametrize("letter", ["A", "B"])
+def test_a_question_that_says_its_letter_is_found(letter: str) -> None:
+    prompt = f"Which? (correct answer: {letter})"
+    item = Item("1", prompt, "choice", letter, options=("red", "blue"))
+    assert "answer-in-question" in {f.name for f in check_words(Form(ORIGINAL, (item,)))}
+
+
+def test_numbers_of_two_signs_are_two_answers() -> None:
+    items = (Item("1", "How cold is it?", "vqa", "-5"), Item("2", "How cold is it", "vqa", "5"))
+    assert "contradictory-twins" in {f.name for f in check_words(Form(ORIGINAL, items))}
+
+
+def test_positions_in_parts_alone_count_their_items() -> None:
+    items = tuple(
+        Item(f"{part}{i}", f"{i}?", "choice", letter, options=("x", "y"), part=part)
+        for part, letter in (("p", "A"), ("q", "B"))
+        for i in range(60)
+    )
+    (finding,) = check_option_positions(Form(ORIGINAL, items))
+    assert finding.count == 120
+
+
+ROWS = [
+    {"id": i, "prompt": f"Is it thing {i}?", "target": "yes" if i % 2 else "no"} for i in range(6)
+]
+HEADING = "id,prompt,target\n"
+LINES = "".join(f"{row['id']},{row['prompt']},{row['target']}\n" for row in ROWS)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("items.jsonl", "".join(f"{json.dumps(row)}\n" for row in ROWS)),
+        ("items.json", json.dumps({"test": ROWS})),
+        ("items.json", json.dumps({"info": {"v": 1}, "items": ROWS})),
+        ("items.json", json.dumps({name: [row[name] for row in ROWS] for name in ROWS[0]})),
+        ("items.csv", HEADING + LINES + ",,\n"),
+        ("items.csv", HEADING + ",,\n" + LINES),
+        ("items.csv", HEADING + LINES.replace(",Is", ".0,Is")),
+        ("items.csv", HEADING + LINES + HEADING + "7,Is it 7?,yes\n"),
+        ("items.csv", HEADING + "string,string,string\n" + LINES),
+        ("items.tsv", (HEADING + LINES + "7,Is it 7?\n").replace(",", "\t")),
+    ],
+)
+def test_the_check_reads_items_as_an_audit_does(tmp_path: Path, name: str, text: str) -> None:
+    """The same items without a fault, or a fault where an audit refuses them."""
+    folder = write(tmp_path / "mine", [], task="vqa", data={"items": name})
+    (folder / name).write_text(text)
+    try:
+        digest = hqm.load(str(folder)).original.digest
+    except hqm.HQMError:
+        digest = ""
+    (checked,) = lint_benchmarks(str(folder))
+    faults = [f.sentence for f in checked.findings if code_of(f.name).severity == "error"]
+    assert (digest == "") == bool(faults), faults
+    if digest:
+        assert checked.form is not None
+        assert checked.form.digest == digest
+
+
+def test_a_fault_below_an_empty_row_is_named_with_its_line(tmp_path: Path) -> None:
+    folder = write(tmp_path / "mine", [], data={"items": "items.csv"})
+    (folder / "items.csv").write_text(HEADING + "1,Is it?,yes\n,,\n2,Is it not?,zzz\n")
+    (checked,) = lint_benchmarks(str(folder))
+    assert [f.place.rpartition(":")[2] for f in checked.findings if f.place] == ["4"]
+    with pytest.raises(hqm.HQMError, match="record 3"):
+        _ = hqm.load(str(folder)).original
+
+
 def test_templates_by_hand() -> None:
     assert commonest_template(["is dog red", "is cat red", "is sky blue"]) == ("is _ red", 2 / 3)
     assert commonest_template(["two words"]) == ("two words"[:0], 0.0)

@@ -14,8 +14,8 @@ from hqm.benchmark.card import Card, FieldsSection
 from hqm.errors import DataError, FieldError, UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.records import required_field
-from hqm.imports.intake import take_rows
-from hqm.imports.layouts import ROW
+from hqm.imports.intake import Intake, take_rows
+from hqm.imports.layouts import ROW, Record
 from hqm.text import check_address, check_length, look_of_id, plain_name
 from hqm.types import HALLUCINATION_TYPES, LETTERS, ORIGINAL, Form, Item
 
@@ -40,10 +40,7 @@ def read_items(card: Card, data: Path) -> Form:
     path = data / card.data.items
     items: list[Item] = []
     ids: dict[str, str] = {}
-    # the number of a row in a Parquet file is part of its item, and of the item's digest
-    headings = {*_mapped_names(card.fields), ROW}
-    intake = take_rows(path, encoding=card.data.encoding, names=(), headings=headings)
-    for location, record in intake.located():
+    for location, record in take_items(card, path).located():
         item = item_of(record, card, location)
         # Ids that only look the same (a Cyrillic letter, other case) would be two items of one name
         # in tables.
@@ -57,6 +54,19 @@ def read_items(card: Card, data: Path) -> Form:
         ids[plain_id] = item.id
         items.append(item)
     return Form(ORIGINAL, tuple(items))
+
+
+def take_items(card: Card, path: Path, records: list[Record] | None = None) -> Intake:
+    """The rows of the items file, their fields named as the card names them.
+
+    Raises
+    ------
+    DataError
+        As `take_rows` does.
+    """
+    # the number of a row in a Parquet file is part of its item, and of the item's digest
+    headings = {*_mapped_names(card.fields), ROW}
+    return take_rows(path, records, encoding=card.data.encoding, names=(), headings=headings)
 
 
 def id_twice(first: str, item: str) -> str:

@@ -208,7 +208,7 @@ def _parse_records(path: Path | str, encoding: str) -> list[dict[str, object]]:
 
         return sheet_rows(path)
     text = read_text(path, encoding)
-    if _is_table(text, path):
+    if is_table(text, path):
         return list(_complete_rows(text, path))
     if _is_array(text):
         with _json(str(path)):
@@ -222,7 +222,7 @@ def _parse_records(path: Path | str, encoding: str) -> list[dict[str, object]]:
     return records
 
 
-def _is_table(text: str, path: Path) -> bool:
+def is_table(text: str, path: Path) -> bool:
     """Return whether a text is a table with a heading; a `.txt` file has one, or JSON."""
     name = path.name.lower().removesuffix(".gz")
     ends = (".csv", ".tsv") if text.lstrip()[:1] in ("{", "[") else (".csv", ".tsv", ".txt")
@@ -249,7 +249,7 @@ def first_record(path: Path | str) -> list[dict[str, object]]:
     if path.suffix.lower() in (".parquet", ".csv", ".tsv", ".xlsx"):
         return read_records(path)[:1]
     text = read_text(path)
-    if _is_table(text, path) or _is_array(text):
+    if is_table(text, path) or _is_array(text):
         return read_records(path)[:1]
     return list(islice(_concatenated(text, path), 1))
 

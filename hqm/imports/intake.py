@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, takewhile
+from itertools import chain, compress, count, takewhile
 from operator import itemgetter
 from pathlib import Path
 from typing import NoReturn
@@ -98,6 +98,8 @@ class Intake:
     """Field -> the column that holds it, as `records` name it."""
     notes: tuple[str, ...] = ()
     """What a reader should know of how the rows were taken."""
+    numbers: tuple[int, ...] = ()
+    """The number of each row in the file, from 1, those that were left out counted too."""
 
     def cells(self, field: str, records: Iterable[Mapping[str, object]]) -> list[str]:
         """Return the texts of a field in these records; all empty where no column holds it."""
@@ -122,8 +124,8 @@ class Intake:
 
     def located(self) -> Iterator[tuple[str, Record]]:
         """Each row with its place for messages: `answers.json: record 3`."""
-        for position, record in enumerate(self.records, 1):
-            yield f"{self.path}: record {position}", record
+        for number, record in zip(self.numbers, self.records, strict=True):
+            yield f"{self.path}: record {number}", record
 
     @property
     def located_notes(self) -> list[str]:
@@ -184,7 +186,9 @@ def take_rows(
         rows = _without_row_numbers(rows, str(path))
     layout = lay_out(rows, str(path), columns)
     # a row of empty cells, as spreadsheets leave them, would be a respondent without a name
-    rows = [row for row in layout.records if not all(map(_is_blank, row.values()))]
+    filled = [not all(map(_is_blank, row.values())) for row in layout.records]
+    rows = list(compress(layout.records, filled))
+    numbers = list(compress(count(1), filled))
     n_blank = len(layout.records) - len(rows)
     if not rows:
         return Intake(str(path), rows, {}, {})
@@ -204,7 +208,9 @@ def take_rows(
     original_names = dict(zip(written_names.values(), written_names, strict=True))
     planned = _plan_columns(present, columns)
     rival_notes = _check_columns(planned, present, columns, rows, str(path))
+    number_of = dict(zip(map(id, rows), numbers, strict=True))
     rows, notes = _without_summaries(rows, planned, names)
+    numbers = list(map(number_of.__getitem__, map(id, rows)))
     notes += rival_notes
     # before names are compared: 100 and 100.0 are one item
     rows = _with_whole_ids(rows, planned.get("item", ""), notes)
@@ -219,7 +225,7 @@ def take_rows(
         notes.append(f"rows of empty cells, left out: {n_blank}")
     if layout.note:
         notes.insert(0, f"its rows are {layout.note}")
-    return Intake(str(path), rows, named_columns, planned, tuple(notes))
+    return Intake(str(path), rows, named_columns, planned, tuple(notes), tuple(numbers))
 
 
 def _with_whole_ids(records: list[Record], column: str, notes: list[str]) -> list[Record]:

@@ -284,7 +284,7 @@ def read_recordings(
         # Questions are checked file by file, so that an error names the right one.
         reader.asked.clear()
         stem = Path(file.name.removesuffix(".gz")).stem
-        for i, record in reader.not_plain(enumerate(rows, 1), stem):
+        for i, record in reader.not_plain(zip(intake.numbers, rows, strict=True), stem):
             reader.take(record, stem, f"{file}: record {i}")
         check_rows([(row, item) for row, item, _ in reader.asked], file, spelling)
         for row, item, answers in reader.asked:

@@ -470,6 +470,7 @@ def check_option_positions(form: Form) -> Iterable[Finding]:
             examples.append(position)
     if rows:
         first = rows[0]
+        has_types = any("type" in row for row in rows)
         sentence = (
             f"the right option stands in one place more often than chance explains in {len(rows)}"
             f" {'type or part' if len(rows) == 1 else 'types and parts'}; in"
@@ -479,8 +480,9 @@ def check_option_positions(form: Form) -> Iterable[Finding]:
         yield Finding(
             "option-position",
             sentence,
-            # Parts overlap with types: only the types are counted, so that no item counts twice.
-            sum(int(row["items in all"]) for row in rows if "type" in row),
+            # Parts overlap with types: they are counted where no type has the fault, so that no
+            # item counts twice.
+            sum(int(row["items in all"]) for row in rows if ("type" in row) == has_types),
             tuple(examples[:_MAX_EXAMPLES]),
             rows=tuple(rows),
         )

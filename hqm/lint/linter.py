@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.card import Card, FieldsSection
+from hqm.benchmark.card import Card
 from hqm.benchmark.findings import (
     CODES,
     NO_COPIES,
@@ -25,12 +25,13 @@ from hqm.benchmark.findings import (
     check_form,
     code_of,
 )
-from hqm.benchmark.items import id_twice, item_of, item_type, restrict_form
+from hqm.benchmark.items import id_twice, item_of, item_type, restrict_form, take_items
 from hqm.benchmark.registry import folder_of_card, groups, is_log, load, log_path, make
-from hqm.errors import DataError, FieldError, HQMError, ImageError, UsageError
+from hqm.errors import AnswerError, DataError, FieldError, HQMError, ImageError, UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.records import (
     csv_rows,
+    is_table,
     name_fields,
     parse_toml,
     read_records,
@@ -38,7 +39,6 @@ from hqm.files.records import (
     unique_keys,
 )
 from hqm.forms.make_forms import read_form as read_brought
-from hqm.imports.intake import rename_headings
 from hqm.lint.answer_leaks import (
     WORDS,
     can_leak,
@@ -157,9 +157,9 @@ def read_form(card: Card, data: Path, faults: Faults) -> Form:
     try:
         records = []
         if card.data.items:
-            records = _plain_records(list(_records(path, card.data.encoding, faults)), card, path)
+            records = _taken_records(list(_records(path, card.data.encoding, faults)), card, path)
     except DataError as error:
-        kind = "items-unreadable"
+        kind = "record-broken" if isinstance(error, AnswerError) else "items-unreadable"
         # The decoding error is what the reader of the file met; it has a code of its own.
         if isinstance(error.__context__, UnicodeDecodeError):
             kind = "encoding"
@@ -187,17 +187,19 @@ def read_form(card: Card, data: Path, faults: Faults) -> Form:
     return Form(ORIGINAL, tuple(items.values()))
 
 
-def _plain_records(
+def _taken_records(
     records: Sequence[tuple[str, dict[str, object]]], card: Card, path: Path
 ) -> list[tuple[str, dict[str, object]]]:
-    """The records with their locations, and their fields named as the card names them."""
-    headings = {getattr(card.fields, field) for field in FieldsSection.model_fields}
-    locations = []
-    plain = []
-    for location, record in records:
-        locations.append(location)
-        plain.append(record)
-    return list(zip(locations, rename_headings(plain, headings, str(path)), strict=True))
+    """The rows as an audit takes them, each with its location."""
+    intake = take_items(card, path, list(map(itemgetter(1), records)))
+    # the rows of one object have no lines of their own
+    if len(records) < len(intake.records):
+        return list(intake.located())
+    locations = list(map(itemgetter(0), records))
+    return [
+        (locations[number - 1], record)
+        for number, record in zip(intake.numbers, intake.records, strict=True)
+    ]
 
 
 def _item(record: Mapping[str, object], card: Card, location: str, faults: Faults) -> Item | None:
@@ -208,7 +210,9 @@ def _item(record: Mapping[str, object], card: Card, location: str, faults: Fault
     record = dict(record)
     is_lacking = False
     for name in (names.id, names.prompt):
-        if str(record.get(name) or "").strip():
+        value = record.get(name)
+        # 0 is an id
+        if value is not None and str(value).strip():
             continue
         is_lacking = True
         state = "is empty"
@@ -242,12 +246,12 @@ def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, d
     """The records of a file with their places, in any shape that `read_records` knows; a broken
     line is skipped.
     """
-    if path.suffix.lower() == ".parquet":
+    if path.suffix.lower() in (".parquet", ".xlsx"):
         for number, record in enumerate(read_records(path), 1):
             yield f"{path}: record {number}", record
         return
     text = read_text(path, encoding)
-    if path.suffix.lower() == ".csv":
+    if is_table(text, path):
         yield from _rows(text, path, faults)
     elif _is_lines(text):
         # a text may hold the line ends of other scripts

@@ -528,6 +528,9 @@ def _near_pairs(hashes: npt.NDArray[np.uint64]) -> list[tuple[int, int]]:
         matches = np.flatnonzero(bits <= _MAX_BITS)
         later = (i + 1 + matches).tolist()
         candidates += zip(bits[matches].tolist(), repeat(i), later, strict=False)
+        # of plain drawings nearly all pairs may be near
+        if len(candidates) > 50 * _MAX_PAIRS:
+            candidates = sorted(candidates)[:_MAX_PAIRS]
     return sorted((i, j) for _, i, j in sorted(candidates)[:_MAX_PAIRS])
 
 

@@ -80,6 +80,7 @@ _STATED_ANSWER = re.compile(
     r"\s*(?:is|:|=|->|→)\s*[\"'“‘(\[]?(?P<says>[^\n.;,)\]\"'”’]{1,80})",
 )
 _TOKEN = re.compile(r"[\w']+|[=<>+*/%°$€£#@~^±≤≥≠×÷]")
+_NEGATIVE = re.compile(r"[-\u2212]\d.*")
 _MIN_ITEMS = 20
 """The wordings of a type are judged if it has at least this many items."""
 _MIN_WORDINGS = 3
@@ -205,16 +206,26 @@ def _twin_findings(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
 
 def _differ_in_target(items: Iterable[Item]) -> bool:
     """Whether items have several right answers, whatever their letter case and punctuation."""
-    return len({normalised_words(str(item.target)) for item in items}) > 1
+    return len({_plain_answer(item.target) for item in items}) > 1
+
+
+def _plain_answer(answer: object) -> str:
+    """A right answer in lower case, without punctuation and articles: of a letter the letter, and
+    of a number its sign.
+    """
+    text = str(answer).strip()
+    if len(text) == 1 or _NEGATIVE.fullmatch(text):
+        return text.lower()
+    return normalised_words(text)
 
 
 def _holds_answer(item: Item) -> bool:
     """Whether a question says what its answer is, and that is its key."""
-    keys = {normalised_words(str(item.target)), normalised_words(right_answer(item))}
+    keys = {_plain_answer(item.target), _plain_answer(right_answer(item))}
     # an item without a right answer states none
     keys.discard("")
     stated = map(itemgetter("says"), _STATED_ANSWER.finditer(item.prompt.lower()))
-    return not keys.isdisjoint(map(normalised_words, stated))
+    return not keys.isdisjoint(map(_plain_answer, stated))
 
 
 def meaning(text: str) -> tuple[str, ...]:
