@@ -225,6 +225,20 @@ class LabelStore(StoreFile):
                 ],
             )
 
+    def _read_value(self, field: str, text: str) -> Any:
+        """Return a field's value; StoreError of one that no store writes."""
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = []
+        if field == LABEL and isinstance(value, (list, dict)):
+            raise StoreError(
+                "it is damaged: a label is no text and no number",
+                location=str(self.path),
+                remedy="Restore it from a copy.",
+            )
+        return value
+
     def undo(self, rater: str, *, uid: str | None = None, by: By = "rater") -> str | None:
         """Undo a rater's latest label, or that on one uid; the uid, or None where there is none."""
         query = (
@@ -270,7 +284,7 @@ class LabelStore(StoreFile):
         entries: dict[int, Label] = {}
         for entry, uid, rater, field, value, milliseconds, timestamp, by in rows:
             earlier_values = entries[entry].values if entry in entries else {}
-            values = {**earlier_values, field: json.loads(value)}
+            values = {**earlier_values, field: self._read_value(field, value)}
             entries[entry] = Label(
                 uid=uid,
                 rater=rater,

@@ -14,9 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 
 from hqm.errors import DataError, DesignError, UsageError
 from hqm.files.records import read_records, required_field, write_records
@@ -39,6 +40,8 @@ from hqm.types import ORIGINAL, Cell, Item
 
 Design = Literal["uniform", "same-items", "active"]
 DESIGNS: tuple[Design, ...] = get_args(Design)
+
+_T = TypeVar("_T")
 
 VERSION = 1
 """The version of the file's layout, which its first line says."""
@@ -211,14 +214,11 @@ def read_plan(path: Path) -> LabelPlan:
             location=str(path),
             remedy=f"The designs are {', '.join(DESIGNS)}.",
         )
-    header_values["raters"] = tuple(map(str, header_values.get("raters") or ()))
-    header_values |= {
-        name: str(path.parent / str(header_values[name]))
-        for name in _PATH_FIELDS
-        if header_values.get(name)
-    }
-    if _is_path(str(header_values.get("benchmark"))):
-        header_values["benchmark"] = str(path.parent / str(header_values["benchmark"]))
+    plan = _validated(LabelPlan, header_values, f"{path}:1")
+    named = [name for name in _PATH_FIELDS if getattr(plan, name)]
+    if _is_path(plan.benchmark):
+        named.append("benchmark")
+    paths: dict[str, Any] = {name: str(path.parent / getattr(plan, name)) for name in named}
     rows = tuple(_read_rows(records[1:], path))
     uids = [row.uid for row in rows]
     if repeated := (
@@ -229,7 +229,20 @@ def read_plan(path: Path) -> LabelPlan:
             location=str(path),
             remedy="Keep one of the two rows.",
         )
-    return LabelPlan(**header_values, rows=rows)
+    return replace(plan, **paths, rows=rows)
+
+
+def _validated(kind: type[_T], values: Mapping[str, Any], location: str) -> _T:
+    """Return a plan or a row; DataError where a value is of another kind, as after an edit."""
+    try:
+        return TypeAdapter(kind).validate_python(values)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        raise DataError(
+            f"the field {fault['loc'][0]!r} is {fault['input']!r:.60}",
+            location=location,
+            remedy=f"{fault['msg']}: write it as `hqm label plan` does.",
+        ) from None
 
 
 def _read_rows(records: list[dict[str, Any]], path: Path) -> Iterator[PlanRow]:
@@ -257,7 +270,7 @@ def _read_rows(records: list[dict[str, Any]], path: Path) -> Iterator[PlanRow]:
                 else:
                     remedy = "Write a number."
                 raise DataError(f"the {name} is {value!r}", location=location, remedy=remedy)
-        yield PlanRow(**{**record, "raters": tuple(map(str, record.get("raters") or ()))})
+        yield _validated(PlanRow, record, location)
 
 
 def _relative(path: str, folder: Path) -> str:

@@ -62,6 +62,11 @@ def test_a_plan_comes_back_as_it_was_written(tmp_path: Path) -> None:
         ("0.25", "1.25", "probability is 1.25"),
         ('"b2", "item"', '"a1", "item"', "uid 'a1' stands twice"),
         ('"tau"', '"tauu"', "unknown key 'tauu'"),
+        ('["anna", "ben"]', '"anna"', "'raters' is 'anna'"),
+        ('"raters": ["ben"]', '"raters": "ben"', "'raters' is 'ben'"),
+        ('"seed": 0', '"seed": 0.5', "'seed' is 0.5"),
+        ('"schema": "binary"', '"schema": null', "'schema' is None"),
+        ('"item": "1"', '"item": ["1"]', "'item' is"),
     ],
 )
 def test_a_plan_that_cannot_be_used_is_refused_with_its_place(
