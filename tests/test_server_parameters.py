@@ -412,6 +412,27 @@ def test_a_refusal_for_another_reason_leaves_nothing_out(text: str) -> None:
     assert respondent.left_out == ()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'max_tokens' or 'max_completion_tokens' is too large: 17. This model's maximum context"
+        " length is 10 tokens",  # vLLM
+        "Input validation error: `max_new_tokens` must be <= 16. Given: 17",  # TGI
+        "Could not finish the message because max_tokens was reached",  # OpenAI
+        "max_tokens: 17 > 16, which is the maximum allowed number of output tokens",  # Anthropic
+    ],
+)
+def test_answers_stay_limited_where_the_value_of_the_limit_is_refused(text: str) -> None:
+    def reply(_number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        return failure(400, text) if body.keys() & set(LIMITS) else completion("Yes.")
+
+    with PlannedServer(reply) as server:
+        answers, respondent = ask_all(server, [f"q{i}" for i in range(MIN_REFUSALS)])
+    assert {(r.state, text[:20] in r.reason) for r in answers.values()} == {("error", True)}
+    assert respondent.left_out == ()
+    assert all("max_tokens" in body for _, body in server.asked)
+
+
 @pytest.mark.parametrize("parameter", OPTIONAL)
 def test_a_field_of_the_refusal_decides_over_its_words(parameter: str) -> None:
     other = "model" if parameter != "model" else "messages"

@@ -25,6 +25,7 @@ from hqm.respondents import make_respondent
 from hqm.respondents.base import RespondentName, picture_part
 from hqm.respondents.openai_server import OpenAIRespondent
 from hqm.respondents.server_limits import wanted_pause
+from hqm.respondents.server_replies import read_reply
 from hqm.signature import request_seed
 from tests.conftest import NIGHTLY, needs_torch
 from tests.messages import pattern_of, tells
@@ -507,7 +508,8 @@ def test_a_limit_of_requests_a_minute_is_kept() -> None:
         began = time.monotonic()
         list(respondent.answer([Request(f"q{i}", None, Sampling(), i) for i in range(21)]))
     assert server.asked[-1][0] - began >= 0.99, "twenty gaps of 50 ms"
-    assert wanted_pause({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 3) == 0.0
+    assert wanted_pause({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 3) == 4.0
+    assert wanted_pause({"retry-after-ms": "soon", "retry-after": "7"}, 3) == 7.0
 
 
 def test_a_slow_server_is_timed_out_and_the_rest_goes_on() -> None:
@@ -623,6 +625,51 @@ def test_requests_have_the_head_that_the_openai_package_writes(
     assert heads[0]["accept-encoding"] == "identity"
     assert "openai" in heads[0]["user-agent"].lower()
     assert all(head == heads[0] for head in heads), "the server cannot tell them apart"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": "too small", "error_type": "validation"},  # TGI, LM Studio, xAI, Ollama
+        [{"error": {"code": 400, "message": "too small", "status": "INVALID_ARGUMENT"}}],  # Gemini
+        {"object": "error", "message": {"detail": "too small"}, "param": None},  # Mistral
+        {"object": "error", "message": "too small", "type": "BadRequest"},  # SGLang
+        {"detail": {"message": "too small"}},
+        "too small",
+    ],
+)
+def test_a_refusal_is_told_in_the_words_of_the_server(body: object) -> None:
+    with PlannedServer(lambda _n, _b, _h: (400, JSON, json.dumps(body).encode())) as server:
+        got = ask(server, ["q"])
+    assert got["q"].reason == "the server answered 400: too small"
+
+
+def test_what_was_reasoned_is_counted_as_written() -> None:
+    usage = {"prompt_tokens": 20, "completion_tokens": 198, "total_tokens": 623}
+    choices = [{"message": {"content": "Yes."}, "finish_reason": "stop"}]
+    response = read_reply({"choices": choices, "usage": usage}, 1.0, "gemini")
+    assert (response.detail["tokens_in"], response.detail["tokens_out"]) == (20, 603)
+
+
+@pytest.mark.parametrize(
+    ("choice", "state"),
+    [
+        ({"message": {"content": None}, "finish_reason": "content_filter: SPII"}, "refused"),
+        ({"message": {"content": ""}, "finish_reason": "SAFETY"}, "refused"),
+        ({"message": {"content": "Y"}, "finish_reason": "MAX_TOKENS"}, "truncated"),
+        ({"message": {"content": "Yes."}, "finish_reason": "STOP"}, "ok"),
+    ],
+)
+def test_the_end_of_an_answer_is_read_in_the_words_of_gemini(
+    choice: dict[str, Any], state: str
+) -> None:
+    assert read_reply({"choices": [choice]}, 1.0, "gemini").state == state
+
+
+def test_an_error_beside_half_an_answer_is_no_answer() -> None:
+    reply = {"choices": [{"message": {"content": "Yes, but"}}], "error": {"message": "crashed"}}
+    response = read_reply(reply, 1.0, "tiny")
+    assert (response.state, "crashed" in response.reason) == ("error", True)
 
 
 @pytest.mark.parametrize("status", [302, 400, 409, 413, 418, 422, 429, 500, 503])

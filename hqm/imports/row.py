@@ -634,14 +634,19 @@ def tokens_in(usage: object) -> dict[str, int]:
 
 FINISH_STATES: Mapping[object, State] = MappingProxyType(
     {
-        "max_tokens": "truncated",
-        "model_length": "truncated",
-        "length": "truncated",
-        "content_filter": "refused",
         "error": "error",
+        **dict.fromkeys(("max_tokens", "model_length", "length"), "truncated"),
+        # All but the first are Gemini's, whose OpenAI interface passes them on.
+        **dict.fromkeys(("content_filter", "safety", "image_safety", "recitation"), "refused"),
+        **dict.fromkeys(("prohibited_content", "blocklist", "spii"), "refused"),
     }
 )
 """Why a generation ended, as tools and servers name it -> the state of the answer."""
+
+
+def finish_state(reason: object) -> State:
+    """The state of an answer whose generation ended for this reason, `ok` for an unknown one."""
+    return FINISH_STATES.get(str(reason).lower().partition(":")[0], "ok")
 
 
 def stopped(text: str, reason: object, detail: Mapping[str, object] | None = None) -> Response:
@@ -650,7 +655,7 @@ def stopped(text: str, reason: object, detail: Mapping[str, object] | None = Non
     >>> stopped("Ye", "length").state, stopped("Yes", "stop").state, stopped("", "error").state
     ('truncated', 'ok', 'error')
     """
-    state = FINISH_STATES.get(reason, "ok") if isinstance(reason, str) else "ok"
+    state = finish_state(reason)
     return Response(text, state, "" if state == "ok" else str(reason), detail or {})
 
 

@@ -52,21 +52,35 @@ class RefusedRequest(Exception):  # noqa: N818 (it says what the server did)
             body = json.loads(text)
         except ValueError:
             body = text
-        # OpenAI writes {"error": {"message": ...}}, FastAPI {"detail": ...}.
         error = body.get("error", body) if isinstance(body, dict) else body
-        fields = error if isinstance(error, dict) else {}
-        reason = fields.get("message") or (body.get("detail") if isinstance(body, dict) else None)
-        if isinstance(reason, list):  # pydantic's list of errors
-            reason = json.dumps(reason)
         self.status = status
         self.headers = headers
-        self.code = fields.get("code")
+        self.code = error.get("code") if isinstance(error, dict) else None
         self.content = content
-        if isinstance(reason, str) and reason:
-            self.message = f"{status}: {reason}"
-        else:
-            self.message = f"{status}"
+        reason = _reason_in(body)
+        self.message = f"{status}: {reason}" if reason else f"{status}"
         super().__init__(self.message)
+
+
+def _reason_in(body: object) -> str:
+    """What a refusal says; empty where it says nothing, or is a page.
+
+    OpenAI writes {"error": {"message": ...}}, TGI {"error": ...}, FastAPI {"detail": [...]},
+    Mistral {"message": {"detail": [...]}}, and Gemini a list of one such object.
+
+    >>> _reason_in([{"error": {"message": "no"}}]), _reason_in({"error": "no"}), _reason_in("<p>no")
+    ('no', 'no', '')
+    """
+    if isinstance(body, str):
+        return "" if body.startswith("<") else body
+    if isinstance(body, list):
+        first = body[0] if len(body) == 1 else None
+        is_wrapped = isinstance(first, dict) and "error" in first
+        return _reason_in(first) if is_wrapped else json.dumps(body) if body else ""
+    if isinstance(body, dict):
+        reasons = (_reason_in(body.get(key)) for key in ("error", "message", "detail"))
+        return next(filter(None, reasons), "")
+    return ""
 
 
 def check_variable(url: str | None, variable: str, location: str) -> None:

@@ -83,11 +83,12 @@ def wanted_pause(headers: Mapping[str, str], attempt: int, first: float = 0.5) -
     """
     seconds = first * min(2**attempt, 60)
     for name, scale in _PAUSE_HEADERS:
-        text = headers.get(name)
-        if text:
-            seconds = _seconds_in(text, scale, seconds)
+        wanted = _seconds_in(headers.get(name, ""), scale)
+        # 0, or a date that is over by this machine's clock, would use up all attempts at once.
+        if wanted > 0:
+            seconds = wanted
             break
-    return None if seconds > _MAX_PAUSE else max(seconds, 0.0)
+    return None if seconds > _MAX_PAUSE else seconds
 
 
 def says_when(headers: Mapping[str, str]) -> bool:
@@ -99,22 +100,17 @@ def says_when(headers: Mapping[str, str]) -> bool:
     return any(headers.get(name) for name, _ in _PAUSE_HEADERS)
 
 
-def _seconds_in(text: str, scale: float, default: float) -> float:
-    """The seconds of a header, which may be a number or a date; `default` where it is neither."""
+def _seconds_in(text: str, scale: float) -> float:
+    """The seconds of a header, which may be a number or a date; 0 where it is neither."""
     try:
-        seconds = float(text) * scale
+        return float(text) * scale
     except ValueError:
-        try:
-            date = email.utils.parsedate_tz(text)
-            if date:
-                seconds = email.utils.mktime_tz(date) - time.time()
-            else:
-                seconds = default
-        except (ValueError, OverflowError, TypeError, IndexError):
-            return default  # no date, such as the thirtieth of February
-    if math.isnan(seconds):
-        return default
-    return seconds
+        pass
+    try:
+        date = email.utils.parsedate_tz(text)
+        return email.utils.mktime_tz(date) - time.time() if date else 0.0
+    except (ValueError, OverflowError, TypeError, IndexError):
+        return 0.0  # no date, such as the thirtieth of February
 
 
 # The number of requests in flight at a server: as many as raise the answers a second, and half as

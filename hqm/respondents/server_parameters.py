@@ -35,14 +35,16 @@ _NAME_REFUSED = (
     r"unsupported|does ?n.t support|unknown|unrecogni[sz]ed|unexpected|extra|forbidden|deprecated"
     r"|not (a )?(supported|recogni[sz]ed|valid|permitted|allowed|accepted|available|implemented)"
 )
+# vLLM names both limits where the value of either is too large.
+_OTHER_LIMIT = r"\buse\W+max_completion_tokens"
 _UNKNOWN = re.compile(
-    rf"{_NAME_REFUSED}|invalid (option|param|field|arg)|max_completion_tokens", re.IGNORECASE
+    rf"{_NAME_REFUSED}|invalid (option|param|field|arg)|{_OTHER_LIMIT}", re.IGNORECASE
 )
 """Words about a parameter's name: a limit whose value is refused is not left out."""
 _REFUSAL = re.compile(
     rf"{_NAME_REFUSED}|invalid|no such|may not|cannot|can ?not|must not|only|both|remove|ignored"
     r"|disallow|reject|must be|should be|greater than|less than|between|at most|maximum"
-    r"|max_completion_tokens",
+    rf"|{_OTHER_LIMIT}",
     re.IGNORECASE,
 )
 """Words of a refusal; a text without any names a parameter for another reason."""
@@ -51,7 +53,8 @@ _REFUSAL = re.compile(
 UNEXPLAINED_STATUSES = frozenset({400, 422})
 """Refusals that are about a parameter where they say nothing else."""
 _ABOUT_CONTENT = re.compile(
-    r"image|picture|too (long|large)|context (length|window)|content[ _](policy|filter)|safety",
+    r"image|picture|too (long|large)|context (length|window|size)|content[ _](policy|filter)"
+    r"|safety|max_\w*tokens|inappropriate",
     re.IGNORECASE,
 )
 

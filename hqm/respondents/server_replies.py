@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, compress, product
 from typing import Any
 
-from hqm.imports.row import FINISH_STATES, is_token_count
+from hqm.imports.row import finish_state, is_token_count
 from hqm.respondents.base import Request
 from hqm.respondents.server_limits import CHARACTERS_A_TOKEN
 from hqm.types import Response
@@ -214,13 +214,11 @@ def read_reply(
     """
     choice = _first_choice(_member(reply, "choices"))
     message = _member(choice, "message")
+    fault = _member(reply, "error")
+    if fault:  # some servers say "overloaded" with a status of 200, and not the next time
+        reason = f"the server's reply holds the error {_member(fault, 'message') or fault!r}"
+        return Response("", "error", reason, _usage(_member(reply, "usage"), ""))
     if not isinstance(message, dict):
-        fault = _member(reply, "error")
-        if fault:  # some servers say "overloaded" with a status of 200, and not the next time
-            message_text = _member(fault, "message") or fault
-            return Response(
-                "", "error", f"the server's reply holds no message but {message_text!r}"
-            )
         return Response("", "error", "the server's reply holds no message", {"final": True})
     content, reasoning = _answer_and_reasoning(message)
     detail: dict[str, object] = {
@@ -232,7 +230,7 @@ def read_reply(
         detail["model"] = str(_member(reply, "model"))  # what a name that moves ("gpt-4o") is now
     text = content or ""
     refusal = message.get("refusal")
-    state = FINISH_STATES.get(str(_member(choice, "finish_reason")).lower())
+    state = finish_state(_member(choice, "finish_reason"))
     if isinstance(refusal, str) and refusal:
         return Response(text or refusal, "refused", "the model declined", detail)
     if state == "error":
@@ -280,9 +278,15 @@ def _usage(usage: object, reasoning: str) -> dict[str, object]:
     """Numbers of tokens: input, input found in the server's cache, output, reasoning."""
     details = _member(usage, "completion_tokens_details")
     reasoned = _member(details, "reasoning_tokens")
+    n_read, n_written, total = (
+        _member(usage, f"{name}_tokens") for name in ("prompt", "completion", "total")
+    )
+    # Gemini and xAI leave what was reasoned out of the answer's tokens, and charge for it.
+    if is_token_count(n_read) and is_token_count(n_written) and is_token_count(total):
+        n_written = max(n_written, total - n_read)
     counts = {
-        "tokens_in": _member(usage, "prompt_tokens"),
-        "tokens_out": _member(usage, "completion_tokens"),
+        "tokens_in": n_read,
+        "tokens_out": n_written,
         "tokens_cached": _member(_member(usage, "prompt_tokens_details"), "cached_tokens"),
         "tokens_reasoning": reasoned or len(reasoning) // CHARACTERS_A_TOKEN or None,
     }
