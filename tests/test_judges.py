@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ from hqm.respondents import make_respondent
 from tests.conftest import Run
 from tests.judge_server import JudgeServer
 from tests.messages import text_of
-from tests.servers import VLLM_OF_WORDS, program
+from tests.servers import VLLM_OF_WORDS, PlannedServer, program
 
 MODULE = '''
 """Answers are split into facts by one model and each fact is checked by another, which sees the picture."""
@@ -290,6 +291,26 @@ def test_a_judge_that_is_started_serves_all_stages_askings_and_administrations(
             assert scores["faithful_facts"] == pytest.approx(
                 share(rows, name, hqm.Cell.parse(cell).run)
             )
+
+
+@pytest.mark.parametrize("options", [[], ["--blind"]])
+def test_a_judge_sees_pictures_on_the_web_that_no_respondent_sees(
+    run: Run, facts: Path, answers: Path, server: JudgeServer, tmp_path: Path, options: list[str]
+) -> None:
+    pictures = {path.name: path.read_bytes() for path in (facts.parent / "images").iterdir()}
+
+    def picture(_number: int, _body: object, headers: dict[str, str]) -> tuple[int, Any, bytes]:
+        return 200, {"content-type": "image/png"}, next(iter(pictures.values()))
+
+    with PlannedServer(picture) as web:
+        facts.write_text(MODULE.replace('"images": "images"', f'"images": "{web.url}"'))
+        command = ["audit", facts, "--no-report", "--recorded", answers, *options]
+        command += ["--judge", server.name(), "--set", "allow_private_images=true"]
+        status, _, err = run(*command, "--store", tmp_path / "store.sqlite", "--quiet")
+    assert status == 0, err
+    votes = [body for body in server.bodies if "right?" in json.dumps(body)]
+    assert votes
+    assert all("data:image/png" in json.dumps(body) for body in votes)
 
 
 def test_a_schema_is_passed_on_and_left_out_where_a_server_knows_none(tmp_path: Path) -> None:

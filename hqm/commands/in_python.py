@@ -167,8 +167,9 @@ def _gather_evidence(
     with _open_store(store, writes) as opened:
         session = Session([loaded], opened, options, offline=not has_answers)
         session.check()
-        if has_answers:
+        if has_answers or judging.judges:
             session.fetch_images()
+        if has_answers:
             _administer(session)
         if judging.judges:
             session.judging.ask()

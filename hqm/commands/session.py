@@ -521,9 +521,12 @@ class Session:
         return any(respondent.live for respondent in self.respondents(benchmark))
 
     def fetch_images(self) -> None:
-        """Make or download the pictures that a live respondent will see."""
+        """Make or download the pictures that a live respondent or a judge will see."""
+        has_judges = bool(self.options.judging.judges)
         for benchmark in self.benchmarks:
-            if self.has_live(benchmark) and not self.options.asking.blind:
+            # A judge sees what respondents were not shown, or saw long ago.
+            is_judged = has_judges and bool(benchmark.roles)
+            if is_judged or (self.has_live(benchmark) and not self.options.asking.blind):
                 benchmark.prepare_images(benchmark.original)
                 private = self.options.material.allow_private_images
                 benchmark.pictures.fetch(self._images(benchmark), private=private)
