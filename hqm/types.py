@@ -76,6 +76,8 @@ HALLUCINATION_TYPES = (
 """The eight types of the HQM paper (arXiv 2406.17115, section 3.2)."""
 
 ORIGINAL = "original"
+ANOTHER_ITEM = "another item"
+"""The rule of an item of a form that asks another question than the original form does."""
 PARALLEL = "parallel"
 REWORDINGS = (PARALLEL, "parallel2", "parallel3")
 """The names of the wordings that rules make of a benchmark, beside its own."""

@@ -5,13 +5,15 @@ scores and ranks.
 import json
 import shutil
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hqm.benchmark.corrected_keys import read_key
+from hqm.benchmark.corrected_keys import CorrectedKey, read_key
 from hqm.benchmark.registry import load
 from hqm.errors import DataError, UsageError
+from hqm.types import Form, Item
 from tests.conftest import Run
 from tests.messages import pattern_of, tells
 
@@ -137,6 +139,46 @@ def test_an_audit_stands_beside_the_same_audit_by_the_corrected_key(
     ]
     scores = {row["name"]: row["scores"]["accuracy"] for row in audits[1]["respondents"]}
     assert scores == {"recorded/good": 0.0, "recorded/contrary": 1.0}
+
+
+def test_a_key_corrects_forms_that_are_read_from_files(
+    dogs: Path, tmp_path: Path, run: Run
+) -> None:
+    opposite = {"yes": "no", "no": "yes"}
+    targets = {item.id: str(item.target) for item in load(str(dogs)).original.items}
+    key = tmp_path / "key.csv"
+    rows = [f"{item},{opposite[target]}" for item, target in targets.items()]
+    key.write_text("\n".join(["item,target", *rows]))
+    shots, denied = tmp_path / "shots.jsonl", tmp_path / "denied.jsonl"
+    asked = [{"id": item, "prompt": f"Say: {item}?", "target": targets[item]} for item in targets]
+    shots.write_text("\n".join(map(json.dumps, asked)))
+    asked = [{**row, "target": opposite[str(row["target"])]} for row in asked]
+    denied.write_text("\n".join(map(json.dumps, asked)))
+    answers = tmp_path / "answers.csv"
+    rows = [
+        f"{name},{form},{item},{opposite[target] if form == 'denied' else target}"
+        for name in "ab"
+        for form in ("original", "shots", "denied")
+        for item, target in targets.items()
+    ]
+    answers.write_text("\n".join(["respondent,form,item,answer", *rows]))
+    command = ["audit", dogs, "--recorded", answers, "--key", key, "--out", tmp_path / "out", "-q"]
+    status, _, err = run(*command, "--form", f"shots={shots}", "--form", f"denied={denied}")
+    assert status == 0, err
+    audits = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"]
+    by_key = [
+        [cell["accuracy"] for cell in audit["respondents"][0]["cells"].values()] for audit in audits
+    ]
+    assert by_key == [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
+
+
+def test_a_key_names_the_option_where_a_form_has_another_order() -> None:
+    item = Item("1", "What is it?", "choice", "A", options=("cat", "dog"))
+    original = Form("original", (item,))
+    shuffled = Form("shuffled", (replace(item, target="B", options=("dog", "cat")),))
+    key = CorrectedKey(path="", digest="", targets={"1": "B"}, changed=("1",), left_out=())
+    assert key.applied(original).items[0].target == "B"
+    assert key.applied(shuffled, original).items[0].target == "A"
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,7 @@ def _by_key(
     benchmark: Benchmark, form: Form, responses: Mapping[str, Response], key: CorrectedKey
 ) -> dict[str, object]:
     """Every metric by a corrected key."""
-    corrected = key.applied(form)
+    corrected = key.applied(form, benchmark.original)
     matrix = _matrix(benchmark, corrected, list(map(responses.get, corrected.by_id)), None)
     metrics = matrix.applicable(benchmark.metrics)
     return {

@@ -15,7 +15,7 @@ from hqm.imports.match import check_questions, match_rows
 from hqm.imports.recordings import check_own_benchmark
 from hqm.imports.row import QUESTIONS, Row, first_text, ids_in
 from hqm.signature import digest_file
-from hqm.types import LETTERS, Form, Item
+from hqm.types import ANOTHER_ITEM, LETTERS, Form, Item
 
 _TARGETS = ("target", "label", "answer", "key")
 _MARKS = {
@@ -44,19 +44,36 @@ class CorrectedKey:
     ambiguous.
     """
 
-    def applied(self, form: Form) -> Form:
-        """The form by this key: targets replaced, ambiguous items left out."""
+    def applied(self, form: Form, released: Form | None = None) -> Form:
+        """The form by this key: targets replaced, ambiguous items left out.
+
+        `released` is the original form by the released key, where `form` may be another wording.
+        """
         # an item that no rule could reword stays among those left out, unless the key drops it too
         omitted = set(self.left_out)
+        originals = (released or form).by_id
         return replace(
             form,
             items=tuple(
-                replace(item, target=self.targets.get(item.id, item.target))
+                replace(item, target=self._target(item, originals.get(item.id, item)))
                 for item in form.items
                 if item.id not in omitted
             ),
             left_out=tuple(item for item in form.left_out if item.id not in omitted),
         )
+
+    def _target(self, item: Item, original: Item) -> object:
+        """The target of an item, in words that may be others, or deny those of the original one."""
+        target = self.targets.get(item.id, original.target)
+        if target == original.target or item.rule == ANOTHER_ITEM:
+            return item.target
+        if original.options:
+            option = original.options[LETTERS.index(str(target))]
+            if option in item.options:
+                return LETTERS[item.options.index(option)]
+        elif item.target != original.target:  # its words deny those of the original one
+            return original.target
+        return target
 
     def restricted_to(self, form: Form) -> CorrectedKey:
         """The key of the items of a form alone, as where one part is audited."""

@@ -568,6 +568,7 @@ class Session:
         respondents: Sequence[StoredRespondent] | None = None,
         *,
         asks: Asks | None = None,
+        forms: Sequence[Form] | None = None,
         pictures: bool = True,
         recorded: bool = False,
     ) -> Evidence:
@@ -579,7 +580,7 @@ class Session:
             self.store,
             self.stored_respondents(benchmark) if respondents is None else respondents,
             asks=asks or self.asks,
-            forms=self.forms_from_files(benchmark),
+            forms=self.forms_from_files(benchmark) if forms is None else forms,
             criterion=options.judging.criterion,
             metrics=options.reading.metrics,
             judges=judges,
@@ -607,10 +608,14 @@ class Session:
             return None
         # The session's benchmark keeps the released key.
         corrected = copy.copy(benchmark)
-        corrected.original = self.keys[benchmark.name].applied(benchmark.original)
+        key = self.keys[benchmark.name]
+        corrected.original = key.applied(benchmark.original)
+        # What is read from files has the released targets, whatever original it belongs to.
+        forms = (*benchmark.further_forms, *self.forms_from_files(benchmark))
         return self.evidence(
             corrected,
             self.stored_respondents(benchmark),
+            forms=[key.applied(form, benchmark.original) for form in forms],
             asks=Asks(self.store, blind=self.asks.blind),
         )
 

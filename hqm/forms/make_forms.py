@@ -42,7 +42,7 @@ from hqm.forms.wording import LEADS, add_lead, count_orders, rephrase, shuffle_i
 from hqm.scoring.rules import yes_no_truth
 from hqm.signature import labelled
 from hqm.text import check_address
-from hqm.types import LETTERS, ORIGINAL, PARALLEL, Form, Item, LeftOut, Task
+from hqm.types import ANOTHER_ITEM, LETTERS, ORIGINAL, PARALLEL, Form, Item, LeftOut, Task
 
 MAX_WORDINGS = 9
 """The wordings that can be asked for by name, from `parallel` to `parallel9`."""
@@ -517,7 +517,7 @@ def _replacement_item(value: Any, base: Item, location: str) -> Item:
         if replacement.image and not is_url(replacement.image)
         else replacement.image,
         cluster=base.cluster,
-        rule=replacement.rule or "another item",
+        rule=replacement.rule or ANOTHER_ITEM,
     )
 
 
