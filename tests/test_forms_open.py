@@ -31,6 +31,18 @@ REWORDINGS = {
         "open.wh",
         "Tell me where the girl is positioned among the three people.",
     ),
+    "What is the age gap between these two people in image?": (
+        "open.wh",
+        "Tell me what the age gap between these two people in image is.",
+    ),
+    "What is the average annual wage in Slovak Republic in the year 2019?": (
+        "open.wh",
+        "Tell me what the average annual wage in Slovak Republic in the year 2019 is.",
+    ),
+    "What is the sheep doing in the image?": (
+        "open.wh",
+        "Tell me what the sheep is doing in the image.",
+    ),
     "What is the weather like in the image?": (
         "open.wh",
         "Tell me what the weather is like in the image.",

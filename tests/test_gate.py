@@ -765,6 +765,13 @@ def test_a_type_is_covered_by_its_error_and_not_by_its_number() -> None:
     assert "1 of 2 claimed types" in test.sentence
     assert "action to 284" in test.remedy, "126 (.045 / .03)^2"
     assert outcome(audit, policy(coverage={"claimed": True, "error": 0.05}), "coverage") == "PASS"
+    single_type = audit_of(
+        estimate("types.index", detail={"types": types[:1]}), coverage={"ocr": covered["ocr"]}
+    )
+    (test,) = check_against(
+        single_type, policy(coverage={"claimed": True, "items_a_type": 9})
+    ).tests[-1:]
+    assert "type, ocr, has 9 items" in test.sentence
     # without answers its number forecasts it: 278 for .03
     unanswered = audit_of(coverage=covered)
     (test,) = [

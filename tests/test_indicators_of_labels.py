@@ -741,6 +741,18 @@ def test_who_makes_a_correlation() -> None:
     assert result.detail["without_low"] == pytest.approx(min(left))
     assert result.detail["without_high"] == pytest.approx(max(left))
     assert (result.detail["if_all_wrong"], result.detail["if_all_right"]) == (0.41, 0.41)
+    errors = case(
+        "test_retest",
+        "run",
+        (
+            matrix(score_table(*x), unscored=score_table(1, 0, 0, 0, 0)),
+            matrix(score_table(*y), Cell(run=1)),
+        ),
+        replace(ACCURACY, better="lower"),
+        PROTOCOL,
+    )
+    bounds = number(errors, "test_retest.pearson").detail
+    assert (bounds["if_all_right"], bounds["if_all_wrong"]) == pytest.approx((0.4, 0.41))
     three_respondents = number(
         pair_of(score_table(9, 10, 1), score_table(10, 9, 2)), "test_retest.pearson"
     )

@@ -30,6 +30,38 @@ def test_minutes_follow_from_the_measured_rates(run: Run) -> None:
     assert tells(output, "plan.memory", model="hf/llava-hf/llava-1.5-7b-hf", weights="13.0")
 
 
+MIXED = """
+'''Choices and open questions, as MathVista has them.'''
+from hqm import Benchmark, Form, Item
+
+CARD = {
+    "name": "mixed", "title": "Mixed", "version": "1", "task": "vqa", "types": ["existence"],
+    "data": {"items": "items.jsonl"},
+}
+
+class Mixed(Benchmark):
+    '''Thirty choices and ten open questions.'''
+
+    def read(self):
+        choices = [Item(f"c{i}", f"Is it {i}?", "choice", "A", options=("a", "b")) for i in range(30)]
+        return Form("original", (*choices, *(Item(f"o{i}", f"{i}?", "vqa", "1") for i in range(10))))
+"""
+
+
+def test_letters_and_sentences_of_one_benchmark_are_planned_apart(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "items.jsonl").touch()
+    path = tmp_path / "mixed.py"
+    path.write_text(MIXED)
+    name = "hf/llava-hf/llava-1.5-7b-hf?max_tokens=64"
+    data = planned(run, path, "-r", name, "--forms", "original")
+    runs = data["total"]["requests"] / 40
+    (row,) = data["gpu_minutes"]  # captions were measured on one card
+    per_run = 30 / 370 + 10 * 64 / 128 / 19.1
+    assert (row["card"], row["least"]) == ("H100", pytest.approx(runs * per_run / 60))
+    (forecast,) = data["plan"]
+    assert forecast["tokens_out_least"] == runs * (30 + 10 * 16)
+
+
 def test_captions_leave_out_a_card_on_which_none_were_measured(run: Run) -> None:
     data = planned(run, "shapes_caption", "-r", "hf/llava-hf/llava-1.5-13b-hf")
     (row,) = data["gpu_minutes"]

@@ -313,6 +313,11 @@ class Job:
         benchmark = self.assignment.benchmark.name
         return f"{benchmark} {administration.form.name} run {administration.run}{scale}"
 
+    def is_short(self, request: Request) -> bool:
+        """Whether the answer to a request is a word or a letter; the items of a form may differ."""
+        item = self.administration.form.by_id[request.item]
+        return item.task in ("yes_no", "choice")
+
     def record(self, store: Store, respondent: int) -> None:
         """Record in the store that the form was administered to this respondent."""
         form = self.administration.form

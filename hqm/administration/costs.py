@@ -41,10 +41,8 @@ _PROMPT_TOKENS = 64
 """Tokens at most that a model's own form of a prompt adds to the question."""
 _MAX_MEASURED = 500
 """Stored answers of a respondent from which the tokens and seconds of further ones are told."""
-_SHORT = ("yes_no", "choice")
-"""Tasks that a word or a letter answers."""
 _SENTENCE = 16
-"""Tokens at least of another answer, where its limit allows them."""
+"""Tokens at least of an answer that is no word or letter, where its limit allows them."""
 _SMALL = (512, 512)
 _LARGE = (1024, 1024)
 """Sizes between which a picture is assumed to be while it is not here."""
@@ -129,11 +127,11 @@ def forecast(
     max_written = 0
     # recorded answers are read, and cost neither time nor tokens
     for job in [] if is_recorded else jobs:
-        is_short = job.assignment.benchmark.card.task in _SHORT
         for question, request in (*job.todo.values(), *job.broken.values()):
             questions.append((question, request))
-            min_written += 1 if is_short else min(_SENTENCE, request.sampling.max_tokens)
-            max_written += request.sampling.max_tokens
+            limit = request.sampling.max_tokens
+            min_written += 1 if job.is_short(request) else min(_SENTENCE, limit)
+            max_written += limit
     times, token_counts = _measure(store, jobs)
     min_read, read, max_read = _tokens_read(respondent, questions, token_counts)
     if times:

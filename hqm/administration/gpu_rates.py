@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, filterfalse
 from operator import itemgetter
 
 from hqm.administration.asks import Job
@@ -35,7 +35,6 @@ on the H200. Captions were not measured on an H200.
 """
 _MEASURED_PARAMETERS = 7e9
 _CAPTION_TOKENS = 128
-_SHORT_TASKS = ("yes_no", "choice")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +67,19 @@ def gpu_minutes(jobs: Sequence[Job]) -> list[GpuMinutes]:
             continue
         is_local = True
         size = weights_of(str(getattr(respondent, "path", "")), respondent.name).parameters
-        is_short = job.assignment.benchmark.card.task in _SHORT_TASKS
-        work = float(len(requests))
-        if not is_short:
-            work = sum(request.sampling.max_tokens for request in requests) / _CAPTION_TOKENS
-        rates = {rate.card: rate for rate in MEASURED_RATES if rate.is_short == is_short}
-        minutes = work * size / _MEASURED_PARAMETERS / 60
-        for card in list(totals):
-            # minutes without those of captions would promise too little
-            if card not in rates:
-                del totals[card]
-                continue
-            totals[card][0] += minutes / rates[card].shared
-            totals[card][1] += minutes / rates[card].single
+        n_short = sum(map(job.is_short, requests))
+        long_requests = filterfalse(job.is_short, requests)
+        n_captions = sum(r.sampling.max_tokens for r in long_requests) / _CAPTION_TOKENS
+        for is_short, work in ((True, float(n_short)), (False, n_captions)):
+            rates = {rate.card: rate for rate in MEASURED_RATES if rate.is_short == is_short}
+            minutes = work * size / _MEASURED_PARAMETERS / 60
+            for card in list(totals) if work else ():
+                # minutes without those of captions would promise too little
+                if card not in rates:
+                    del totals[card]
+                    continue
+                totals[card][0] += minutes / rates[card].shared
+                totals[card][1] += minutes / rates[card].single
     if not is_local:
         return []
     return [GpuMinutes(card, low, high) for card, (low, high) in totals.items()]

@@ -495,7 +495,10 @@ def _coverage(benchmark: BenchmarkAudit, requirement: Coverage) -> Iterator[Test
         limit = requirement.error * (scale_width(benchmark) or 1.0)
         requirement_text = f"a standard error of at most {limit:g} at its upper end"
     if not short:
-        sentence = f"all {len(claimed)} claimed types have {requirement_text}"
+        subject = f"all {len(claimed)} claimed types have"
+        if len(claimed) == 1:
+            subject = f"the one claimed type, {claimed[0].type}, has"
+        sentence = f"{subject} {requirement_text}"
         yield _test(benchmark, "coverage", True, sentence)
         return
     errors = "; ".join(f"{kind.type} {_error_text(kind)}" for kind in short)

@@ -122,11 +122,12 @@ _EXPECTED_WORDS = 60
 
 def _expected_answers(benchmark: Benchmark) -> list[Response]:
     """Return answers of the usual length, no two of which are equal unless a word answers."""
-    if benchmark.card.task in ("yes_no", "choice"):
-        return [Response("Yes")] * len(benchmark.original)
     # Equal answers to a question are judged once: a number behind each makes a question of it.
     words = "word " * (_EXPECTED_WORDS - 1)
-    return [Response(f"{words}{number}.") for number in range(len(benchmark.original))]
+    return [
+        Response("Yes" if item.task in ("yes_no", "choice") else f"{words}{number}.")
+        for number, item in enumerate(benchmark.original.items)
+    ]
 
 
 BY_RULE = "rule"

@@ -254,6 +254,8 @@ def _question(cut: _CutPrompt, keep_mode: bool) -> Rewrite | None:
     start = _question_start(words)
     if start is None or _SECOND_QUESTION.search(body):
         return None
+    if words[start].word in AUXILIARIES and any(token.word in _WH for token in words[:start]):
+        return None  # "In how many years, is it higher?" asks for a number, not whether
     lead = body[: words[start].start].strip().rstrip(",，")
     indirect = _indirect(body, words[start:])
     if indirect is None:
@@ -365,6 +367,9 @@ def _indirect_with_auxiliary(
         # The attribute by its name is shorter, and moves no verb: "tell me the color of the ball".
         if head in _ATTRIBUTES and not hanging and words[-1].word not in {"doing", "like", "of"}:
             return body[words[auxiliary + 1].start :], "open.attribute"
+        if _is_noun_phrase(words[auxiliary + 1 :], letters[auxiliary + 1 :]):
+            subject = body[words[auxiliary + 1].start :]
+            return f"{question} {subject} {words[auxiliary].word}", "open.wh"
     turned = as_statement(
         body,
         words[auxiliary:],
@@ -391,6 +396,12 @@ def _is_subject(words: Clause, letters: str, auxiliary: int) -> bool:
         adjectives = re.match(r"A+(?:[A-Z&?]|$)", letters[auxiliary + 1 :])
         return bool(adjectives) and letters[auxiliary + 1 :].lstrip("A")[:1] in {"N"}
     return next_letter in _NOMINAL and words[auxiliary + 1].word not in {"located", "placed"}
+
+
+def _is_noun_phrase(words: Clause, letters: str) -> bool:
+    """Whether a phrase ends in a noun or a name, and nothing in it may be said of its beginning."""
+    has_predicate = any(token.word == "like" or token.word.endswith("ing") for token in words)
+    return not has_predicate and bool(re.fullmatch("[ACDMNORSTP&?]*[NC]", letters))
 
 
 def _head_noun(words: Clause, letters: str, start: int) -> str:

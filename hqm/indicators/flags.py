@@ -333,9 +333,10 @@ def _sentence(flag: str, estimate: Estimate) -> str:
     detail = estimate.detail
     if flag == "UNPARSED":
         sentence = f"{estimate.unscored} answers are not scored"
-        low = detail.get("if_all_wrong")
-        high = detail.get("if_all_right")
-        if low is not None and high is not None:
+        wrong = detail.get("if_all_wrong")
+        right = detail.get("if_all_right")
+        if wrong is not None and right is not None:
+            low, high = sorted((wrong, right))
             sentence += f"; the mean score lies between {low:.3f} and {high:.3f} whatever they were"
         return sentence
     if flag == "WITHHELD":

@@ -223,7 +223,10 @@ def _unread_bounds(case: Case) -> dict[str, object]:
     unread = ~np.isfinite(values) | ~case.first.answered[:, case.mask]
     # Worst-case bounds (Manski 1990): the truth lies between them, whatever the unread answers say.
     low = float(np.where(unread, 0.0, values).mean())
-    return {"if_all_wrong": low, "if_all_right": low + float(unread.mean())}
+    ends = [low, low + float(unread.mean())]
+    if case.metric.better == "lower":  # a share of wrong answers
+        ends.reverse()
+    return dict(zip(("if_all_wrong", "if_all_right"), ends, strict=True))
 
 
 def _icc(case: Case) -> ICC:
