@@ -38,7 +38,7 @@ def scores_audit(rng: np.random.Generator) -> hqm.BenchmarkAudit:
 
     models, items = int(rng.choice([1, 2, 3, 6, 9])), int(rng.choice([1, 2, 7, 25, 60]))
     runs, lost = int(rng.choice([1, 1, 2, 3])), float(rng.choice([0, 0, 0.1, 0.5]))
-    kind = str(rng.choice(["binary", "graded", "continuous", "wide", "constant"]))
+    kind = str(rng.choice(["binary", "graded", "continuous", "wide", "percent", "constant"]))
     name = str(rng.choice(NAMES))
     ability, easiness = rng.normal(size=models), rng.normal(size=items)
     rows = []
@@ -49,6 +49,7 @@ def scores_audit(rng: np.random.Generator) -> hqm.BenchmarkAudit:
             "graded": float(np.clip(np.rint(3 + latent), 1, 5)),
             "continuous": float(1 / (1 + np.exp(-latent))),
             "wide": float(np.clip(np.rint(5 + 2 * latent), 0, 10)),
+            "percent": float(np.clip(np.rint(50 + 20 * latent), 0, 100)),
             "constant": 1.0,
         }[kind]
         if rng.random() >= lost or (run, item) == (0, 0):

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hqm
@@ -50,6 +51,17 @@ def without_a_negation(folder: Path) -> list[object]:
                 rows.append({**row, "answer": answer})
     (folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return ["audit", folder / "mine", "--recorded", folder / "answers.jsonl"]
+
+
+def test_scores_of_any_width_pass_their_own_reader(tmp_path: Path) -> None:
+    """Standard errors of scores up to 1,000 are no coefficients, which end at 1."""
+    rng = np.random.default_rng(2)
+    rows = []
+    for run, model, item in np.ndindex(2, 4, 30):
+        score = np.clip(np.rint(500 + 90 * model + rng.normal(0, 200)), 0, 1000)
+        rows.append({"model": f"m{model}", "item": f"q{item}", "run": run, "score": score})
+    audit = Audit((hqm.audit(pd.DataFrame(rows)),))
+    pass_all_doors(written_and_read(audit, tmp_path / "audit.json"))
 
 
 def test_a_question_that_one_wording_lacks_shuts_no_door(run: Run, tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ from hqm.auditing.audit_rows import (
     check_scale,
     check_values,
     estimate_fields,
+    respondent_values,
     wrong,
 )
 from hqm.auditing.budget import AnswerCode, ErrorBudget, Question, Remedy, Statement
@@ -192,11 +193,10 @@ def _check_range(audit: BenchmarkAudit, estimate: Estimate, *path: str | int) ->
     for i in estimate.intervals:
         path_in_estimate = ("intervals", i.inference)
         numbers += [(i.low, path_in_estimate), (i.high, path_in_estimate)]
-    for name, respondent_values in (estimate.detail.get("by_respondent") or {}).items():
-        if not isinstance(respondent_values, (list, tuple)):
-            respondent_values = [respondent_values]
-        own_path = ("by_respondent", name)
-        numbers += [(n, own_path) for n in respondent_values if isinstance(n, (int, float))]
+    # The standard errors beside a reliability are in the unit of the scores, and not in its own.
+    for name, own_value in respondent_values(estimate).items():
+        if isinstance(own_value, (int, float)):
+            numbers.append((own_value, ("by_respondent", name)))
     check_scale(estimate.value, minimum, unit.maximum, *path, "value")
     for i in estimate.intervals:
         ends = finite(i.low), finite(i.high)
