@@ -4,13 +4,16 @@ the formulas' own: probit answers, skewed abilities, pictures with several items
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import norm, t
 
+import hqm
 from hqm.psychometrics import paired_differences
 from hqm.psychometrics.inference.pairwise import rank_contrasts
 from hqm.psychometrics.variance.error_budget import (
@@ -21,7 +24,7 @@ from hqm.psychometrics.variance.error_budget import (
     rerun_band,
     wording_band,
 )
-from tests.conftest import counts
+from tests.conftest import counts, write_benchmark
 
 Array = np.ndarray
 REPLICATES = counts(4000)
@@ -275,3 +278,35 @@ def test_other_items_move_the_mean_score_by_its_jackknife() -> None:
     assert (band.shift.level, item_band(left[:, :1]).shift) == (0.95, None)
     two = item_band([[0.5, 0.6]])
     assert two.half == pytest.approx(t.ppf(0.975, 1) * math.sqrt(2 * 0.0025))
+
+
+def test_the_mean_move_by_people_has_the_error_of_other_items(tmp_path: Path) -> None:
+    """Six of a hundred keys are wrong, for all respondents. Of 60 such studies (20 respondents, .08
+    of the keys) a t interval over the respondents' moves held .50 of the true shifts, one over
+    items .90.
+    """
+    rng = np.random.default_rng(1)
+    names, items = [f"m{m}" for m in range(10)], 100
+    questions = [
+        {"id": f"q{i}", "prompt": f"Is there a thing {i} in the image?", "target": "yes"}
+        for i in range(items)
+    ]
+    benchmark = write_benchmark(tmp_path / "mine", questions)
+    is_right = rng.random((10, items)) < 0.8
+    wrong_keys = np.arange(items) < 6
+    scores = np.where(wrong_keys, ~is_right, is_right)
+    answers, labels = [], ["item,respondent,label"]
+    for (m, i), score in np.ndenumerate(scores):
+        answer = "yes" if score else "no"
+        answers.append({"respondent": names[m], "item": f"q{i}", "answer": answer})
+        labels.append(f"q{i},{names[m]},{int(is_right[m, i])}")
+    recorded, criterion = tmp_path / "answers.jsonl", tmp_path / "labels.csv"
+    recorded.write_text("\n".join(map(json.dumps, answers)))
+    criterion.write_text("\n".join(labels))
+    audit = hqm.audit(str(benchmark), recorded=recorded, criterion=criterion)
+    row = audit.budget["accuracy"].row("people")
+    by_item = (is_right.astype(float) - scores).mean(axis=0)
+    half = t.ppf(0.975, items - 1) * by_item.std(ddof=1) / math.sqrt(items)
+    assert row.inference == "fixed_models"
+    assert row.shift == pytest.approx(by_item.mean())
+    assert (row.low, row.high) == pytest.approx((by_item.mean() - half, by_item.mean() + half))

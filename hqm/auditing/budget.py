@@ -21,12 +21,13 @@ from pydantic import ConfigDict
 from hqm.errors import UsageError
 from hqm.imports.human_labels import labelled_by
 from hqm.indicators import Case, Protocol, case, family_of, is_negating
-from hqm.indicators.labelled import answer_weights, beside_people
+from hqm.indicators.labelled import answer_weights, beside_people, label_clusters
 from hqm.indicators.separation import contrasts_in
 from hqm.labels.people_labels import FAITHFUL
 from hqm.moved_names import RenamedAttributes
 from hqm.psychometrics import mean_shift
 from hqm.psychometrics.inference.families import FamilyDependence
+from hqm.psychometrics.inference.resampling import cluster_sums
 from hqm.psychometrics.variance.error_budget import (
     ErrorBand,
     change_band,
@@ -377,10 +378,15 @@ _SHIFT_INFERENCES: tuple[Literal["fixed_models", "model_population"], ...] = (
 )
 
 
-def _mean_move(band: ErrorBand, n_effective: float | None) -> _Shift:
-    finite_moves = band.moves[np.isfinite(band.moves)]
-    # A one-sample t interval, as the shift of scores from 0.
-    shift = mean_shift(np.zeros(len(finite_moves)), finite_moves, n_effective=n_effective)
+def _mean_move(moves: Array, n_effective: float | None, replicates: Array | None = None) -> _Shift:
+    """Return the mean of moves; `replicates` are the moves with each cluster of items left out."""
+    # A one-sample interval, as the shift of scores from 0.
+    pair = None if replicates is None else (np.zeros_like(replicates), replicates)
+    shift = mean_shift(np.zeros(len(moves)), moves, replicates=pair, n_effective=n_effective)
+    # All respondents answered the same items, so that how much their moves differ says nothing of
+    # what other items would move.
+    if shift.fixed is not None:
+        return _Shift(shift.value, shift.fixed.low, shift.fixed.high, "fixed_models")
     return _Shift(shift.value, shift.low, shift.high, "model_population")
 
 
@@ -443,7 +449,9 @@ def _wordings(
         # an estimate has the shift to one other wording; to several, the mean move says it
         shift = _shift_in(estimates, "parallel_forms.mean_shift", names[0])
         if len(names) > 1:
-            shift = _mean_move(band, n_effective)
+            left_out = wording_case.jackknife_scores
+            replicates = left_out[1:].mean(axis=0) - left_out[0]
+            shift = _mean_move(band.moves, n_effective, replicates)
         row = _row(source, wording_case.respondents, band, shift=shift, compared=names)
         # a negation is no draw from a population of wordings
         yield replace(row, any_wording=None) if source == "negation" else row
@@ -477,7 +485,7 @@ def _single_facet_rows(
         facet_case = case(family, facets[0], (evidence.first, matrix), metric, protocol)
         band = change_band(facet_case.scores[1] - facet_case.scores[0], n_effective=n_effective)
         shift = _shift_in(estimates, f"{family}.mean_shift", str(cell))
-        shift = shift or _mean_move(band, n_effective)
+        shift = shift or _mean_move(band.moves, n_effective)
         row = _row(source, facet_case.respondents, band, shift=shift, compared=(str(cell),))
         # without the picture a drop is wanted, and no gap can be above it
         measured[source] = replace(row, half=None, factor=None) if source == "blind" else row
@@ -519,14 +527,20 @@ def _people(
         weights = answer_weights(labels_case)
         # answers without a label have weight 0, and NaN times 0 would be NaN
         differences = np.nan_to_num(human - automatic)
+        labelled = weights.any(axis=0)
+        columns = np.stack([weights * differences, weights])[:, :, labelled]
+        clusters = label_clusters(labels_case)[labelled]
+        sums, _ = cluster_sums(columns, np.ones(columns.shape[1:], dtype=bool), clusters)
+        total, total_weight = columns.sum(axis=-1, keepdims=True)
         with np.errstate(invalid="ignore", divide="ignore"):
-            moves: Array = (weights * differences).sum(axis=1) / weights.sum(axis=1)
+            moves: Array = (total / total_weight)[:, 0]
+            replicates = (total - sums[0]) / (total_weight - sums[1])
         band = change_band(moves, n_effective=n_effective)
         return _row(
             "people",
             labels_case.respondents,
             band,
-            shift=_mean_move(band, n_effective),
+            shift=_mean_move(band.moves, n_effective, replicates),
             compared=(str(label_matrix.cell),),
             answers=int(np.isfinite(human - automatic).sum()),
         )
