@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hqm.reports.pages.compare_page import (
+    beyond_chance,
     comparison_tables,
     render,
     sections,
@@ -27,10 +28,11 @@ from hqm.reports.pages.comparison_answers import (
 
 from hqm import Comparison, ErrorBudget, Estimate, Interval
 from hqm.auditing.budget import BudgetRow
-from hqm.comparison.measures import Agreement, Difference, Separation
+from hqm.comparison.measures import Agreement, Difference, Separation, WilliamsComparison
 from hqm.psychometrics import Coefficient
 from hqm.psychometrics.agreement.ranks import BenchmarkAgreement
 from hqm.psychometrics.reliability.compare_reliability import ReliabilityDifference
+from hqm.psychometrics.validity.correlation import DependentCorrelations
 from tests.messages import tells, text_of
 from tests.test_compare import measure
 
@@ -418,6 +420,19 @@ def test_the_page_begins_with_the_finding_and_its_picture() -> None:
     assert sections(compared)[0].title == text_of("compare.pairs-tested")
     assert "of 2 tests made, 1 is" in sections(compared)[0].remarks[0]
     assert not FORBIDDEN.search(re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL))
+
+
+@pytest.mark.parametrize(
+    ("gap", "p", "nearer"), [(0.3, 0.01, "a"), (-0.3, 0.01, "b"), (0.3, 0.06, "")]
+)
+def test_the_nearer_measure_is_named_whichever_stands_first(
+    gap: float, p: float, nearer: str
+) -> None:
+    tested = DependentCorrelations(gap, 3.0, 7.0, p, 10)
+    compared = comparison([], closer=(WilliamsComparison("c", "a", "b", tested, p),))
+    farther = "ab".replace(nearer, "") if nearer else ""
+    said = text_of("compare.correlates-more", criterion="c", nearer=nearer, farther=farther)
+    assert beyond_chance(compared) == ((said,) if nearer else ())
 
 
 def test_all_panels_have_one_scale() -> None:

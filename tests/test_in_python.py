@@ -561,7 +561,8 @@ def test_an_audit_offers_what_a_person_asks_and_keeps_the_rest_behind_evidence(
 ) -> None:
     offered = dir(audit)
     assert len(offered) < 20
-    assert {"verdict", "reliability", "wording", "pairs", "types", "mend", "plot"} <= {*offered}
+    asked = "verdict statement scores reliability wording pairs types mend items estimates estimate"
+    assert {*asked.split(), *"error_budget to_frame to_dict plot evidence".split()} <= {*offered}
     for name in offered:
         assert getattr(audit, name) is not None
     assert audit.evidence.to_read == audit.to_read

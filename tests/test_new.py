@@ -713,6 +713,24 @@ def test_a_hub_that_does_not_answer(run: Run, tmp_path: Path, hub: HubServer) ->
     assert not (tmp_path / "made").exists()
 
 
+@pytest.mark.parametrize(
+    "client", ["httpx", "httpx2", "httpcore", "requests", "urllib3", "aiohttp"]
+)
+def test_what_a_client_of_the_web_raises_is_a_sentence(
+    run: Run, tmp_path: Path, hub: HubServer, monkeypatch: pytest.MonkeyPatch, client: str
+) -> None:
+    import huggingface_hub
+
+    cut = type("ProtocolError", (Exception,), {"__module__": f"{client}.exceptions"})
+
+    def fail(*_: object, **__: object) -> None:
+        raise cut("the line was cut")
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", fail)
+    status, _, err = run("new", tmp_path / "made", "--from", "hf://datasets/owner/name")
+    assert (status, "cannot be fetched: the line was cut" in err) == (1, True), err
+
+
 # --- rows of which no item can be made ---
 
 

@@ -62,12 +62,22 @@ def test_an_option_that_refers_to_others_is_found(
     } == letters
 
 
-def test_letters_that_may_be_labels_keep_their_text_and_their_options() -> None:
-    item = choice("low", "high", "other", "Both A and B", question="Which of stocks A and B rose?")
+@pytest.mark.parametrize(
+    ("question", "texts"),
+    [
+        ("Which of stocks A and B rose?", ("low", "high", "other")),
+        # an option, and not the question, names something by a letter
+        (QUESTION, ("that of van A", "blue", "grey")),
+    ],
+)
+def test_letters_that_may_be_labels_keep_their_text_and_their_options(
+    question: str, texts: tuple[str, ...]
+) -> None:
+    item = choice(*texts, "Both A and B", question=question)
     for draw in range(1, count_orders(item)):
         options = shuffle_item(item, draw).options
-        assert set(options[:2]) == {"low", "high"}
-        assert options[2:] == ("other", "Both A and B")
+        assert set(options[:2]) == set(texts[:2])
+        assert options[2:] == (texts[2], "Both A and B")
 
 
 WORDS = ("red", "blue", "green", "grey", "pink", "black")

@@ -1,5 +1,7 @@
 """Logs whose questions have several turns, several pictures or a video."""
 
+import base64
+import io
 import json
 from pathlib import Path
 
@@ -93,5 +95,8 @@ def test_pictures_are_shown_side_by_side(tmp_path: Path) -> None:
         for names in (["a.png"], ["a.png", "b.png", "absent.png"])
     )
     assert single.startswith("data:image/jpeg")
-    assert len(both) > len(single)
+    with Image.open(io.BytesIO(base64.b64decode(both.partition(",")[2]))) as row:
+        edges = [row.getpixel((x, row.height // 2)) for x in (0, row.width - 1)]
+    is_red, is_blue = edges[0][0] > 200 > max(edges[0][1:]), edges[1][2] > 200 > max(edges[1][:2])
+    assert (is_red, is_blue) == (True, True), edges
     assert thumbnail(tmp_path / "absent.png") == ""
