@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -790,3 +790,14 @@ def test_a_sheet_of_raters_with_other_names_of_columns_is_read(run: Run, tmp_pat
     assert audit.estimate("criterion.accuracy").value == 1.0
     assert "Raters split on 6 further answers" in (out / "report.html").read_text()
     assert "Oracle (no people)" not in (out / "evidence.html").read_text()
+
+
+@pytest.mark.parametrize("name", ["adjudication", "Adjudication", "ADJUDICATION "])
+def test_an_adjudication_is_known_in_any_letter_case(
+    tmp_path: Path, make_benchmark: Callable[..., Path], name: str
+) -> None:
+    benchmark = hqm.load(make_benchmark([{"id": "1", "prompt": "Is it?", "target": "yes"}]))
+    path = tmp_path / "labels.csv"
+    path.write_text(f"item,respondent,label,rater\n1,m,1,a\n1,m,1,b\n1,m,0,{name}\n")
+    pooled = benchmark.read_criterion(path, benchmark.original, ["m"])[0]
+    assert (pooled.judge, pooled.label) == ("human", 0.0)

@@ -18,6 +18,7 @@ from hqm.imports.match import match_rows
 from hqm.imports.recordings import check_claims
 from hqm.imports.row import ROLES, Row, count_in, first_field, name_in
 from hqm.signature import canonical_json
+from hqm.text import look_of
 from hqm.types import Cell, Estimate, Form, Judgement
 
 RATER = ":"
@@ -228,14 +229,13 @@ def _row(record: Mapping[str, object], location: str, respondents: Sequence[str]
         name = respondent_named(
             str(required_field(record, "respondent", location)), respondents, location
         )
+    rater = name_in(record, "rater", location)
     return Row(
         place=location,
         ids=(str(first_field(record, ("item", "id"), location)),),
         own_ids=True,
         respondent=name,
-        judge=ADJUDICATION
-        if record.get("by") == ADJUDICATION
-        else name_in(record, "rater", location),
+        judge=ADJUDICATION if ADJUDICATION in (record.get("by"), look_of(rater)) else rater,
         score=_number(
             record,
             "label",

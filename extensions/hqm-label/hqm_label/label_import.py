@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from hqm.imports.intake import take_rows
 from hqm.imports.row import name_in
 from hqm_label.label_export import CANNOT_SAY_WORD, LAYOUTS
 from hqm_label.label_schema import Schema, read_schema
-from hqm_label.label_store import LabelStore
+from hqm_label.label_store import LABEL, NOTE, Label, LabelStore
 from hqm_label.study_plan import LabelPlan, check_raters, labels_path, read_plan
 
 
@@ -172,20 +173,25 @@ def _store_new(imported: Sequence[tuple[_ToolLabel, Any]], path: Path) -> int:
             for label in store.labels()
             if label.by != "adjudication"
         }
-        n_new = 0
+        new_labels = []
         for tool_label, value in imported:
             if stored.get((tool_label.uid, tool_label.rater)) == (value, tool_label.note):
                 continue
-            values = {"label": value}
-            if tool_label.note:
-                values["note"] = tool_label.note
-            if tool_label.seconds is None:
-                milliseconds = None
-            else:
+            milliseconds = None
+            if tool_label.seconds is not None:
                 milliseconds = round(tool_label.seconds * 1000)
-            store.add(tool_label.uid, tool_label.rater, values, milliseconds, by="import")
-            n_new += 1
-    return n_new
+            label = Label(
+                uid=tool_label.uid,
+                rater=tool_label.rater,
+                values={LABEL: value} | ({NOTE: tool_label.note} if tool_label.note else {}),
+                milliseconds=milliseconds,
+                time=time.time(),
+                by="import",
+            )
+            new_labels.append(label)
+        # together: each label apart is written to the disk, which takes milliseconds
+        store.add_all(new_labels)
+    return len(new_labels)
 
 
 def _meanings(schema: Schema, values: Mapping[str, str]) -> dict[str, Any]:

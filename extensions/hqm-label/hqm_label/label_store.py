@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -194,35 +194,42 @@ class LabelStore(StoreFile):
         DataError
             No file can have the rater's name (`check_name`).
         """
-        check_name(rater, "rater's name")
-        if LABEL not in values or by not in get_args(By):
-            raise UsageError(
-                f"a label by {by!r} with the fields {', '.join(values) or 'none'} cannot be stored",
-                remedy=(
-                    f"Give the field {LABEL!r} (None for `cannot say`) and one of"
-                    f" {', '.join(get_args(By))}."
-                ),
-            )
-        stored_at = time.time() if timestamp is None else timestamp
+        label = Label(
+            uid=uid,
+            rater=rater,
+            values=values,
+            milliseconds=milliseconds,
+            time=time.time() if timestamp is None else timestamp,
+            by=by,
+        )
+        self.add_all([label])
+
+    def add_all(self, labels: Sequence[Label]) -> None:
+        """Store labels as `add` does, all of them or none."""
+        for label in labels:
+            check_name(label.rater, "rater's name")
+            if LABEL not in label.values or label.by not in get_args(By):
+                fields = ", ".join(label.values) or "none"
+                raise UsageError(
+                    f"a label by {label.by!r} with the fields {fields} cannot be stored",
+                    remedy=(
+                        f"Give the field {LABEL!r} (None for `cannot say`) and one of"
+                        f" {', '.join(get_args(By))}."
+                    ),
+                )
         with self._transaction():
             # one number for the fields of a label, taken inside the transaction that writes them
-            entry = self._db.execute("SELECT COALESCE(MAX(entry), 0) + 1 FROM labels").fetchone()[0]
+            first = self._db.execute("SELECT COALESCE(MAX(entry), 0) + 1 FROM labels").fetchone()[0]
+            rows = []
+            for entry, label in enumerate(labels, first):
+                identity = (entry, label.uid, label.rater)
+                measured = (label.milliseconds, label.time, label.by)
+                for field, value in label.values.items():
+                    rows.append((*identity, field, json.dumps(storable(value)), *measured))
             self._db.executemany(
                 "INSERT INTO labels (entry, uid, rater, field, value, milliseconds, time, by)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (
-                        entry,
-                        uid,
-                        rater,
-                        field,
-                        json.dumps(storable(value)),
-                        milliseconds,
-                        stored_at,
-                        by,
-                    )
-                    for field, value in values.items()
-                ],
+                rows,
             )
 
     def _read_value(self, field: str, text: str) -> Any:

@@ -214,7 +214,7 @@ def read_plan(path: Path) -> LabelPlan:
             location=str(path),
             remedy=f"The designs are {', '.join(DESIGNS)}.",
         )
-    plan = _validated(LabelPlan, header_values, f"{path}:1")
+    plan = _validated(_PLAN_VALUES, header_values, f"{path}:1")
     named = [name for name in _PATH_FIELDS if getattr(plan, name)]
     if _is_path(plan.benchmark):
         named.append("benchmark")
@@ -232,10 +232,15 @@ def read_plan(path: Path) -> LabelPlan:
     return replace(plan, **paths, rows=rows)
 
 
-def _validated(kind: type[_T], values: Mapping[str, Any], location: str) -> _T:
+# made once: that takes milliseconds, and a plan has thousands of rows
+_PLAN_VALUES = TypeAdapter(LabelPlan)
+_ROW_VALUES = TypeAdapter(PlanRow)
+
+
+def _validated(adapter: TypeAdapter[_T], values: Mapping[str, Any], location: str) -> _T:
     """Return a plan or a row; DataError where a value is of another kind, as after an edit."""
     try:
-        return TypeAdapter(kind).validate_python(values)
+        return adapter.validate_python(values)
     except ValidationError as error:
         fault = error.errors()[0]
         raise DataError(
@@ -270,7 +275,7 @@ def _read_rows(records: list[dict[str, Any]], path: Path) -> Iterator[PlanRow]:
                 else:
                     remedy = "Write a number."
                 raise DataError(f"the {name} is {value!r}", location=location, remedy=remedy)
-        yield _validated(PlanRow, record, location)
+        yield _validated(_ROW_VALUES, record, location)
 
 
 def _relative(path: str, folder: Path) -> str:
@@ -758,7 +763,7 @@ def check_raters(raters: Iterable[str]) -> None:
             f"no rater can be called {ADJUDICATION!r}",
             remedy="Name the person: this is how the owner's decisions are exported.",
         )
-    for first, second in find_alike(names):
+    for first, second in find_alike({*names, ADJUDICATION}):
         refuse_alike("raters", first, second, "")
 
 

@@ -8,10 +8,11 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hqm_label.label_store import LabelStore
+from hqm_label.label_store import Label, LabelStore
 from hqm_label.study_plan import labels_path
 
 from hqm import UsageError
@@ -126,6 +127,20 @@ def test_a_damaged_label_is_named_as_such(tmp_path: Path, text: str) -> None:
         store.labels()
 
 
+def test_labels_of_an_import_are_stored_together_or_not_at_all() -> None:
+    labels = [
+        Label(uid=f"u{i}", rater="anna", values={"label": 1}, milliseconds=None, time=0.0)
+        for i in range(3)
+    ]
+    with LabelStore(":memory:") as store:
+        with pytest.raises(UsageError):
+            store.add_all([*labels, replace(labels[0], values={})])
+        assert store.labels() == []
+        store.add_all(labels)
+        assert store.labels() == labels
+        assert store.undo("anna") == "u2"
+
+
 def test_labels_go_on_where_a_full_disk_has_room_again(tmp_path: Path) -> None:
     with LabelStore(tmp_path / "plan.labels.sqlite") as store:
         store._db.execute("PRAGMA max_page_count=12")
@@ -142,7 +157,7 @@ def test_labels_go_on_where_a_full_disk_has_room_again(tmp_path: Path) -> None:
 def test_a_killed_process_keeps_every_label_that_was_stored(tmp_path: Path) -> None:
     path = tmp_path / "plan.labels.sqlite"
     code = (
-        "import sys; from hqm_label.label_store import LabelStore\n"
+        "import sys; from hqm_label.label_store import Label, LabelStore\n"
         "store, i = LabelStore(sys.argv[1]), 0\n"
         "while True:\n"
         "    store.add(f'u{i}', 'anna', {'label': 1, 'note': 'x'}); print(i, flush=True); i += 1\n"
