@@ -71,6 +71,7 @@ _MIN_DEVIATION = 3.0
 """The shades of a picture that shows nothing differ by less, but for compression's noise."""
 _SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"))
 _Shades = npt.NDArray[np.float64]
+_FineBlocks = tuple[float, npt.NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
@@ -262,10 +263,15 @@ class Pictures:
         edit of a single small object is no copy.
         """
         first = {name: group[0] for group in self.same_bytes for name in group}
+        # the frames of a video are each in many pairs, and to decode one takes tens of milliseconds
+        fine_blocks = lru_cache(1 << 10)(_fine_blocks)
         for twins in self.alike:
-            if same_picture(self.files[twins.first], self.files[twins.second]):
+            dropped = first[twins.second]
+            if first[twins.first] == dropped:
+                continue
+            blocks = fine_blocks(self.files[twins.first])
+            if _agree(blocks, fine_blocks(self.files[twins.second])):
                 # all names of the second picture move: copies of copies are one picture
-                dropped = first[twins.second]
                 for member, root in first.items():
                     if root == dropped:
                         first[member] = first[twins.first]
@@ -303,27 +309,24 @@ def _look_at(digest: str, path: Path, name: str) -> Look:
     return Look(grey, blank, tuple(odd))
 
 
-def same_picture(path: Path, second: Path) -> bool:
-    """Whether two files show one picture, block by block, whatever their format and size."""
-    from PIL import Image
-
-    blocks = []
-    sizes = []
-    for file in (path, second):
-        with open_picture(file) as opened:
-            picture = as_rgb(opened)
-            sizes.append(picture.width / picture.height)
-            blocks.append(
-                np.asarray(
-                    picture.resize((_FINE_SIDE, _FINE_SIDE), Image.Resampling.BOX), dtype=np.float32
-                )
-            )
+def _agree(first: _FineBlocks, second: _FineBlocks) -> bool:
+    """Whether two pictures are one, block by block, whatever their format and size."""
     return (
         # The sides of a picture that was scaled are rounded to pixels, which moves their ratio by
         # less than 2%.
-        abs(sizes[0] / sizes[1] - 1) < 0.02
-        and float(np.abs(blocks[0] - blocks[1]).max()) <= _MAX_RESAVE_ERROR
+        abs(first[0] / second[0] - 1) < 0.02
+        and float(np.abs(first[1] - second[1]).max()) <= _MAX_RESAVE_ERROR
     )
+
+
+def _fine_blocks(path: Path) -> _FineBlocks:
+    """The ratio of a picture's sides, and (64, 64, 3): the colours of its fine blocks."""
+    from PIL import Image
+
+    with open_picture(path) as opened:
+        picture = as_rgb(opened)
+    small = picture.resize((_FINE_SIDE, _FINE_SIDE), Image.Resampling.BOX)
+    return picture.width / picture.height, np.asarray(small, dtype=np.float32)
 
 
 def check_images(pictures: Pictures, are_external: bool) -> Iterable[Finding]:
