@@ -52,6 +52,7 @@ class BatchServer:
         self.share = 1.0
         self.is_listing = True
         self.refusals: list[int] = []
+        self.headers: Mapping[str, str] = {}
         self.happens: Callable[[str], object] = lambda _moment: None
         routes = [
             Route("/v1/files", self.add_file, methods=["POST"]),
@@ -128,6 +129,9 @@ class BatchServer:
 
     async def batch(self, request: HttpRequest) -> HttpResponse:
         self.happens("batch is looked at")
+        self.headers = request.headers
+        if request.path_params["id"] not in self.batches:
+            return JSONResponse({"error": {"message": "No such batch"}}, 404)
         batch = self.batches[request.path_params["id"]]
         batch["status"] = self.status
         if self.status in ("completed", "expired") and "output_file_id" not in batch:
@@ -342,6 +346,43 @@ def test_what_a_batch_did_not_come_to_is_asked_again(
         len(server.files[batch["input_file_id"]].splitlines()) for batch in server.batches.values()
     )
     assert second == first - round(0.5 * first)
+
+
+def test_a_batch_that_the_server_has_no_more_is_named_with_what_to_do(
+    server: BatchServer, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = audit_arguments(server, tmp_path, "--set", "batch=yes")
+    server.happens = lambda moment: server.batches.clear() if "looked" in moment else None
+    status, _, errors = run(*arguments)
+    (record,) = (tmp_path / "batches").glob("batch-*.json")
+    assert (status, str(record) in errors) == (1, True)
+    assert "takes no batch" not in errors
+    record.unlink()
+    server.happens = lambda _moment: None
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-of-somebody")
+    assert run(*arguments)[0] == 0
+    assert "openai-organization" not in server.headers
+
+
+def test_a_line_that_is_no_json_is_read_again(
+    server: BatchServer, tmp_path: Path, run: Run
+) -> None:
+    arguments = audit_arguments(server, tmp_path, "--set", "batch=yes")
+    broken: list[str] = []
+
+    def cut(moment: str) -> None:
+        if "read" in moment and not broken:
+            name = next(name for name in server.files if "output" in name)
+            broken.append(server.files[name])
+            server.files[name] = broken[0][:-20]
+
+    server.happens = cut
+    status, _, errors = run(*arguments)
+    assert (status, "Run the same command again" in errors) == (1, True)
+    name = next(name for name in server.files if "output" in name)
+    server.files[name] = broken[0]
+    assert run(*arguments)[0] == 0
+    assert len(server.batches) == 1
 
 
 def test_a_parameter_that_a_batch_refuses_is_left_out_of_a_second_one(

@@ -33,6 +33,7 @@ from hqm.types import Response
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+    from openai.types import Batch
 
 MAX_REQUESTS = 50_000
 MAX_BYTES = 190_000_000
@@ -111,7 +112,7 @@ class BatchRun:
 
         try:
             await self._answer(client, requests)
-        except openai.OpenAIError as error:
+        except (openai.OpenAIError, ValueError) as error:  # a line of a file may be no JSON
             message = one_line(self.clean(str(error)))
             raise RespondentError(
                 f"the server takes no batch: {message}",
@@ -277,13 +278,32 @@ class BatchRun:
 
     # --- what comes back ---
 
+    async def _find(self, client: AsyncOpenAI, path: Path) -> Batch:
+        """Return the batch of a record, as the server has it now.
+
+        Raises
+        ------
+        RespondentError
+            The server has it no more, so that the same command would end here every time.
+        """
+        import openai
+
+        try:
+            return await client.batches.retrieve(BatchRecord.read(path).batch_id)
+        except openai.NotFoundError as error:
+            raise RespondentError(
+                f"the server has a batch no more: {one_line(self.clean(str(error)))}",
+                location=self.respondent,
+                remedy=f"Delete {path} to send its requests again.",
+            ) from None
+
     async def _wait(self, client: AsyncOpenAI, paths: Sequence[Path]) -> list[Path]:
         """Wait until one of the batches is finished, or the user stops."""
         pause = self.first_pause
         while not self.stop.is_set():
             finished = []
             for path in paths:
-                batch = await client.batches.retrieve(BatchRecord.read(path).batch_id)
+                batch = await self._find(client, path)
                 if batch.status in _FINISHED:
                     finished.append(path)
             if finished:
@@ -300,7 +320,7 @@ class BatchRun:
     ) -> list[Request]:
         """Hand over the answers of a finished batch; the requests to send again are returned."""
         record = BatchRecord.read(path)
-        batch = await client.batches.retrieve(record.batch_id)
+        batch = await self._find(client, path)
         lines: list[dict[str, object]] = []
         # OpenAI writes requests that failed into a file of their own.
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
@@ -329,7 +349,7 @@ class BatchRun:
         for name in record.request_ids:
             entry = waiting.pop(name, None)
             if entry is not None:  # the batch expired or failed before it came to this one
-                reason = one_line(self.clean(f"the batch {batch.status}: {errors}"))
+                reason = one_line(self.clean(f"the batch {batch.status} without it: {errors}"))
                 response = Response("", "error", reason.rstrip(": "))
                 answers.append((entry[0], response))
                 if name in self._holds:
@@ -352,7 +372,7 @@ class BatchRun:
             settings = self._settings[name]
             refused = refused_parameter(content.encode(), settings.names, request.prompt)
             if bodies.simplify(settings, refused):
-                return Response("", "error", "a parameter was refused"), True
+                return Response("", "error", "a parameter was refused", {"status": status}), True
             reason = one_line(self.clean(f"the server answered {status}: {content}"))
             final = {"final": True} if 400 <= status < 500 and status != 429 else {}
             return Response("", "error", reason, {"status": status, **final}), False

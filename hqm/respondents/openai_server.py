@@ -29,6 +29,7 @@ from hqm.respondents.server_client import (
     batches,
     check_variable,
     key_for,
+    leave_account_out,
     one_line,
     release,
     remaining_answers,
@@ -246,6 +247,7 @@ class OpenAIRespondent:
             timeout=self.timeout,
             max_retries=self.retries,
         )
+        leave_account_out(client)
         async with client:
             try:
                 await run.answer(client, requests)

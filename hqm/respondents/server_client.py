@@ -29,6 +29,7 @@ from hqm.types import Response
 
 if TYPE_CHECKING:
     import aiohttp
+    from openai import AsyncOpenAI
 
 OPENAI_KEY = "OPENAI_API_KEY"
 _OPENAI_URL = "https://api.openai.com/v1"
@@ -167,6 +168,12 @@ def is_loopback(url: str) -> bool:
         return host == "localhost"
 
 
+def leave_account_out(package: AsyncOpenAI) -> None:
+    """Send no organization and project of the environment to a server that is not OpenAI's."""
+    if not is_openai(str(package.base_url)):
+        package.organization = package.project = None
+
+
 class Client:
     """Posts chat completions to one server, and reads no more than `largest` bytes of a reply.
 
@@ -192,9 +199,8 @@ class Client:
             # never used; reading certificates for it would take half a second
             http_client=openai.DefaultAsyncHttpxClient(verify=False),
         )
+        leave_account_out(package)
         base = str(package.base_url).rstrip("/")
-        if not is_openai(base):
-            package.organization = package.project = None  # these belong to an account at OpenAI
         head = {**package.default_headers, **package.auth_headers}
         # the package's reports about itself are eight headers of each request that no answer needs
         self._headers = {
