@@ -25,8 +25,8 @@ from hqm.reports.tables import evidence_tables, score_tables
 from hqm.reports.tables import table as tables
 
 import hqm
-from hqm import Audit, Store
-from tests.conftest import administered, recorded, write_benchmark
+from hqm import Audit, Store, load
+from tests.conftest import Run, administered, recorded, write_benchmark
 from tests.messages import tells, text_of
 
 HOSTILE = '<script>alert("x")</script>" onmouseover="y" \' {{ 7*7 }} &amp; </table>'
@@ -581,3 +581,24 @@ def test_a_real_browser_runs_it_without_an_error(audit: Audit, page: str, tmp_pa
     assert "CONSOLE" not in process.stderr, [
         line for line in process.stderr.splitlines() if "CONSOLE" in line
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("shapes_choice", "Position bias was"), ("shapes_yesno", "acquiescence")]
+)
+def test_what_a_bias_needs_is_said_of_the_task(
+    run: Run, tmp_path: Path, name: str, words: str
+) -> None:
+    rows = [
+        f"{respondent},{item.id},{item.target if number % k else 'B'}"
+        for k, respondent in enumerate(("ada", "bea", "cora"), 2)
+        for number, item in enumerate(load(name).original.items)
+    ]
+    answers = tmp_path / "answers.csv"
+    answers.write_text("\n".join(["respondent,item,answer", *rows]))
+    command = ["audit", name, "--recorded", answers, "--out", tmp_path, "-q"]
+    status, _, errors = run(*command)
+    assert status == 0, errors
+    (audit,) = Audit.load(tmp_path / "audit.json").audits
+    (subsection,) = evidence_page._bias(audit)
+    assert [words in remark for remark in subsection.remarks] == [True]

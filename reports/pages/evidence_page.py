@@ -355,13 +355,17 @@ def _short_form(audit: BenchmarkAudit) -> list[Subsection]:
 
 
 def _bias(audit: BenchmarkAudit) -> list[Subsection]:
-    if audit.task not in ("yes_no", "choice"):
-        return []
     bias = score_tables.response_bias(audit)
-    remark = (
-        "d′, c and acquiescence were not measured: they need a form whose right answers are"
-        " reversed."
-    )
+    remarks = {
+        "yes_no": (
+            "d′, c and acquiescence were not measured: they need a form whose right answers are"
+            " reversed."
+        ),
+        "choice": "Position bias was not measured: it needs a form with options in another order.",
+    }
+    if audit.task not in remarks:
+        return []
+    remark = remarks[audit.task]
     bias_tables = [score_tables.yes_ratios(audit), bias]
     return [Subsection("Response bias", bias_tables, remarks=[] if bias else [remark])]
 

@@ -392,6 +392,8 @@ def response_bias(audit: BenchmarkAudit) -> Table | None:
     )
     if "acquiescence" not in columns:
         notes = ("First: the original wording. Other: the parallel wording.",)
+    if columns == ["position bias V"]:
+        notes = ()
     return Table.for_page(
         "Response bias",
         ("Respondent", *columns),
