@@ -178,6 +178,18 @@ def test_table_one_is_one_float_of_any_number_of_benchmarks(
     assert sum("60 refused or empty answers" in note for note in errors.notes) == n_benchmarks
 
 
+@pytest.mark.parametrize(("words", "names"), [(0.0, []), (12.0, ["table3-pope"])])
+def test_scores_without_captions_have_no_table_of_their_length(
+    audit: Audit, words: float, names: list[str]
+) -> None:
+    (first,) = audit.audits
+    counts = dict.fromkeys(first.cells, words)
+    respondents = tuple(replace(r, words=counts) for r in first.respondents)
+    captions = replace(first, benchmark="pope", task="caption", respondents=respondents)
+    drawn = paper_tables([replace(audit, audits=(captions,))], include_all=True)
+    assert [table.name for table in drawn if table.name.startswith("table3")] == names
+
+
 def test_a_note_states_the_protocol_and_captions_are_short(audit: Audit) -> None:
     tables = by_name([audit])
     notes = " ".join(tables["table1-errors"].notes)

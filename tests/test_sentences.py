@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from hqm.reports.latex.paper import paper_tables
 from hqm.reports.pages.documentation import fill_checklist, responsible_texts
-from hqm.reports.pages.phrases import plain_text
+from hqm.reports.pages.leaderboard_sentences import board_title
+from hqm.reports.pages.phrases import Points, plain_text
 from hqm.reports.pages.sentences import (
     MAX_VERDICT_WORDS,
     answer_questions,
@@ -33,7 +34,15 @@ from scipy.stats import chi2
 import hqm
 from hqm import FLAGS, BenchmarkAudit, Estimate, Interval, Policy
 from hqm.auditing.audit_rows import RespondentScores
-from hqm.auditing.budget import AnswerCode, BudgetRow, ErrorBudget, Gap, Question
+from hqm.auditing.budget import (
+    AnswerCode,
+    BudgetRow,
+    ErrorBudget,
+    ErrorSource,
+    Gap,
+    Question,
+)
+from hqm.auditing.gate import check_against
 from hqm.auditing.precision import more_items, total_precision
 from hqm.auditing.seven_questions import find_remedies, seven_answers
 from hqm.psychometrics.variance.error_budget import change_band
@@ -309,8 +318,45 @@ def test_imprecise_scores_have_passed_the_search_for_faults() -> None:
         "check": audit_of(SEARCHED, PAIRS, *faulty),
     }
     assert {seven_answers(audit).state: audit for audit in states.values()} == states
-    sentence = text_of("report.searched", benchmarks="four", sound="two")
+    sentence = text_of("report.searched", benchmarks="four", sound="two", silent="one")
     assert joint_sentence(list(states.values())) == sentence
+
+
+@pytest.mark.parametrize(
+    ("sources", "sentence"),
+    [
+        (("seed", "items"), text_of("report.largest-differs")),
+        (("seed", "items", "items"), text_of("report.largest-often", n=2, benchmarks=3)),
+    ],
+)
+def test_an_error_is_the_largest_most_often_where_no_other_is_as_often(
+    sources: tuple[ErrorSource, ...], sentence: str
+) -> None:
+    audits = []
+    for source in sources:
+        moves = dict.fromkeys(NAMES, 0.01)
+        row = BudgetRow(source=source, status="ok", half=0.05, shift=0.0, moves=moves, factor=2.0)
+        audits.append(budgeted(audit_of(SEARCHED, PAIRS), row))
+    assert sentence in joint_sentence(audits)
+
+
+def test_a_number_above_its_limit_is_printed_above_it() -> None:
+    text = headline(measured_to(0.02908, 0.08)).text
+    assert tells(text, "report.imprecise", error="3.02", limit="3")
+    points = Points(1.0, 2)
+    assert points.format_beside(0.1204, 0.12) == "0.1204"
+    assert points.format_beside(0.1196, 0.12) == "0.1196"
+    assert points.format_beside(0.15, 0.12) == "0.15"
+    assert points.format_beside(0.12, 0.12) == "0.12"
+
+
+def test_undecided_tests_of_a_policy_are_counted() -> None:
+    row = audit_of(PAIRS).coverage["ocr"] | {"items": 400}
+    coverage = {"type 0": row, "type 1": row}
+    audit = audit_of(SEARCHED, PAIRS, typed(0.02, 0.05), coverage=coverage)
+    outcomes = [test.outcome for test in check_against(hqm.Audit((audit,)), Policy.load()).tests]
+    assert outcomes.count("UNDECIDED") == 1
+    assert "1 is undecided" in answer_texts(audit)["quote"]
 
 
 def test_a_need_of_the_first_two_is_theirs() -> None:
@@ -795,3 +841,34 @@ def test_a_report_speaks_of_the_goals_of_a_policy(run: Run, tmp_path: Path) -> N
     assert "limit of 3 points" in page
     assert run(*report, "--policy", str(tmp_path / "policy.toml"))[0] == 0
     assert "limit of 2 points" in (tmp_path / "report.html").read_text()
+
+
+def test_a_scale_without_two_ends_has_no_limit_for_types() -> None:
+    no_ends = {"accuracy": {"about": "", "better": "higher", "scale": [None, None]}}
+    audit = audit_of(SEARCHED, PAIRS, typed(0.02, 0.5), metrics=no_ends)
+    assert not more_items(audit, Policy.load()).types
+    (coverage,) = [
+        test
+        for test in check_against(hqm.Audit((audit,)), Policy.load()).tests
+        if test.what == "coverage"
+    ]
+    assert coverage.outcome == "NOT MEASURED"
+
+
+def test_the_lead_on_shared_items_is_that_of_the_shared_items() -> None:
+    contrast = {"first": NAMES[9], "second": NAMES[8], "difference": 0.05, "error": 0.01, "p": 1e-6}
+    for items, points in ((1000, "3"), (800, "5")):
+        row = contrast | {"items": items, "clusters": 100, "rivals": 1}
+        detail = {"contrasts": [row], "shared_items": [items, items]}
+        audit = audit_of(
+            SEARCHED, PAIRS, est("discriminability.separable_adjacent", 1.0, detail=detail)
+        )
+        assert f"by {points} points" in headline(audit).text
+        assert ("both answered" in headline(audit).text) == (items < 1000)
+        assert f"by {points} points" in board_title(audit)
+
+
+def test_types_without_items_answer_no_point_of_a_checklist() -> None:
+    empty = audit_of(PAIRS).coverage["ocr"] | {"items": 0, "claimed": False}
+    points = fill_checklist(replace(audit_of(PAIRS), coverage={"ocr": empty})).points
+    assert {point.id: point.state for point in points}["Do5"] == "NOT MEASURED"

@@ -129,9 +129,7 @@ def _reference_states(audit: BenchmarkAudit) -> dict[str, Mapping[str, int]]:
 
 
 def unequal_answers(audit: BenchmarkAudit) -> str:
-    """Say that respondents answered different numbers of items; nothing where they answered as
-    many.
-    """
+    """Say that respondents answered unequal numbers of items; empty where they did not."""
     if not answered_in_part(audit):
         return ""
     counts = [
@@ -164,12 +162,18 @@ def who_labelled(audit: BenchmarkAudit) -> Labellers:
     return Labellers(tuple(names["people"]), tuple(names["oracle"]))
 
 
-def scale_width(audit: BenchmarkAudit, metric: str = "") -> float | None:
+def scale_width(
+    audit: BenchmarkAudit, metric: str = "", *, unwritten: float | None = None
+) -> float | None:
     """Return how wide the scale of a metric is, of which the limits of a policy are shares.
 
-    The leading metric unless given; None where the scale has no two ends.
+    The leading metric unless given; None where the scale has no two ends, and `unwritten` where an
+    audit of an earlier version does not write it.
     """
-    low, high = audit.scale(metric or next(iter(audit.metrics), ""))
+    metric = metric or next(iter(audit.metrics), "")
+    if metric not in audit.scales and "scale" not in audit.metrics.get(metric, {}):
+        return unwritten
+    low, high = audit.scale(metric)
     if low is None or high is None:
         return None
     return float(high) - float(low)
@@ -190,7 +194,7 @@ class TypeMeasured:
     measured
         Whether the error is that of this audit's answers, and no forecast from the number of items.
     measurable
-        Whether the upper end of the error is within the limit.
+        Whether the upper end of the error is within the limit; a scale without two ends has none.
     missing
         How many more items it needs for that.
     """
@@ -276,7 +280,7 @@ def types_measured(audit: BenchmarkAudit, limit: float = MEASURABLE) -> tuple[Ty
     limit
         The standard error that is allowed, as a share of the scale, which a policy names.
     """
-    width = scale_width(audit)
+    width = scale_width(audit, unwritten=1.0)
     rows: dict[str, _TypeIndexRow] = {}
     for estimate in audit.select_estimates("types.index")[:1]:
         for row in estimate.detail.get("types") or ():
@@ -317,6 +321,9 @@ def _type_measured(
     """
     missing = int(row.get("missing_items") or 0)
     error = row.get("sem")
+    if width is None and items:
+        # The limit and the forecast are shares of the scale: without two ends there is neither.
+        return TypeMeasured(kind, claimed, items, None, False, True, 0, bool(row.get("at_chance")))
     if error is None and (row or not items):
         return TypeMeasured(kind, claimed, items, None, False, bool(row) and not missing, missing)
     is_measured = bool(row.get("measured", row))

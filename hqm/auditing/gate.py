@@ -207,6 +207,9 @@ def _test(
     return Test(benchmark.benchmark, name, "FAIL", sentence, reason, end, remedy.text, remedy.count)
 
 
+_NO_SCALE = "the metric has no scale of two ends, of which the limit is a share"
+
+
 def _absent(
     benchmark: BenchmarkAudit,
     name: str,
@@ -489,10 +492,15 @@ def _coverage(benchmark: BenchmarkAudit, requirement: Coverage) -> Iterator[Test
         )
         yield _absent(benchmark, "coverage", "the card claims no type", remedy)
         return
+    width = scale_width(benchmark, unwritten=1.0)
     short = [kind for kind in claimed if _falls_short(kind, requirement)]
+    if not short and requirement.error < 1 and width is None:
+        remedy = Advice("Give what it lacks; or take the policy key `coverage.error` out")
+        yield _absent(benchmark, "coverage", _NO_SCALE, remedy, required=requirement.by_type)
+        return
     requirement_text = f"{requirement.items_a_type} items or more"
-    if requirement.error < 1:
-        limit = requirement.error * (scale_width(benchmark) or 1.0)
+    if requirement.error < 1 and width is not None:
+        limit = requirement.error * width
         requirement_text = f"a standard error of at most {limit:g} at its upper end"
     if not short:
         subject = f"all {len(claimed)} claimed types have"
@@ -585,7 +593,7 @@ def _precision(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
         if value is None or precision.scale is None or passes is None:
             sentence = "it was not measured"
             if precision.scale is None:
-                sentence = "the metric has no scale of two ends, of which the limit is a share"
+                sentence = _NO_SCALE
             remedy = Advice(f"Give what it lacks; or take the policy key `precision.{key}` out")
             yield _absent(benchmark, name, sentence, remedy, _PRECISION_REASON, False)
             continue

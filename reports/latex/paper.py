@@ -80,7 +80,7 @@ def _further_tables(audits: Sequence[BenchmarkAudit]) -> Iterator[Table]:
     for audit in audits:
         if audit.task == "yes_no" and audit.truth_yes:
             yield _yes_ratios(audit)
-        if audit.task == "caption":
+        if audit.task == "caption" and _has_words(audit):
             yield _lengths(audit)
     yield _types(audits)
     yield from filter(None, (*map(_by_type, audits), reliability(audits), _judge(audits)))
@@ -526,6 +526,11 @@ def _yes_ratios(audit: BenchmarkAudit) -> Table:
     )
 
 
+def _has_words(audit: BenchmarkAudit) -> bool:
+    """Whether captions were recorded, and not their scores alone."""
+    return any(row.words.get(audit.reference) for row in audit.respondents)
+
+
 def _lengths(audit: BenchmarkAudit) -> Table:
     """Table 3: how much another instruction changes the length of captions, and hallucination with
     it.
@@ -533,9 +538,10 @@ def _lengths(audit: BenchmarkAudit) -> Table:
     metric = leading_metric(audit)
     title = f"{metric}{arrow(audit.metrics[metric]['better'])}"
     columns, rows = _by_form(audit, title, "words", lambda row: row.words, digits=1)
+    instructions = " under two instructions" if _first_other_form(audit) else ""
     return Table(
         f"table3-{audit.benchmark}",
-        _caption("Caption length and hallucination under two instructions on", audit),
+        _caption(f"Caption length and hallucination{instructions} on", audit),
         tuple(columns),
         tuple(rows),
         notes=_notes_below(

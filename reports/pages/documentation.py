@@ -140,14 +140,16 @@ def _answers(audit: BenchmarkAudit) -> dict[str, str]:
     answers["metrics"] = " ".join(
         f"{capital(name)}: {row.get('about', '')}" for name, row in audit.metrics.items()
     )
-    sizes = sorted({row.get("items", 0) for row in audit.coverage.values()})
+    # Without labels, coverage still lists the types of the taxonomy, none of which has an item.
+    counts = [row["items"] for row in audit.coverage.values() if row["items"] or row["claimed"]]
+    sizes = sorted(set(counts))
     # One size, or the smallest and the largest of several.
     ends = " to ".join(f"{size:,}" for size in dict.fromkeys((*sizes[:1], *sizes[-1:])))
-    count = len(audit.coverage)
+    count = len(counts)
     verb = verb_form(count, "has", "have")
     each = verb_form(count, "", " each")
     answers["types"] = f"{pluralise(count, 'type')} {verb} {ends} items{each}." if sizes else ""
-    answers["limits"] = " ".join(_limits(audit)) or "The data show none."
+    answers["limits"] = " ".join(_limits(audit)) or "The check of the data shows none."
     answers["licence"] = audit.release.get("licence", "")
     return answers
 

@@ -72,17 +72,15 @@ def _margin(audit: BenchmarkAudit, contrasts: Sequence[Neighbours]) -> str:
 
 
 def lead(audit: BenchmarkAudit, top: Neighbours) -> float:
-    """By how much the scores of two neighbours differ.
-
-    Where those of what both answered are in the other order, it is their difference, below 0.
+    """By how much two neighbours differ on what both answered; below 0 where they are there in the
+    other order.
     """
     metric = leading_metric(audit)
     scores = audit.scores_by_name(metric)
     first = scores.get(top.first)
     second = scores.get(top.second)
-    # A model that answered other items may lead by its score and trail on what both answered: only
-    # the latter is a fair comparison.
-    if first is None or second is None or top.contrast.difference < 0:
+    # Scores of unequal items differ by the items too: only what both answered is a fair comparison.
+    if first is None or second is None or top.items < audit.items_used:
         return top.contrast.difference
     return abs(first - second)
 
@@ -111,7 +109,8 @@ def order_sentence(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
         return ""
     top = contrasts[0]
     if top.outcome == "differ":
-        return f"{subject} differ by {difference_text(audit, lead(audit, top))}."
+        shared = " on items that both answered" if top.items < audit.items_used else ""
+        return f"{subject} differ by {difference_text(audit, lead(audit, top))}{shared}."
     if top.outcome == "equal":
         return f"{subject} are equal within {_margin(audit, contrasts)}."
     return f"Whether {subject[0].lower()}{subject[1:]} differ is not known."

@@ -618,6 +618,22 @@ class Points:
         # Six significant digits remove what multiplying by 100 adds, as in 2.8000000000000003.
         return f"{value * self.factor:.6g}"
 
+    def format_beside(self, value: float | None, limit: float) -> str:
+        """A number of points that is compared with a limit, with the decimals that show on which
+        side of it the number lies.
+
+        >>> Points(1.0, 2).format_beside(0.1236, 0.12), Points(1.0, 2).format_beside(0.1, 0.12)
+        ('0.124', '0.10')
+        """
+        if value is None or value == limit:
+            return self.format(value)
+        rounded_limit = float(self.format_limit(limit))
+        for digits in range(self.digits, 6):
+            text = number(value * self.factor, digits)
+            if round(abs(value) * self.factor, digits) != rounded_limit:
+                break
+        return text
+
     def format_interval(self, low: float | None, high: float | None) -> str:
         """An interval in points; empty where there is none."""
         if low is None or high is None:

@@ -32,12 +32,13 @@ def imprecision_sentence(audit: BenchmarkAudit, policy: Policy) -> str:
         # from 0 to 1.
         limit = policy.precision.error * (precision.scale or 1.0)
         return (
-            f"standard errors are up to {points.format(precision.error_high)} points,"
+            f"standard errors are up to {points.format_beside(precision.error_high, limit)} points,"
             f" the limit is {points.format_limit(limit)}."
         )
     limit = policy.precision.difference * (precision.scale or 1.0)
     return (
-        f"differences below {points.format(precision.difference_high)} points are missed,"
+        f"differences below {points.format_beside(precision.difference_high, limit)} points are"
+        " missed,"
         f" the limit is {points.format_limit(limit)}."
     )
 
@@ -77,15 +78,18 @@ def run_error_sentences(audit: BenchmarkAudit, code: str, policy: Policy) -> Ite
     if code == "not_measured" or precision.run_error is None:
         yield compose("Not known: this audit has no error of a run.")
         return
-    error = f"the standard error of one run is {points.format(precision.run_error)} points"
+    subject = "the standard error of one run is"
     # A limit of the whole scale asks for nothing, and is not spoken of.
     if precision.scale is None or limit >= 1:
-        yield as_sentence(f"{capital(error)}.")
+        yield as_sentence(f"{capital(subject)} {points.format(precision.run_error)} points.")
         return
     opening = {"fine": "Within", "not_shown": "Not shown to be within"}.get(code, "Above")
-    allowed = points.format_limit(limit * precision.scale)
-    yield as_sentence(f"{opening} the policy's limit of {allowed} points: {error}.")
-    yield as_sentence(f"Its 95% upper limit is {points.format(precision.run_error_high)} points.")
+    allowed = limit * precision.scale
+    error = f"{subject} {points.format_beside(precision.run_error, allowed)} points"
+    limit_text = points.format_limit(allowed)
+    yield as_sentence(f"{opening} the policy's limit of {limit_text} points: {error}.")
+    upper_end = points.format_beside(precision.run_error_high, allowed)
+    yield as_sentence(f"Its 95% upper limit is {upper_end} points.")
     # Runs and not items: another seed asks the same items again.
     runs = more_items(audit, policy).runs
     if runs and code != "fine":
@@ -122,14 +126,21 @@ def more_items_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, 
     if forecast.types:
         # The type that takes most items decides what the total costs.
         hardest = max(forecast.types, key=lambda kind: forecast.types[kind])
-        limit = points.format_limit(policy.coverage.error * (scale_width(audit) or 1.0))
-        most = f", most of them in {hardest} ({capped_count(forecast.types[hardest])})"
+        most = f", {capped_count(forecast.types[hardest])} of them in {hardest}"
         count = f"{capped_count(forecast.for_types)} more for scores by type with errors of at most"
-        count += f" {limit} points"
+        count += f" {type_limit(audit, policy)} points"
         parts.append(count + (most if len(forecast.types) > 1 else ""))
     if forecast.unhelped:
         parts.append(f"more items do not help in {join_names(forecast.unhelped)}")
     return tuple(as_sentence(f"{capital(part)}.") for part in parts)
+
+
+def type_limit(audit: BenchmarkAudit, policy: Policy) -> str:
+    """The error that a policy allows the score of a type; empty where the scale has no two ends."""
+    width = scale_width(audit, unwritten=1.0)
+    if width is None:
+        return ""
+    return Points.for_metric(audit).format_limit(policy.coverage.error * width)
 
 
 def _item_count(items: int | None) -> str:

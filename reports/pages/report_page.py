@@ -44,6 +44,7 @@ from hqm.reports.pages.phrases import (
     pluralise,
     verb_form,
 )
+from hqm.reports.pages.precision_sentences import type_limit
 from hqm.reports.pages.sentences import (
     STATUS_SYMBOLS,
     answer_questions,
@@ -82,7 +83,6 @@ from hqm import Audit, BenchmarkAudit, ErrorBudget, Policy, Statement, __version
 from hqm.auditing.definitions import (
     guessing_level,
     leaks_shown,
-    scale_width,
     scored_answers,
     types_measured,
 )
@@ -232,9 +232,7 @@ def _page(
         "to_read": len(items_to_read),
         "reading_note": " ".join(reading_notes(audit)),
         "grid": _grid(audit, share, policy.coverage.error),
-        "type_limit": Points.for_metric(audit).format_limit(
-            policy.coverage.error * (scale_width(audit) or 1.0)
-        ),
+        "type_limit": type_limit(audit, policy),
         "types_title": types_title(audit, policy.coverage.error),
         "answers": answer_questions(audit, policy),
         "statement": str(statement(audit)),

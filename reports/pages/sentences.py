@@ -771,6 +771,8 @@ def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:
     fail = verb_form(failed, "fails", "fail")
     be = verb_form(missing, "is", "are")
     failures = f"Of {len(gate.tests)} tests of the policy “{gate.policy}”, {failed} {fail}"
+    if undecided := outcomes["UNDECIDED"]:
+        failures += f", {undecided} {verb_form(undecided, 'is', 'are')} undecided"
     failures += f" and {missing} {be} not measured."
     return (as_sentence(opening), as_sentence(failures), *decisions)
 
@@ -816,7 +818,8 @@ def joint_sentence(audits: Sequence[BenchmarkAudit]) -> str:
     largest.
     """
     # By the answer about faults and not by the verdict: imprecise scores passed the search too.
-    sound = sum(seven_answers(audit).codes["faulty"] == "fine" for audit in audits)
+    codes = [seven_answers(audit).codes["faulty"] for audit in audits]
+    sound = codes.count("fine")
     n_first = sum(map(is_first_shown, audits))
     sources = []
     for audit in audits:
@@ -824,13 +827,20 @@ def joint_sentence(audits: Sequence[BenchmarkAudit]) -> str:
         if row is not None:
             sources.append(row.source)
     n_words = number_word(sound) if sound else "none"
-    sentence = f"Of {number_word(len(audits))} benchmarks, {n_words} passed the search for faults."
+    sentence = f"Of {number_word(len(audits))} benchmarks, {n_words} passed the search for faults"
+    if n_unsearched := codes.count("not_measured"):
+        # captions have no keys that answers could contradict
+        sentence += f"; in {number_word(n_unsearched)}, answers cannot show faults"
+    sentence += "."
     if sources:
-        # Of equally frequent sources the first in the order of the audits is named, in every run.
-        commonest = max(dict.fromkeys(sources), key=sources.count)
+        ((commonest, count), *further) = Counter(sources).most_common(2)
+        if further and further[0][1] == count:
+            sentence += " Which error is the largest differs between them."
+        else:
+            largest = SOURCES[commonest][0].lower()
+            sentence += f" The largest error is most often {largest} ({count} of {len(sources)})."
         sentence += (
-            f" The largest error is most often {SOURCES[commonest][0].lower()}"
-            f" ({sources.count(commonest)} of {len(sources)}). The lead of the first model is shown"
-            f" in {number_word(n_first) if n_first else 'none'}."
+            " The lead of the first model is shown in"
+            f" {number_word(n_first) if n_first else 'none'}."
         )
     return sentence

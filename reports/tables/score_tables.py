@@ -669,4 +669,4 @@ def partial_answers_note(audit: BenchmarkAudit) -> str:
         names = join_names(partial)
     else:
         names = f"{len(partial)} models"
-    return f" Only a part of the questions was answered by {names}."
+    return f" Fewer questions were answered by {names} than by others."

@@ -143,6 +143,7 @@ def coverage(audit: BenchmarkAudit) -> Table:
     }
     if not audit.images:
         del counts["images"]
+    has_limit = scale_width(audit, unwritten=1.0) is not None
     lines = []
     for kind, row in audit.coverage.items():
         measurement = measured.get(kind)
@@ -150,10 +151,11 @@ def coverage(audit: BenchmarkAudit) -> Table:
         lacking = DASH
         error = DASH
         if measurement is not None:
-            state += ", measurable" if measurement.measurable else ", not measurable"
+            if has_limit:
+                state += ", measurable" if measurement.measurable else ", not measurable"
             if measurement.at_chance:
                 state += ", at chance"
-            else:
+            elif has_limit:
                 # At chance more items would not help: they would measure guessing more exactly.
                 lacking = f"{measurement.missing:,}"
             if measurement.measured:
@@ -191,7 +193,7 @@ def coverage(audit: BenchmarkAudit) -> Table:
 
 def _limit(audit: BenchmarkAudit) -> str:
     """The error that the default policy allows, in the unit of the scores."""
-    return f"{MEASURABLE * (scale_width(audit) or 1.0):g}"
+    return f"{MEASURABLE * (scale_width(audit, unwritten=1.0) or 1.0):g}"
 
 
 def added_value(audit: BenchmarkAudit) -> Table | None:
