@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hqm.reports.pages.evidence_page import environment
+from hqm.reports.pages.phrases import verb_form
 from hqm.reports.tables.table import (
     Table,
     Text,
@@ -91,7 +92,7 @@ def findings(data: Mapping[str, Any]) -> list[str]:
         _judge_finding(estimates["judge_agreement"], "Two judges", "a second judge"),
         _judge_finding(estimates["rerun_agreement"], "Two runs of a judge", "a second run"),
         _tie_finding(data, estimates["ties"]),
-        *_cycle_finding(data),
+        *cycle_finding(data),
     ]
 
 
@@ -158,7 +159,8 @@ def _tie_finding(data: Mapping[str, Any], ties: Estimate) -> str:
     return f"Ties are {percent(ties.value)} of the outcomes.{bad}"
 
 
-def _cycle_finding(data: Mapping[str, Any]) -> Iterator[str]:
+def cycle_finding(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how many triples of models are intransitive, if there are triples."""
     cycles = data["cycles"]
     if not cycles["triples"]:
         return
@@ -167,7 +169,9 @@ def _cycle_finding(data: Mapping[str, Any]) -> Iterator[str]:
     if n_shown:
         text += f" The first: {_cycle_text(cycles['shown'][0])}."
     if n_majority > n_shown:
-        text += f" {n_majority - n_shown} more are cycles by majority, which chance may make."
+        n_more = n_majority - n_shown
+        cycles_of = verb_form(n_more, "is a cycle", "are cycles")
+        text += f" {n_more} more {cycles_of} by majority, which chance may make."
     yield text
 
 

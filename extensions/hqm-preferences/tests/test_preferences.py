@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hqm_preferences.preference_audit import audit_preferences
 from hqm_preferences.preference_log import holds_preferences, read_preferences
+from hqm_preferences.preference_page import cycle_finding
 from hqm_preferences.ratings import (
     Preferences,
     bradley_terry,
@@ -115,6 +116,14 @@ def test_a_cycle_is_shown_and_a_winner_of_all_has_no_rating() -> None:
     assert preference_cycles(preferences, fit).significant == ((0, 1, 2),)
     transitive = preferences.select(preferences.first + preferences.second != 2)
     assert preference_cycles(transitive, bradley_terry(transitive)).significant == ()
+
+
+@pytest.mark.parametrize(("n_cycles", "verb"), [(1, "is-a-cycle"), (2, "are-cycles")])
+def test_cycles_by_majority_are_counted_in_their_number(n_cycles: int, verb: str) -> None:
+    triples = [["a", "b", "c"], ["a", "b", "d"]]
+    cycles = {"triples": 4, "by_majority": triples[:n_cycles], "shown": []}
+    (text,) = cycle_finding({"cycles": cycles})
+    assert tells(text, f"preferences.{verb}", n=n_cycles)
 
 
 def test_agreement_beyond_chance() -> None:

@@ -51,7 +51,7 @@ def _stopping_notes(run: StoppedRun) -> Iterator[str]:
         yield f"{run.benchmark}: not stopped by the rule yet: {', '.join(running)}"
     states = Counter(pair.state for pair in run.pairs)
     if states:
-        yield f"pairs: {', '.join(f'{count} {state}' for state, count in states.items())}"
+        yield f"pairs, on these items: {', '.join(f'{count} {state}' for state, count in states.items())}"
     pairs = run.pairs
     if len(pairs) > _MAX_PAIRS:
         pairs = tuple(pair for pair in pairs if pair.state != "separated")[:_MAX_PAIRS]

@@ -224,8 +224,10 @@ def _design_changes(audited: PlannedStudy, best: PlannedStudy) -> list[str]:
     changes = []
     if best.pictures != audited.pictures:
         n_added = best.pictures - audited.pictures
-        changes.append(f"{abs(n_added):,} {_more_or_fewer(n_added)} pictures")
-    changes += [f"{n:,} more pictures of {kind}" for kind, n in best.extra.items() if n]
+        changes.append(f"{_added(n_added)} {_plural('picture', n_added)}")
+    for kind, n in best.extra.items():
+        if n:
+            changes.append(f"{_added(n)} {_plural('picture', n)} of {kind}")
     if best.items != audited.items:
         changes.append(
             f"{_count_phrase(best.items, 'item')} a picture instead of {audited.items:g}"
@@ -246,12 +248,16 @@ def _design_changes(audited: PlannedStudy, best: PlannedStudy) -> list[str]:
         changes.append(f"{best.labels:,} labels a respondent")
     if best.respondents != audited.respondents:
         n_added = best.respondents - audited.respondents
-        changes.append(f"{abs(n_added)} {_more_or_fewer(n_added)} respondents")
+        changes.append(f"{_added(n_added)} {_plural('respondent', n_added)}")
     return changes
 
 
-def _more_or_fewer(n_added: int) -> str:
-    return "more" if n_added > 0 else "fewer"
+def _added(n_added: int) -> str:
+    return f"{abs(n_added):,} {'more' if n_added > 0 else 'fewer'}"
+
+
+def _plural(word: str, n: int) -> str:
+    return word if abs(n) == 1 else f"{word}s"
 
 
 def _unchanged_axes(study_design: StudyDesign) -> str:
@@ -699,7 +705,10 @@ def _design_notes(
             " matter"
         )
     if components.per_picture == 1:
-        notes.append("each picture has one item, so that items a picture cannot vary")
+        notes.append(
+            "each picture has one item, so that items a picture cannot vary; an item without a"
+            " picture counts as a picture"
+        )
     return tuple(notes)
 
 
