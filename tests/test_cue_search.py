@@ -13,6 +13,7 @@ from hqm.scoring import (
     choices,
     commitments,
     number_answers,
+    option_letters,
     polar_answers,
     short_answers,
     written_numbers,
@@ -92,8 +93,8 @@ def test_a_search_at_words_finds_what_its_pattern_finds(name: str) -> None:
 
 def test_letters_called_correct_are_those_of_the_pattern() -> None:
     for text in TEXTS:
-        expected = [match.span() for match in choices._CORRECT.finditer(text)]
-        assert [match.span() for match in choices._called_correct(text)] == expected, text
+        expected = [match.span() for match in option_letters._CORRECT.finditer(text)]
+        assert [match.span() for match in option_letters.called_correct(text)] == expected, text
 
 
 def test_numbers_are_those_of_the_pattern() -> None:

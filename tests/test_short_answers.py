@@ -175,9 +175,10 @@ def test_answers_to_other_questions_are_read_as_a_person_read_them(task: str, ha
     300 in the styles of fourteen public models (choices .883, lists .983, numbers .867, texts .850,
     yes/no .817; 4.0 % read as what they do not say), and .927 of the 150 after them (.967, .867,
     .867, 1.000, .933; .7 %), then .960 of 150, a third of them in ten languages (.933, .933, 1.000,
-    .967, .967; 2.0 %, with right answers and refusals that were taken for wrong ones). After each
-    its rules were widened by kinds of answers. Those that it still misses are marked, and are
-    mostly left unread.
+    .967, .967; 2.0 %, with right answers and refusals that were taken for wrong ones), and .924 of
+    157, of which 50 are in ten languages (.848, .967, .938, .938, .933; 3.2 %), then .935 of 153
+    like them (.903, .933, .968, .935, .933; 3.3 %). After each its rules were widened by kinds of
+    answers. Those that it still misses are marked, and are mostly left unread.
     """
     rows = asked_answers()[task]
     assert len(rows) >= 210
@@ -186,10 +187,14 @@ def test_answers_to_other_questions_are_read_as_a_person_read_them(task: str, ha
         assert (judged(row) != row["says"]) == row.get("missed", False), row
 
 
-def test_few_wrong_answers_are_taken_for_right() -> None:
+def test_few_answers_are_read_as_what_they_do_not_say() -> None:
+    """A wrong answer taken for right, a right one taken for wrong, and one that a person would not
+    decide taken for either.
+    """
     rows = [row for of_task in asked_answers().values() for row in of_task]
-    read = [judged(row) for row in rows if row.get("missed")]
-    assert sum(reading not in (0, None) for reading in read) / len(rows) < 0.01
+    readings = [judged(row) for row in rows if row.get("missed")]
+    n_misread = sum(reading is not None for reading in readings)
+    assert n_misread / len(rows) < 0.01
 
 
 def test_3000_answers_in_the_styles_of_models_are_read() -> None:

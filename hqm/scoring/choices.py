@@ -24,8 +24,15 @@ from hqm.scoring.commitments import (
     shared_words,
     without_side_remark,
 )
-from hqm.scoring.cue_search import CueIndex, CueSearch
 from hqm.scoring.number_answers import CALCULATION, read_number
+from hqm.scoring.option_letters import (
+    called_correct,
+    is_cut_listing,
+    names_letters,
+    ordinal_index,
+    with_latin_letters,
+    without_ruled_out,
+)
 from hqm.scoring.plain_text import plain
 from hqm.scoring.polar_answers import POLARITY, Polar, leading_polarity, read_polar
 from hqm.scoring.written_numbers import LATIN, Number, numbers_in, sole_number
@@ -54,57 +61,31 @@ _NEXT = re.compile(r"[\s,/&;]*(?:\b(?:and|or|und|oder|et|ou|y|e|o)\b|[,/&、和�
 # "A" and "I" are words, unless a verb or a mark follows: "A is correct"
 _VERB = re.compile(
     r"\s+(?i:is|was|because|since|as|and|or|would|seems|looks|matches|shows|has|must|fits|due|best"
-    r"|correctly|for|but|by|will)\b|\s*(?:$|[^\w\s]|[^\x00-\x7f])|\s+(?![A-Z'’]{2,}\b)[^a-z\s]"
+    r"|correctly|for|but|by|will|ist|wäre|passt|stimmt|est|serait|es|sería|é|seria|è)\b|\s*(?:$|[^\w\s]|[^\x00-\x7f])|\s+(?![A-Z'’]{2,}\b)[^a-z\s]"
 )
 _PERSONAL_VERB = re.compile(r"\s+(?:was|would|must|will)\b", re.IGNORECASE)
 """Behind "I" it is what the writer does: "I was unable to tell"."""
-_CORRECT = re.compile(
-    r"(?:\b(?:option|choice|answer|letter)s?\s*)?(?<![\w'])[(\[]?([A-Z])[)\]]?(?![\w'])"
-    r"(?:[,:] (?:(?!\b[A-Z]\b)[^.\n]){0,60}?)?\s+(?:is|are|seems?|looks?|must be|would be|appears?"
-    r"|was)\s+(?:to be\s+)?"
-    r"(?:(?:therefore|thus|clearly|definitely|indeed|the|most|only|one|that|a)\s+)*"
-    r"(?:correct|right|best|better|answer|closest|true|match|likely|appropriate|accurate|fitting)\b"
-    r"|(?<![\w'])([A-Z])\s+(?:(?:fits|works|matches|suits)(?: it)? (?:best|better)"
-    r"|makes (?:the )?most sense)\b"
-    r"|\bmakes (?:option |choice )?[(\[]?([A-Z])[)\]]?"
-    r" (?:the )?(?:more|most|best|better|correct|right)\b"
-    r"|\b(?:corresponds?|matches|belongs|equals|refers|points) (?:to |with )?(?:option|choice"
-    r"|answer)"
-    r"\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
-    r"|\b(?:best|closest|correct|right) (?:option|choice|answer|match)[^.\n]{0,20}?"
-    r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
-    r"|\b([A-Z])[)\].]?(?:\s[^\n:?–—|-]{1,60})?\s*[:?–—|-]\s*(?:[Yy]es|[Cc]orrect|[Tt]rue)\b"
-)
-# where that may begin: a capital alone, perhaps in brackets, or one of these words
-_CAPITAL = re.compile(r"[A-Z](?!\w)")
-_CORRECT_WORDS = CueIndex(
-    correct=CueSearch(
-        _CORRECT,
-        frozenset(
-            "option options choice choices answer answers letter letters correspond corresponds"
-            " matches belongs equals makes refers points best closest correct right".split()
-        ),
-    )
-)
 _MENTION_ONLY = re.compile(
     r"\s+(?:would|could|might|may|lacks?|needs?|requires?|are|were|do|does|did|have|cannot|can't"
     r"|also|both|all)\b|\s+(?:is|was)\s+(?:also|too|a|an|the(?! (?:correct|right|best|only|most"
     r"|answer|closest|one))|out|less|un\w+|im\w+|in\w+|off)\b"
 )
 """A letter is spoken of, and not chosen: "A would need a steeper line"."""
+_HYPOTHETICAL = re.compile(
+    r"\s*(?:\([^()]*\)\s*)?(?:would (?:have|need|require|mean)|aurait|devrait|supposerait"
+    r"|tendría|debería|teria|deveria|hätte|müsste|würde)\b"
+)
+"""What would hold if the letter were chosen: "La réponse D aurait des traits inégaux"."""
 # a letter within a sentence chooses only where it is marked as that of an option
 _MARKED = re.compile(r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])|\(([A-Z])\)")
 # a list of all options in which one is ticked
 _TICKED = re.compile(r"^\W*([A-Z])\b[^\n]*[✅✔☑✓]", re.MULTILINE)
+_TICKED_LINE = re.compile(r"^[^\n]*[✅✔☑✓][^\n]*$", re.MULTILINE)
+_TICK = re.compile("[✅✔☑✓]")
+_CROSS = re.compile("[❌✗✘✖]")
 _BEST = re.compile(
     r" (?:is|seems|looks) (?:the )?(?:best|closest|only|correct|right"
     r"|most (?:likely|reasonable|plausible|probable|appropriate|suitable|sensible|realistic))\b"
-)
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "1st", "2nd", "3rd", "4th", "5th")
-_ORDINAL = re.compile(
-    rf"\b({'|'.join(_ORDINALS)})\s+"
-    r"(?:option|choice|one|answer|figure|image|picture|panel|graph|diagram)\b",
-    re.IGNORECASE,
 )
 _UPPER_LETTER = re.compile(rf"(?<![{LATIN}'’.∠△-])[(\[]?([A-Z])[)\]]?(?![{LATIN}'’-])")
 _INSUFFICIENT = re.compile(r"\b(?:information|determin\w+|data|enough)\b", re.IGNORECASE)
@@ -137,13 +118,55 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
     sole_letter = text.strip(" \n.()*").upper()
     if len(sole_letter) == 1 and sole_letter in letters:
         return (sole_letter,)
-    ticked = set(_TICKED.findall(text))
-    if len(ticked) == 1 and ticked <= set(letters):
-        return tuple(ticked)
+    written_options = tuple(map(str, options))
+    if not text.isascii() and _TICK.search(text):
+        ticked = _ticked_option(text, written_options)
+        if ticked:
+            return (ticked,)
+    text = with_latin_letters(text, written_options)
     answer = parse_answer(text)
     if not answer.text:
         return ()
-    parsed_options = parse_options(tuple(map(str, options)))
+    considered, ruled_out = without_ruled_out(text)
+    if ruled_out and not names_letters(written_options):
+        considered_answer = parse_answer(considered)
+        choices = _read_parsed(considered_answer, considered, written_options, question)
+        remaining = tuple(letter for letter in letters if letter not in ruled_out)
+        # "A, B and D are wrong" and nothing else gives no reason for C
+        is_reasoned = len(answer.sentences) > 1 or bool(answer.concluding)
+        if not choices and len(remaining) == 1 and is_reasoned:
+            return remaining
+        if choices:
+            return choices
+        choices = _read_parsed(answer, text, written_options, question)
+        return () if ruled_out.intersection(choices) else choices
+    return _read_parsed(answer, text, written_options, question)
+
+
+def _ticked_option(text: str, options: tuple[str, ...]) -> str:
+    """The letter of the only option that is ticked in a list of all; nothing where none is."""
+    ticked: set[str] = set(_TICKED.findall(text))
+    if len(ticked) == 1 and ticked <= set(LETTERS[: len(options)]):
+        return ticked.pop()
+    lines = _TICKED_LINE.findall(text)
+    if len(lines) == 1 and _CROSS.search(text):
+        letters = _named_options(lines[0], parse_options(options))
+        if len(letters) == 1:
+            return letters[0]
+    return ""
+
+
+def _read_parsed(
+    answer: ParsedAnswer, text: str, options: tuple[str, ...], question: str
+) -> tuple[str, ...]:
+    """The letters of the options that an answer chose which begins with none of them alone."""
+    if not answer.text:
+        return ()
+    letters = LETTERS[: len(options)]
+    is_called = any(not passage.corrects for passage in answer.explicit)
+    if not is_called and is_cut_listing(answer.sentences, letters):
+        return ()
+    parsed_options = parse_options(options)
     polar = _polar_options(parsed_options)
     for passage in _choosing_passages(answer, letters):
         # what stands before "wait, that is wrong" was taken back
@@ -167,7 +190,7 @@ def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
     """
     text = answer.text
     passages = list(answer.explicit)
-    for match in _called_correct(text):
+    for match in called_correct(text):
         letter = next(filter(None, match.groups()))
         supposed = _IF_BEFORE.search(text, sentence_start(text, match.start()), match.start())
         if letter in letters and not supposed and not is_denied(text, match.start(), match.start()):
@@ -185,24 +208,6 @@ def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
 
 
 _IF_BEFORE = re.compile(r"\bif\b[^.!?\n]*$", re.IGNORECASE)
-
-
-def _called_correct(text: str) -> Iterator[re.Match[str]]:
-    """Yield what calls a letter the correct one, as `_CORRECT.finditer` does, only faster."""
-    capitals = [match.start() for match in _CAPITAL.finditer(text)]
-    if not capitals:
-        return
-    starts = _CORRECT_WORDS.offsets(text)["correct"]
-    for capital in capitals:
-        if text[max(0, capital - 1) : capital] in ("(", "["):
-            starts.append(capital - 1)
-        starts.append(capital)
-    end = 0
-    for start in sorted(starts):
-        match = _CORRECT.match(text, start) if start >= end else None
-        if match is not None:
-            yield match
-            end = match.end()
 
 
 def _passage_choice(
@@ -256,6 +261,8 @@ def _head_choice(
     if turn and any(option.letter == turn[1] for option in options):
         return (turn[1],)
     if is_denied(text, 0, end) or (head and _MENTION_ONLY.match(remainder)):
+        return None
+    if _HYPOTHETICAL.match(remainder):
         return None
     if _contradicts(option, remainder, options):
         return ()
@@ -336,6 +343,8 @@ def _named_choice(
     """The option that an answer names by its text where it concludes, or the only one it names."""
     if answer.retraction_end >= 0 or not answer.sentences:
         return ()
+    if answer.breaks_off and len(answer.sentences) > _MAX_CUT_SENTENCES:
+        return ()
     emphasised = _emphasised_choice(answer, options)
     if emphasised:
         return emphasised
@@ -368,6 +377,10 @@ def _named_choice(
         or _begun_option(first, options)
         or _undenied_option(answer.text, options)
     )
+
+
+_MAX_CUT_SENTENCES = 2
+"""A longer answer that breaks off was still weighing the options."""
 
 
 def _identified_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple[str, ...] | None:
@@ -546,7 +559,7 @@ def _lone_letter(text: str, letters: str) -> str:
         is_supposed = _SUPPOSITION.search(text, start, match.start()) is not None
         if is_letter and not is_supposed and not is_denied(text, *match.span()):
             mentioned.add(match[1])
-    index = _ordinal_index(text)
+    index = ordinal_index(text)
     if 0 <= index < len(letters):
         mentioned.add(letters[index])
     if len(mentioned) == 1:
@@ -556,17 +569,6 @@ def _lone_letter(text: str, letters: str) -> str:
 
 # "If A is correct, the slope is positive" supposes it
 _SUPPOSITION = re.compile(r"\bif\b(?:(?!\bthen\b)[^,;:.!?\n])*$", re.IGNORECASE)
-
-
-def _ordinal_index(text: str) -> int:
-    """The index of the option that a sentence counts ("the second option", "option 2"), or -1."""
-    ordinal = _ORDINAL.search(text)
-    if ordinal:
-        return _ORDINALS.index(ordinal[1].lower()) % 5
-    number = re.search(r"\b(?:option|choice)\s+#?(\d)\b", text, re.IGNORECASE)
-    if number:
-        return int(number[1]) - 1
-    return -1
 
 
 # --- options by their texts ---

@@ -14,7 +14,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from hqm.scoring.cue_search import CueIndex, CueSearch, WordSearch, words_pattern
-from hqm.scoring.plain_text import BOLD, BOLD_END, BOX, BOX_END, MARKS, plain, without_marks
+from hqm.scoring.plain_text import (
+    BOLD,
+    BOLD_END,
+    BOX,
+    BOX_END,
+    MARKS,
+    breaks_off,
+    plain,
+    without_marks,
+)
 
 EXCEPTION = re.compile(
     r"\b(?:(?:all|each|(?:every|any)(?:thing|one|body)?)\b(?: (?!(?:is|are|was|were)\b)\w+)? but"
@@ -139,7 +148,8 @@ _MARK_BEFORE = re.compile(r"(?:\.\.\.|…|[?!,]|—|–|\s-)\s*$")
 _HESITATIONS = tuple("h" + "m" * length for length in range(2, 9))
 _CORRECTION = CueSearch(
     re.compile(
-        r"(?:\b(?:wait|actually|hmm+|correction|sorry|oops|scratch that|on second thoughts?"
+        r"(?:\b(?:wait(?!\s+(?:times?|lists?|periods?|for|at|in|on|until|till|to|behind|here|is|was)\b)"
+        r"|actually|hmm+|correction|sorry|oops|scratch that|on second thoughts?"
         r"|make that|i meant?|my mistake|let me (?:correct|rephrase)(?: that| myself)?|no wait"
         r"|wacht|warte|attends|espera|aspetta|стоп|подождите)\b|\bhold on\b"
         r"|\bon (?:a )?closer (?:inspection|look)\b"
@@ -289,7 +299,8 @@ _UNABLE = WordSearch(
         r"|provid"
         r"|calculat"
         r"|know|give|measur|find|read|assist|help|view|count|accurate|definit|solv|represent|verif"
-        r"|compare|make out|recogni[sz]|discern|infer|access|choose|confirm|settle|decide|pick"
+        r"|compare|evaluat|analy[sz]|interpret|judg"
+        r"|make out|recogni[sz]|discern|infer|access|choose|confirm|settle|decide|pick"
         r"|establish|ascertain|assess|estimat|deduc|deriv|obtain|distinguish)\w*"
         r"|(?:\b(?:insufficient|not enough|more)|n't enough) information|(?:\bnot"
         r"|n't) (?:\w+ly )?(?:sure|clear|certain|visible|legible"
@@ -302,7 +313,7 @@ _UNABLE = WordSearch(
         r"|mention"
         r"|specif|match)\w*"
         r"|\b(?:unknown|undetermined|indeterminate|unanswerable|unclear|illegible|unreadable)\b"
-        r"|\bn/a\b|\btoo (?:blurry|small|dark|faint|far|low)\b"
+        r"|\bn/a\b|\btoo (?:blurr(?:y|ed)|grainy|pixelated|small|dark|faint|far|low)\b"
         r"|\bi (?:do not|don't) (?:know|have|make|provide|identify|speculate|recogni[sz]e"
         r"|(?:currently |actually )?see (?:any|an|the|a) (?:attached |uploaded )?(?:image|picture"
         r"|photo|chart|graph|figure|diagram|table|file|attachment|screenshot)s?\b)"
@@ -452,6 +463,8 @@ class ParsedAnswer:
         All sentences.
     retraction_end
         Where the last retraction ends ("wait, that is wrong"); -1 where there is none.
+    breaks_off
+        Whether the last sentence breaks off: "The root of 169 is".
     """
 
     text: str
@@ -460,6 +473,7 @@ class ParsedAnswer:
     concluding: tuple[str, ...]
     sentences: tuple[str, ...]
     retraction_end: int
+    breaks_off: bool
 
 
 @lru_cache(maxsize=8192)
@@ -469,6 +483,8 @@ def parse_answer(text: str) -> ParsedAnswer:
     >>> [passage.text for passage in parse_answer("Answer: A. Wait, no: it is B").explicit]
     ['no: it is B', 'A. Wait, no: it is B']
     """
+    if "```" in text:
+        text = _behind_programs(text)
     spoken = _without_listing(_first_question(plain(text)))
     if any(word in spoken for word in _CODE_WORDS) and _CODE.search(spoken):
         spoken = ""
@@ -498,7 +514,23 @@ def parse_answer(text: str) -> ParsedAnswer:
         concluding=tuple(reversed(concluding)),
         sentences=statements or prose_sentences,
         retraction_end=retraction_end,
+        breaks_off=breaks_off(prose_sentences),
     )
+
+
+def _behind_programs(text: str) -> str:
+    """The text behind the last program between fences, where the answer says what came out."""
+    for fence in reversed(list(_FENCE.finditer(text))):
+        if _CODE.search(fence[0]):
+            before = text[: fence.start()]
+            behind = text[fence.end() :]
+            if behind and _CONCLUDED.search(before):
+                return before + behind
+            return behind or fence[0]
+    return text
+
+
+_CONCLUDED = re.compile(r"\b(?:answer|therefore|thus|hence|so the|result|total)\b", re.IGNORECASE)
 
 
 _BOLD_TEXT = re.compile(f"{BOLD}([^{BOLD_END}]*){BOLD_END}")
@@ -670,6 +702,10 @@ _UP_TO_DENIED = (
     r"|es|est|ist|é|è|la|le|el|il|die|der|das|den|dem|einen?|une?|uno|uma?|du|des?|les|los|las"
     r"|letra|opción|opção))*(?:\s+[dl](?=['’]))?[\s\"'’(\[]*$"
 )
+# in Chinese the verb stands between, without a space: "没拿雨伞"
+_UNSPACED_DENIAL = (
+    r"并非|而不是|(?<!\d)比|没有?[^\W\d]{0,3}?|不(?![仅但只过错同])(?:是|会|能)?[^\W\d]{0,2}?"
+)
 _DENIAL = WordSearch(
     re.compile(
         r"(?:\b(?:not|no|never|(?:more|less|fewer|greater|larger|higher|smaller|lower) than"
@@ -681,7 +717,7 @@ _DENIAL = WordSearch(
         r"|similar to|(?:inspired|influenced) by"
         r"|nicht|kein|keine|pas|non|não|ni|nem|нет|не)\b"
         r"|n't(?:\s+(?!only\b)[a-z]+)?(?:\s+(?:his|her|its|their))?"
-        rf"|不是|并非|而不是|(?<!\d)比){_UP_TO_DENIED}",
+        rf"|{_UNSPACED_DENIAL}){_UP_TO_DENIED}",
         re.IGNORECASE,
     ),
     first_words=frozenset(
@@ -691,10 +727,8 @@ _DENIAL = WordSearch(
         " anybody nicht kein keine pas non ni nem compared confused mistaken ahead weder".split()
     ),
     foreign=(
-        re.compile("[ãÃнН不并比]"),
-        re.compile(
-            rf"(?:\b(?:não|нет|не)\b|不是|并非|而不是|(?<!\d)比){_UP_TO_DENIED}", re.IGNORECASE
-        ),
+        re.compile("[ãÃнН不没并比]"),
+        re.compile(rf"(?:\b(?:não|нет|не)\b|{_UNSPACED_DENIAL}){_UP_TO_DENIED}", re.IGNORECASE),
     ),
 )
 _DENIAL_AFTER = re.compile(

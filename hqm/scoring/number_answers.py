@@ -201,6 +201,8 @@ def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number 
     """The number of an answer that nowhere says that it answers."""
     last = answer.sentences[-1]
     first = answer.sentences[0]
+    if answer.breaks_off:  # what it would have concluded is not known
+        return _passage_number(first, counts, question) if counts else None
     for text in answer.emphasised:
         number = _number_at_head(text)
         if number is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 # reasoning between tags names options that the answer then rejects
@@ -219,3 +219,29 @@ def without_marks(text: str) -> str:
     if not text.isascii():
         text = MARKS.sub("", text)
     return text.strip()
+
+
+def breaks_off(sentences: Sequence[str]) -> bool:
+    """Whether the last of these breaks off where a predicate or the rest of a phrase should
+    follow.
+    """
+    if not sentences:
+        return False
+    sentence = sentences[-1]
+    if not sentence[-1:].isalnum() and sentence[-1:] not in _OPEN_SIGNS:
+        return False
+    if _OPEN_END.search(sentence, max(0, len(sentence) - _MAX_OPEN_CHARS)):
+        return True
+    return len(sentences) > 1 and _SUBJECT_ONLY.fullmatch(sentence) is not None
+
+
+_OPEN_SIGNS = tuple("=+×*,(")
+_MAX_OPEN_CHARS = 24
+_OPEN_END = re.compile(
+    r"(?:\s[=+×*(]|[=+×*)]\s?\(|(?:\S+, ){4}\S+,"
+    r"|\b(?:the|of|its|their|and|or|which|because|since|than|equals?|equal to|let's"
+    r"|(?:is|are|of|with|in|on|by|as|has|and|to) an?|(?:is|are|was|were) (?:the|to|in|on|at|by)"
+    r"|(?:also|then|we|[Nn]ow)|(?:of|so|=|for) [\w°²]+ (?:is|are|was|were)"
+    r"|der|das|und|oder|des|les|et|el|los|las|del|da|do|dos|и|что))$"
+)
+_SUBJECT_ONLY = re.compile(r"(?:The|Its|Their|His|Her|This|These|In|On) (?:[a-z]+ ){0,2}[a-z]+")

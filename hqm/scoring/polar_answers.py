@@ -137,8 +137,8 @@ _FINAL_POLARITY = re.compile(
     r"|as|say"
     r"|with|effectively|basically|essentially|practically|así que|por (?:lo )?tanto|donc|also"
     r"|daher|quindi|portanto|поэтому|так что))"
-    r"\s*[\"']?(yes|no|sí|oui|non|ja|nein|sim|não|да|нет)\b[\"']?[.!]?$"
-    r"|[,;] (?:but|so|and|then) (yes|no)\b(?=[,.;:!])",
+    r"\s*[\"']?(yes|no|yep|yeah|nope|sí|oui|non|ja|nein|sim|não|да|нет)\b[\"']?[.!]?$"
+    r"|[,;] (?:(?:but|so|and|then|still|though),? )(yes|no|yep|yeah|nope)\b(?=[,.;:!])",
     re.IGNORECASE,
 )
 
@@ -158,9 +158,10 @@ _UNSEEN = re.compile(
 _CONTRAST = re.compile(r"[,;]? ?\b(?:but|however|yet)\b,?|;", re.IGNORECASE)
 _LOWER_CONTRAST = re.compile(r";(?: ?(?:but|however|yet)\b,?)?|but\b,?|however\b,?|yet\b,?")
 _SECOND_PREDICATE = re.compile(
-    r"\s*(?:not\b|(?:is|are|was|were|does|do|did)(?: not|n't)?\b)", re.IGNORECASE
+    r"\s*(?:not\b|with no\b|(?:is|are|was|were|does|do|did)(?: not|n't)?\b)", re.IGNORECASE
 )
 """A further predicate of the same subject, behind a comma or "which"."""
+_WITH_NO = re.compile(r"^\s*with no\b", re.IGNORECASE)
 _APPEARANCE = re.compile(r"\b(?:seem|look|appear)s?\b", re.IGNORECASE)
 _ABSENCE = re.compile(
     r"\W*(?:there (?:is|are|was|were) no|no|(?:\w+ )?\w+ (?:does|do|did)(?:n't| not) have)\b"
@@ -438,6 +439,7 @@ def _statement_polarities(
     first, *remarks = _split_remarks(without_adverbial(statement))
     polarities = []
     for clause in (first, *filter(_SECOND_PREDICATE.match, remarks)):
+        clause = _WITH_NO.sub("there is no", clause)
         polarity = _clause_polarity(clause, question, negated)
         if polarity:
             polarities.append((_APPEARANCE.search(clause) is not None, polarity))
@@ -523,9 +525,8 @@ def _plain_clause_polarity(clause: str, question: str, negated: bool) -> Polar |
     if is_open or not _is_statement(clause, words, question_words):
         return None
     asks_existence = EXISTENCE_QUESTION.search(question) is not None
-    is_partial = set(words) < set(question_words) and not denies and not asks_existence
-    if is_partial and _EXISTENTIAL_CLAUSE.match(clause):
-        return None  # "There is a dog" does not say that the dog is black
+    if not denies and _names_part(clause, words, question):
+        return None
     is_denial = denies and not negated and set() < set(words) <= set(question_words)
     if is_denial and _ABSENCE.match(clause):
         return "no"
@@ -537,6 +538,25 @@ def _plain_clause_polarity(clause: str, question: str, negated: bool) -> Polar |
     if agrees is None and asks_existence and is_subsequence(question_words, words) and not denies:
         return "no" if negated else "yes"  # "A dog is lying in front of the door"
     return _stated_polarity(agrees, denies, negated)
+
+
+def _names_part(clause: str, words: Sequence[str], question: str) -> bool:
+    """Whether a clause says that something of the question is there, and not all that is asked:
+    "There is a dog", asked for a black one; "There is a bicycle", asked for a person riding it.
+    """
+    if not set(words) < set(asked_words(question)) or not _EXISTENTIAL_CLAUSE.match(clause):
+        return False
+    if EXISTENCE_QUESTION.search(question) is None:
+        return True
+    head = _ASKED_HEAD.search(question)
+    return head is not None and content_words(head[1])[:1] != list(words[:1])
+
+
+_ASKED_HEAD = re.compile(
+    r"\b(?:is|are) there (?:(?:any|an?|some|one) )?(\w+) (?=\w+ing\b|with\b|who\b|that\b)",
+    re.IGNORECASE,
+)
+"""The noun whose activity a question asks about: "Is there a person riding a bicycle?"."""
 
 
 def _reverses(embedding: re.Match[str]) -> bool:

@@ -45,7 +45,7 @@ from hqm.scoring.number_answers import (
     without_parentheses,
 )
 from hqm.scoring.polar_answers import DOUBT, read_polar
-from hqm.scoring.statements import language_of
+from hqm.scoring.statements import denies_asked_noun, language_of
 from hqm.scoring.written_numbers import (
     LATIN,
     SCALES,
@@ -354,7 +354,8 @@ def _match_list(
         return None
     keys = [number.value for number in numbers if number is not None]
     if len(keys) == len(targets):
-        return _match_numbers(text, keys, item)
+        half = _answering_half(text, answer, item.prompt)
+        return _match_numbers(half, keys, item) if half else None
     if rivals:
         phrases = names_phrase(text, [*targets, *rivals])
         is_right = set(phrases) == set(targets)
@@ -370,7 +371,8 @@ def _match_list(
                 return None
             in_order = ORDER_QUESTION.search(item.prompt) is None or names == list(targets)
             return ShortMatch(in_order, ", ".join(members))
-    if any(_may_translate(answer.text, target) for target in targets):
+    is_cut = answer.breaks_off and not answer.explicit
+    if is_cut or any(_may_translate(answer.text, target) for target in targets):
         return None
     # a second sentence may add members, so that the list is not yet all
     if readings and not _ADDITION.search(answer.text):
@@ -476,7 +478,7 @@ def _match_numbers(text: str, keys: list[Fraction], item: Item) -> ShortMatch | 
         last = _COUNTER_STATEMENT.split(without_parentheses(answer.sentences[-1]), maxsplit=1)[0]
         stated = stated_numbers(last, item.prompt)
         is_single = sole_number(last[last.rfind("=") + 1 :]) or re.search(
-            r"\bonly\b", last, re.IGNORECASE
+            r"\b(?:only|nur|solo|sólo|seulement|apenas|somente|только)\b|只有", last, re.IGNORECASE
         )
         if len(stated) < len(keys) and is_single:
             return ShortMatch(False, ", ".join(map(str, stated)))
@@ -491,6 +493,21 @@ def _match_numbers(text: str, keys: list[Fraction], item: Item) -> ShortMatch | 
     if keys == sorted(keys) and not ORDER_QUESTION.search(item.prompt):
         values.sort()
     return ShortMatch(values == keys, ", ".join(map(str, numbers)))
+
+
+def _answering_half(text: str, answer: ParsedAnswer, question: str) -> str:
+    """The clause that answers where two have numbers: "2 and 5 are inside; 1 and 3 are outside";
+    nothing where both may.
+    """
+    if len(answer.sentences) != 1 or ";" not in answer.text or answer.explicit:
+        return text
+    clauses = [clause for clause in answer.text.split(";") if numbers_in(clause)]
+    if len(clauses) < 2 or "=" in text or all(map(sole_number, clauses)):
+        return text
+    overlaps = [shared_words(clause, question) for clause in clauses]
+    if overlaps.count(max(overlaps)) > 1:
+        return ""
+    return clauses[overlaps.index(max(overlaps))]
 
 
 def _named_step(member: str, question: str) -> Number | None:
@@ -700,6 +717,8 @@ def _match_unnamed(answer: ParsedAnswer, target: str, question: str) -> ShortMat
     """
     if not answer.text or answer.retraction_end >= 0:
         return None
+    if answer.breaks_off and not answer.explicit:
+        return None  # what follows may name it
     # the last sentence of a long answer need not be its answer
     if len(answer.sentences) > 3 and not answer.explicit:
         return None
@@ -708,6 +727,8 @@ def _match_unnamed(answer: ParsedAnswer, target: str, question: str) -> ShortMat
     else:
         commitment = answer.sentences[-1]
     if _is_open(answer, commitment, target, question):
+        return None
+    if _may_abbreviate(commitment, target):
         return None
     if _names_surname(answer, commitment, target, question):
         return ShortMatch(True, commitment[:80])
@@ -731,8 +752,11 @@ def _denies_word(text: str, word: str) -> bool:
 def _is_open(answer: ParsedAnswer, commitment: str, target: str, question: str) -> bool:
     """Whether a commitment without the target does not say what is asked."""
     absent = _ABSENT_NOUN.search(commitment)
-    if absent and any(noun and noun[:6].lower() in question.lower() for noun in absent.groups()):
+    nouns = filter(None, absent.groups()) if absent else ()
+    if any(len(noun) > 2 and noun[:6].lower() in question.lower() for noun in nouns):
         return True  # "No brand is visible"
+    if denies_asked_noun(commitment, question) and not _phrases_in(commitment, (target,)):
+        return True
     if _may_translate(commitment, target):
         return True
     return says_unable(commitment) or bool(says_unable(answer.text) and DOUBT.search(commitment))
@@ -744,6 +768,13 @@ def _may_translate(text: str, target: str) -> bool:
         return False
     language = language_of(text)
     return language is not None and bool(language.script)
+
+
+def _may_abbreviate(text: str, target: str) -> bool:
+    """Whether a text has the initials of the target and nothing else: "UK", "O" for oxygen."""
+    letters = text.strip(" .").replace(".", "")
+    initials = "".join(word[0] for word in normalize(target).split())
+    return letters.isupper() and letters.lower() == initials
 
 
 def _names_surname(answer: ParsedAnswer, commitment: str, target: str, question: str) -> bool:

@@ -277,6 +277,20 @@ def denies_in_other_language(text: str, question: str) -> bool | None:
     return None
 
 
+def denies_asked_noun(text: str, question: str) -> bool:
+    """Whether a statement in another language than English says that what a question speaks of is
+    not there, and no more.
+
+    >>> denies_asked_noun("No se ve ninguna puerta.", "¿De qué color es la puerta?")
+    True
+    """
+    language = statement_language(text, question)
+    if language is None or language.denial.search(text) is None:
+        return False
+    content = set(language.content(text))
+    return bool(content) and content <= set(language.content(question))
+
+
 def _has_contrary(content: Sequence[str]) -> bool:
     return any(not group.isdisjoint(content) for group in _FOREIGN_CONTRARIES)
 
@@ -413,7 +427,7 @@ _PLAIN_WORDS = frozenset(
         " doesn don didn hasn haven t s lack lacks absent missing should could would must wouldn"
         " couldn indeed actually really include includes included listed mentioned"
         " shouldn be you from given provided based according to than as at by here anywhere"
-        " scene photograph frame"
+        " scene photograph frame nobody sight"
     ).split()
 )
 _AROUND_QUESTION = re.compile(
@@ -533,7 +547,7 @@ _IRREGULAR = MappingProxyType(
             " equals:same equally:same identical:same"
             " sitting:sit lying:lie running:run every:all each:all shot:shoot big:large"
             " bigger:larger"
-            " alike:same"
+            " alike:same people:person someone:person somebody:person anyone:person anybody:person"
         ).split()
     )
 )

@@ -323,7 +323,7 @@ def _decimal(digits: str) -> tuple[Fraction, int]:
     digits = re.sub(r"['’\s\u00a0\u202f]", "", digits)
     if re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}", digits):
         digits = digits.replace(".", "").replace(",", ".")
-    elif re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", digits):
+    elif re.fullmatch(r"(?!0,\d+$)\d{1,3}(?:,\d{3})+(?:\.\d+)?", digits):  # 0,375 is 0.375
         digits = digits.replace(",", "")
     else:
         digits = digits.replace(",", ".")

@@ -1,0 +1,249 @@
+"""Letters of options: those of other alphabets, those that an answer rules out, and those that it
+calls correct.
+
+"A, B und D scheiden aus" names three letters and chooses the fourth; "A나 B가 아니라 D" names three
+and chooses the last. What is ruled out is cut out of an answer before a letter is looked for in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from types import MappingProxyType
+
+from hqm.scoring.cue_search import CueIndex, CueSearch, words_pattern
+from hqm.types import LETTERS
+
+# --- letters of other alphabets ---
+
+# В and Д are left out: В is sent for B and for the third letter, Д for D and for the fifth
+_ALPHABETS = ("АБ Г", "أبجد", "कखगघ", "가나다라마", "アイウエオ", "①②③④⑤⑥")
+_LATIN_LETTERS = MappingProxyType(
+    {
+        sign: LETTERS[index]
+        for alphabet in _ALPHABETS
+        for index, sign in enumerate(alphabet)
+        if sign != " "
+    }
+    | {"С": "C"}
+)
+_OTHER_SIGN = re.compile(f"[{''.join(_LATIN_LETTERS)}]")
+_OTHER_LETTER = re.compile(
+    rf"(?:(?<=[(\[:：—–«\"])|(?<=[(\[:：—–«\"] )|^)([{''.join(_LATIN_LETTERS)}])"
+    r"(?=\s*(?:$|[)\].،,;:»\"。、]))"
+)
+
+
+def with_latin_letters(text: str, options: Sequence[str]) -> str:
+    """A text in which the letters of options in other alphabets are Latin: "Ответ: Б" is B.
+
+    >>> with_latin_letters("正解は(イ)です。", ("red", "blue"))
+    '正解は(B)です。'
+    """
+    if text.isascii() or _OTHER_SIGN.search(text) is None:
+        return text
+    written = "".join(options)
+
+    def latin(match: re.Match[str]) -> str:
+        if match[1] in written:  # the options themselves are such letters
+            return match[1]
+        return _LATIN_LETTERS[match[1]]
+
+    return _OTHER_LETTER.sub(latin, text)
+
+
+# --- letters that are ruled out ---
+
+_LETTER = r"[(\[]?(?<![A-Za-z0-9'’])[A-Z](?![A-Za-z0-9'’])[)\]]?"
+_CONJUNCTIONS = (
+    "and or nor und oder noch et ou ni y u o e nem и или ни و أو और या तथा や と か も"
+    " 나 이나 과 와 하고 또는 或 和 及 与 或者"
+).split()
+_ARTICLE = r"(?:(?:the|la|el|le|les|las|die|as|a|option|opción|opção|l['’]option|选项)\s+)?"
+_CONJUNCTION = rf"{words_pattern(_CONJUNCTIONS)}(?![a-z])\s*"
+_JOIN = rf"\s*(?:[,、，/&]\s*(?:{_CONJUNCTION})?|{_CONJUNCTION})(?:not\s+)?{_ARTICLE}"
+_LONE_CAPITAL = re.compile("[A-Z](?![A-Za-z0-9'’])")
+_ARTICLE_OR_PRONOUN = re.compile(r"[AI] (?!(?:and|or|nor|is|are)\b)[a-z]{2}")
+_LETTERS = re.compile(rf"{_LETTER}(?:{_JOIN}{_LETTER}){{0,8}}")
+_NOUN = (
+    r"(?:(?:the|las?|les|os?|as?|die|el)\s+)?(?:(?:options?|answers?|choices?|opci(?:ón|ones)"
+    r"|respuestas?|réponses?|alternativas?|opç(?:ão|ões)|respostas?|antworten?|optionen"
+    r"|вариант\w*|ответ\w*)\s+)?(?:选项|選択肢|보기|الخيارات?\s+|الخيارين\s+|विकल्प\s+)?"
+)
+# what rules out the letters behind it
+_RULES_OUT = re.compile(
+    r"\bnone of (?:\()?$"
+    r"|(?:\b(?:rul(?:e|es|ing) out|eliminat(?:e|es|ing)|exclud(?:e|es|ing)|discard(?:s|ing)?"
+    r"|(?:i|we|having)(?: have|['’]ve)? (?:ruled out|eliminated|excluded|discarded)|neither"
+    # Spanish, Portuguese, French, German, Russian
+    r"|descart\w+|elimin(?:o|a|amos|ando|ados|adas)|excluy\w+|exclu(?:o|ímos|indo)|élimin\w+"
+    r"|écart\w+|exclu(?:s|ons|ant)|no es|ce n'est(?: ni| pas)|não é|weder|nicht"
+    r"|schlie(?:ß|ss)\w+|scheiden|scheidet|fallen|исключ\w+|отбрасыва\w+|не)\b(?:\s+(?:damit|also"
+    r"|daher))?|排除|不是|不选|ليس(?:ت)?\b|استبعد\w*|نستبعد)"
+    rf"\s*{_NOUN}{_ARTICLE}$",
+    re.IGNORECASE,
+)
+# all that `_RULES_OUT` finds has one of these, which costs less to see
+_RULES_OUT_PARTS = (
+    *("rul", "elim", "excl", "disc", "neith", "none of", "desc", "excluy", "élim", "écart"),
+    *("no es", "n'est", "não", "weder", "nicht", "schlie", "scheid", "fallen", "исключ"),
+    *("отбрас", "не", "排除", "不", "ليس", "ستبعد"),
+)
+# what rules out the letters before it
+_RULED_OUT = re.compile(
+    r"\s*\b(?:(?:can|could|may|must) (?:all )?be|are|is|were|was)(?: \w+ly| all| both)?"
+    r" (?:out\b(?! of)|ruled out|eliminated|excluded|wrong|incorrect|false|impossible"
+    r"|not (?:correct|right|possible))\b"
+    r"|\s*\b(?:do|does)(?: not|n't) (?:fit|match|apply|work)\b"
+    # German, Spanish, French, Portuguese, Russian
+    r"|\s*\b(?:sind|ist) (?:\w+ )?(?:falsch|ausgeschlossen|nicht richtig|nicht korrekt)\b"
+    r"|\s*\b(?:kommen|kommt) nicht in ?frage\b|\s*\b(?:passen|passt) nicht\b"
+    r"|\s*\b(?:scheiden|scheidet|fallen|fällt) (?:\w+ )?(?:aus|weg)\b"
+    r"|\s*\b(?:son|es|están?) (?:incorrect|fals|descartad|mal\b|errónea)\w*"
+    r"|\s*\b(?:quedan?|se) descarta\w*|\s*\bno (?:es|son) correct\w+"
+    r"|\s*\b(?:sont|est) (?:fausse?|incorrecte?|exclue?|éliminée?|à exclure|erronée?)s?\b"
+    r"|\s*\b(?:estão|está|são|é) (?:errad|incorret|fals|descartad)\w+"
+    r"|\s*\bне(?:верн\w+| верн\w+| подход\w+|правильн\w+| соответств\w+)"
+    r"|\s*\b(?:исключ|отпада|ошибочн)\w+"
+    # Japanese, Korean, Chinese, Arabic, Hindi
+    r"|\s*(?:では|じゃ)な(?:く、?|い)|\s*は(?:いずれも|すべて)?(?:誤り|間違い|除外|不正解|不適切|違)\w*"
+    r"|\s*[은는이가도]?\s*(?:모두 )?(?:아니(?:라|고|며),?|틀[렸리린]\w*|제외\w*|오답\w*)"
+    r"|\s*(?:选项)?[都均]?(?:可以|可|被)?(?:排除|不对|不正确|错误|不符合)"
+    r"|\s*(?:خاطئ\w*|خطأ|غير صحيح\w*|مستبعد\w*)|\s*(?:नहीं|(?:\w+ )?ग़?लत हैं?)",
+    re.IGNORECASE,
+)
+_MAX_NOUN_CHARS = 48
+
+
+def without_ruled_out(text: str) -> tuple[str, frozenset[str]]:
+    """A text without the letters that it rules out and the words that do so, and those letters.
+
+    >>> without_ruled_out("A scheidet aus, also B.")
+    (', also B.', frozenset({'A'}))
+    """
+    ruled_out: set[str] = set()
+    pieces = []
+    end = 0
+    for capital in _LONE_CAPITAL.finditer(text):
+        is_bracketed = text[max(0, capital.start() - 1) : capital.start()] in ("(", "[")
+        letters = _LETTERS.match(text, capital.start() - is_bracketed)
+        if letters is None or letters.start() < end:
+            continue
+        is_sole = letters.end() - letters.start() == 1
+        is_word = is_sole and _ARTICLE_OR_PRONOUN.match(text, letters.start()) is not None
+        if is_word and letters[0] == "I":
+            continue
+        start = max(end, letters.start() - _MAX_NOUN_CHARS)
+        leading = text[start : letters.start()]
+        may_rule_out = not is_word and any(map(leading.lower().count, _RULES_OUT_PARTS))
+        before = _RULES_OUT.search(leading) if may_rule_out else None
+        is_negated = "none of" in leading.lower()
+        after = None if is_negated else _RULED_OUT.match(text, letters.end())
+        if before or after:
+            ruled_out.update(filter(str.isupper, letters[0]))
+            pieces.append(text[end : start + before.start() if before else letters.start()])
+            end = after.end() if after else letters.end()
+    if not ruled_out:
+        return text, frozenset()
+    return "".join((*pieces, text[end:])), frozenset(ruled_out)
+
+
+def names_letters(options: Sequence[str]) -> bool:
+    """Whether an option speaks of others by their letters, or is a letter that is not its own.
+
+    >>> names_letters(("red", "blue", "Both A and B")), names_letters(("B", "A"))
+    (True, True)
+    >>> names_letters(("Vitamin C", "Iron"))
+    False
+    """
+    for letter, option in zip(LETTERS[: len(options)], options, strict=True):
+        capitals = _LONE_CAPITAL.findall(option)
+        is_other = option in LETTERS and option != letter
+        if len(capitals) > 1 or is_other or (capitals and _REFERENCE.search(option)):
+            return True
+    return False
+
+
+_REFERENCE = re.compile(r"\b(?:only|both|neither|all|none)\b", re.IGNORECASE)
+
+
+# --- letters that are called correct, or weighed ---
+
+_CORRECT = re.compile(
+    r"(?:\b(?:option|choice|answer|letter)s?\s*)?(?<![\w'])[(\[]?([A-Z])[)\]]?(?![\w'])"
+    r"(?:[,:] (?:(?!\b[A-Z]\b)[^.\n]){0,60}?)?\s+(?:is|are|seems?|looks?|must be|would be|appears?"
+    r"|was)\s+(?:to be\s+)?"
+    r"(?:(?:therefore|thus|clearly|definitely|indeed|the|most|only|one|that|a)\s+)*"
+    r"(?:correct|right|best|better|answer|closest|true|match|likely|appropriate|accurate|fitting)\b"
+    r"|(?<![\w'])([A-Z])\s+(?:(?:fits|works|matches|suits)(?: it)? (?:best|better)"
+    r"|makes (?:the )?most sense)\b"
+    r"|\bmakes (?:option |choice )?[(\[]?([A-Z])[)\]]?"
+    r" (?:the )?(?:more|most|best|better|correct|right)\b"
+    r"|\b(?:corresponds?|matches|belongs|equals|refers|points) (?:to |with )?(?:option|choice"
+    r"|answer)"
+    r"\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
+    r"|\b(?:best|closest|correct|right) (?:option|choice|answer|match)[^.\n]{0,20}?"
+    r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
+    r"|\b([A-Z])[)\].]?(?:\s[^\n:?–—|-]{1,60})?\s*[:?–—|-]\s*(?:[Yy]es|[Cc]orrect|[Tt]rue)\b"
+)
+# where that may begin: a capital alone, perhaps in brackets, or one of these words
+_CAPITAL = re.compile(r"[A-Z](?!\w)")
+_CORRECT_WORDS = CueIndex(
+    correct=CueSearch(
+        _CORRECT,
+        frozenset(
+            "option options choice choices answer answers letter letters correspond corresponds"
+            " matches belongs equals makes refers points best closest correct right".split()
+        ),
+    )
+)
+
+
+def called_correct(text: str) -> Iterator[re.Match[str]]:
+    """Yield what calls a letter the correct one, as `_CORRECT.finditer` does, only faster."""
+    capitals = [match.start() for match in _CAPITAL.finditer(text)]
+    if not capitals:
+        return
+    starts = _CORRECT_WORDS.offsets(text)["correct"]
+    for capital in capitals:
+        if text[max(0, capital - 1) : capital] in ("(", "["):
+            starts.append(capital - 1)
+        starts.append(capital)
+    end = 0
+    for start in sorted(starts):
+        match = _CORRECT.match(text, start) if start >= end else None
+        if match is not None:
+            yield match
+            end = match.end()
+
+
+# an option that is weighed: "B. red - the car is blue"
+_WEIGHED = re.compile(r"[(\[]?([A-Z])[.):\]] \S+ \S")
+
+
+def is_cut_listing(sentences: Sequence[str], letters: str) -> bool:
+    """Whether an answer weighs the options one by one and breaks off before the last."""
+    if not sentences or sentences[-1][-1:] in ".!?)。":
+        return False
+    weighed = [match[1] for match in map(_WEIGHED.match, sentences) if match]
+    last = _WEIGHED.match(sentences[-1])
+    return len(set(weighed)) > 1 and last is not None and last[1] != letters[-1]
+
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "1st", "2nd", "3rd", "4th", "5th")
+_ORDINAL = re.compile(
+    rf"\b({'|'.join(_ORDINALS)})\s+"
+    r"(?:option|choice|one|answer|figure|image|picture|panel|graph|diagram)\b",
+    re.IGNORECASE,
+)
+
+
+def ordinal_index(text: str) -> int:
+    """The index of the option that a sentence counts ("the second option", "option 2"), or -1."""
+    ordinal = _ORDINAL.search(text)
+    if ordinal:
+        return _ORDINALS.index(ordinal[1].lower()) % 5
+    number = re.search(r"\b(?:option|choice)\s+#?(\d)\b", text, re.IGNORECASE)
+    if number:
+        return int(number[1]) - 1
+    return -1
