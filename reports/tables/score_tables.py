@@ -392,14 +392,13 @@ def response_bias(audit: BenchmarkAudit) -> Table | None:
     )
     if "acquiescence" not in columns:
         notes = ("First: the original wording. Other: the parallel wording.",)
-    if columns == ["position bias V"]:
-        notes = ()
+    has_wordings = columns != ["position bias V"]
     return Table.for_page(
         "Response bias",
         ("Respondent", *columns),
         tuple(map(tuple, table)),
         tuple(range(1, len(columns) + 1)),
-        notes,
+        notes if has_wordings else (),
         score_signature(audit),
     )
 
