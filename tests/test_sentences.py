@@ -866,6 +866,10 @@ def test_the_lead_on_shared_items_is_that_of_the_shared_items() -> None:
         assert f"by {points} points" in headline(audit).text
         assert ("both answered" in headline(audit).text) == (items < 1000)
         assert f"by {points} points" in board_title(audit)
+        gaps = budgeted(audit, BudgetRow(source="items", status="ok", half=0.05))
+        need = more_items(gaps, Policy.load()).need("top")
+        assert need is not None
+        assert need.size == pytest.approx(float(points) / 100)
 
 
 def test_types_without_items_answer_no_point_of_a_checklist() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -306,9 +306,18 @@ def _item_needs(
     budget = audit.budget.get(metric)
     gaps = budget.gaps if isinstance(budget, ErrorBudget) else ()
     errors: dict[tuple[str, str], float | None] = {}
+    differences: dict[tuple[str, str], float] = {}
     for row in contrast_detail(audit.select_estimates(metric=metric)).get("contrasts") or ():
-        errors[str(row["first"]), str(row["second"])] = row["error"]
-    needs = [_gap_need(gap, n_items, errors.get((gap.first, gap.other))) for gap in gaps]
+        pair = (str(row["first"]), str(row["second"]))
+        errors[pair] = row["error"]
+        # Scores of unequal items differ by the items too.
+        if row.get("items", n_items) < n_items and row["difference"] is not None:
+            differences[pair] = abs(row["difference"])
+    needs = []
+    for gap in gaps:
+        pair = (gap.first, gap.other)
+        shared_gap = replace(gap, gap=differences.get(pair, gap.gap))
+        needs.append(_gap_need(shared_gap, n_items, errors.get(pair)))
     known_needs = [need for need in needs if need is not None]
     # Two that share too few items have no need: the first of the others is not that of the top.
     if needs and needs[0] is not None:
