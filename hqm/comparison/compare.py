@@ -372,7 +372,8 @@ def _pair(
     priced = prices[0].unit == prices[1].unit != ANSWERS
     # Where one of them has no price, the answers of both are counted, and a verdict as one more.
     answer_prices = [(p.answer + p.verdict) if priced else 1.0 + (p.verdict > 0) for p in prices]
-    cost = len(names) * min(answer_prices[0] * first.items, answer_prices[1] * second.items)
+    costs = (p * m.items for p, m in zip(answer_prices, (first, second), strict=True) if p > 0)
+    cost = len(names) * min(costs, default=0.0)
     sizes = []
     items = []
     pictures = []

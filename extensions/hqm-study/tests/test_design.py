@@ -717,6 +717,15 @@ def test_unequal_prices_make_unequal_studies(audit: Audit, noisier: BenchmarkAud
     )
     assert pair.unit == "money"
     assert pair.items == (72, 36)
+    # what is free is asked as often as it was, and leaves the other its length
+    free = {name: {**row, "price_in": 0.0} for name, row in used.items()}
+    for prices in ((used, free), (free, twice), (free, free)):
+        used_by_name = {
+            name: {"respondents": price}
+            for name, price in zip(("mine", "noisier"), prices, strict=True)
+        }
+        (pair,) = forecasts(measures, names, None, used_by_name)
+        assert pair.items == (72, 72)
 
 
 def test_a_contest_needs_respondents_and_parts() -> None:
