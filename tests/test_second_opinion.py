@@ -109,6 +109,8 @@ def test_the_libraries_agree_on_the_embedded_benchmarks(
     # Cochran's Q needs items that every respondent has a score on; of the short answers none has
     assert "statsmodels cochrans_q" in others or name == "shapes_vqa"
     alphas = [row for row in opinion.checks if row.library == "pingouin.cronbach_alpha"]
+    # it is of one administration, and names no other
+    assert not [row.quantity for row in alphas if row.quantity.endswith((")", "None"))]
     # alpha is judged where next to all answers have a score
     assert [row.outcome for row in alphas if row.tolerance] or name == "shapes_vqa"
     exact = [row for row in opinion.judged if row.tolerance == 1e-6]

@@ -146,10 +146,8 @@ def _forms(estimate: Estimate) -> Iterator[str]:
 
 def _compared(estimate: Estimate) -> str:
     """Return the facets in which the two administrations differ, in brackets."""
-    if not estimate.other:
-        return ""
     first = set(estimate.first.split("|"))
-    facets = [facet for facet in estimate.other.split("|") if facet not in first]
+    facets = [facet for facet in estimate.other.split("|") if facet and facet not in first]
     if facets:
         return f" ({', '.join(facets)})"
     return ""
