@@ -59,6 +59,7 @@ def test_oddities(benchmark: Any) -> None:
     assert counts["shadowed-object"] == 335
     assert counts["safe-word-truth"] == 81
     assert counts["objects"] == 340
+    assert "capital" not in counts
 
 
 # --- the released scorer, written anew ---
