@@ -343,7 +343,10 @@ def cells_in(
     original = benchmark.original
     for resolution in resolutions_in(store, benchmark.name):
         scaled = asks.with_resolution(resolution)
-        if any(was_administered(scaled, benchmark, original, other, 0) for other in respondents):
+        if any(
+            was_administered(scaled, benchmark, original, respondent, 0)
+            for respondent in respondents
+        ):
             cells.append(Cell(ORIGINAL, 0, resolution=resolution))
     return cells
 

@@ -173,12 +173,12 @@ class Rereading:
         )
 
 
-def compare_verdicts(before: BenchmarkAudit, now: BenchmarkAudit) -> Rereading:
+def compare_verdicts(before: BenchmarkAudit, rescored_audit: BenchmarkAudit) -> Rereading:
     """Count the answers of an audit whose verdict changes with another scoring."""
-    cells = [cell for cell in before.cells if cell in now.cells]
+    cells = [cell for cell in before.cells if cell in rescored_audit.cells]
     if before.verdicts.keys() >= set(cells):
-        return _compare_records(before, now, cells)
-    respondents = dict(zip(now.names, now.respondents, strict=True))
+        return _compare_records(before, rescored_audit, cells)
+    respondents = dict(zip(rescored_audit.names, rescored_audit.respondents, strict=True))
     answers = n_changed = 0
     for respondent in before.respondents:
         rescored = respondents.get(respondent.name)
@@ -197,24 +197,24 @@ def compare_verdicts(before: BenchmarkAudit, now: BenchmarkAudit) -> Rereading:
 
 
 def _compare_records(
-    before: BenchmarkAudit, now: BenchmarkAudit, cells: Sequence[str]
+    before: BenchmarkAudit, rescored_audit: BenchmarkAudit, cells: Sequence[str]
 ) -> Rereading:
-    row_now = dict(zip(now.names, count()))
+    rescored_rows = dict(zip(rescored_audit.names, count()))
     answers = n_changed = 0
     for cell in cells:
         first = unpack_verdicts(before.verdicts[cell])
-        second = unpack_verdicts(now.verdicts[cell])
+        second = unpack_verdicts(rescored_audit.verdicts[cell])
         # Other items were scored then: which answers are the same cannot be told.
         if first.shape[1] != second.shape[1]:
             continue
         for name, row in zip(before.names, first, strict=True):
-            if name not in row_now:
+            if name not in rescored_rows:
                 continue
-            other_row = second[row_now[name]]
+            other_row = second[rescored_rows[name]]
             # NaN equals nothing, itself included.
-            same = (row == other_row) | (np.isnan(row) & np.isnan(other_row))
-            answers += len(same)
-            n_changed += int((~same).sum())
+            is_same_verdict = (row == other_row) | (np.isnan(row) & np.isnan(other_row))
+            answers += len(is_same_verdict)
+            n_changed += int((~is_same_verdict).sum())
     return Rereading(answers, n_changed, is_exact=True)
 
 

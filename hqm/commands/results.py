@@ -246,16 +246,16 @@ def _one_audit(path: Path, names: Sequence[str], format_name: str) -> BenchmarkA
     from hqm.auditing.audit import Audit
 
     audits = Audit.load(find_audit(path)).audits
-    chosen = [audit for audit in audits if not names or audit.benchmark in names]
+    named_audits = [audit for audit in audits if not names or audit.benchmark in names]
     # The formats hold one table, and its rows have no column for a benchmark.
-    if len(chosen) != 1:
+    if len(named_audits) != 1:
         present = ", ".join(map(attrgetter("benchmark"), audits))
         raise UsageError(
             f"{format_name} holds one benchmark, and the audit has {present}",
             location=str(path),
             remedy="Name one with --benchmark.",
         )
-    return chosen[0]
+    return named_audits[0]
 
 
 def _write_responses(path: Path, to: Path, names: Sequence[str]) -> None:

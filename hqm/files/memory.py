@@ -66,7 +66,9 @@ def remembered(read: Callable[Parameters, Content]) -> Callable[Parameters, Cont
             return read(*args, **kwargs)
         bound = parameters.bind(*args, **kwargs)
         bound.apply_defaults()
-        path, *others = bound.arguments.values()
-        return memory.recall(lambda: read(*args, **kwargs), Path(path), read.__qualname__, *others)
+        path, *further_arguments = bound.arguments.values()
+        return memory.recall(
+            lambda: read(*args, **kwargs), Path(path), read.__qualname__, *further_arguments
+        )
 
     return read_once

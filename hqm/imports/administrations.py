@@ -146,10 +146,10 @@ def _fewest_labels(
             candidates.append(split)
     choices = []
     for candidate in candidates:
-        chosen = _levels_apart(candidate, answered)
+        chosen_levels = _levels_apart(candidate, answered)
         labels = {}
         for path, levels in candidate.items():
-            labels[path] = " ".join(levels[level] for level in chosen)
+            labels[path] = " ".join(levels[level] for level in chosen_levels)
         choices.append(labels)
     return min(choices, key=lambda labels: len(set(labels.values())))
 
@@ -164,15 +164,17 @@ def _levels_apart(
     # The fewest first: a folder that tells models apart needs no part beside it.
     for size in range(n_levels + 1):
         choices = []
-        for chosen in combinations(range(n_levels), size):
+        for chosen_levels in combinations(range(n_levels), size):
             items_by_label: dict[tuple[str, ...], list[Hashable]] = defaultdict(list)
             for path, levels in levels_by_path.items():
-                items_by_label[tuple(levels[level] for level in chosen)] += set(answered[path])
+                items_by_label[tuple(levels[level] for level in chosen_levels)] += set(
+                    answered[path]
+                )
             items = items_by_label.values()
             # No item is answered twice under one label: the lists are as long as their sets.
             if sum(map(len, items)) == sum(map(len, map(set, items))):
                 # Of equally few levels, those with the fewest labels, and of these the first.
-                choices.append((sum(map(bool, items)), chosen))
+                choices.append((sum(map(bool, items)), chosen_levels))
         if choices:
             return min(choices)[1]
     return tuple(range(n_levels))

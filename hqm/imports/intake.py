@@ -394,8 +394,8 @@ def plain_heading(name: str, headings: Collection[str] = HEADINGS) -> str:
     >>> plain_heading("Question ID"), plain_heading("ModelName"), plain_heading(" Score A")
     ('question_id', 'model_name', 'Score A')
     """
-    for written in (name, _CAPITAL.sub("_", name)):  # questionId, ModelName
-        plain = heading_words(written)
+    for spelling in (name, _CAPITAL.sub("_", name)):  # questionId, ModelName
+        plain = heading_words(spelling)
         if plain in headings:
             return plain
     return name.strip() if name.isascii() else plain_name(name)
@@ -424,15 +424,15 @@ def _plain_headings(
         plain = plain_heading(str(name), headings)
         if plain == name:
             continue
-        same = plain if plain in names else first_names.get(plain)
-        if same is None:
+        same_heading = plain if plain in names else first_names.get(plain)
+        if same_heading is None:
             first_names[plain] = name
             written_names[name] = plain
         # JSON records may each have one of the two; whoever reads them says which is misspelt
-        elif plain in headings and all({same, name} <= record.keys() for record in records):
+        elif plain in headings and all({same_heading, name} <= record.keys() for record in records):
             from hqm.imports.rival_columns import check_same_column
 
-            cells = {column: cell_texts(records, column) for column in (same, name)}
+            cells = {column: cell_texts(records, column) for column in (same_heading, name)}
             check_same_column(cells, location)
     if not written_names:
         return records, {}

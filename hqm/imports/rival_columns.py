@@ -41,24 +41,24 @@ def check_rivals(
         Two of them differ.
     """
     find_difference = _other_key if are_keys else _other_answer
-    read, *others = columns
+    read, *rivals = columns
     cells = columns[read]
-    for other in others:
-        other_cells = columns[other]
-        index = find_difference(cells, other_cells)
+    for rival in rivals:
+        rival_cells = columns[rival]
+        index = find_difference(cells, rival_cells)
         if index is not None:
             raise DataError(
-                f"the columns {read!r} and {other!r} could both be the {field}, and differ:"
-                f" {cells[index]!r:.60} and {other_cells[index]!r:.60}",
+                f"the columns {read!r} and {rival!r} could both be the {field}, and differ:"
+                f" {cells[index]!r:.60} and {rival_cells[index]!r:.60}",
                 location=f"{location}: record {index + 1}",
                 remedy=f"Remove one, or say which it is: --columns {field}={read}.",
             )
-    return [rivals_note(field, read, others)]
+    return [rivals_note(field, read, rivals)]
 
 
-def rivals_note(field: str, read: str, others: Sequence[str]) -> str:
+def rivals_note(field: str, read: str, rivals: Sequence[str]) -> str:
     """Say which of several columns is read."""
-    listed = ", ".join(map(repr, others[:MAX_NAMED_FIELDS]))
+    listed = ", ".join(map(repr, rivals[:MAX_NAMED_FIELDS]))
     return f"the {field} is read from {read!r}, and not from {listed}"
 
 
@@ -134,31 +134,31 @@ def check_rival_names(field: str, columns: Mapping[str, Sequence[str]], location
     DataError
         One row has two of the names.
     """
-    read, *others = columns
+    read, *rivals = columns
     cells = columns[read]
     names = set(cells)
     notes = []
-    for other in others:
-        other_names = set(columns[other]) - {""}
-        if other_names == {name for name in other_names if name.isdigit()} and other_names != names:
+    for rival in rivals:
+        rival_names = set(columns[rival]) - {""}
+        if rival_names == {name for name in rival_names if name.isdigit()} and rival_names != names:
             continue
-        for index, (cell, other_cell) in enumerate(zip(cells, columns[other], strict=True)):
-            if cell and cell != other_cell and other_cell in names and other_cell:
+        for index, (cell, rival_cell) in enumerate(zip(cells, columns[rival], strict=True)):
+            if cell and cell != rival_cell and rival_cell in names and rival_cell:
                 raise DataError(
-                    f"the columns {read!r} and {other!r} could both be the {field}, and differ:"
-                    f" {cell!r:.60} and {other_cell!r:.60}",
+                    f"the columns {read!r} and {rival!r} could both be the {field}, and differ:"
+                    f" {cell!r:.60} and {rival_cell!r:.60}",
                     location=f"{location}: record {index + 1}",
                     remedy="Remove the column that is not meant.",
                 )
-        if other_names and len(other_names) < len(names):
-            notes.append(f"the {field} is read from {read!r}, and not from {other!r}")
+        if rival_names and len(rival_names) < len(names):
+            notes.append(f"the {field} is read from {read!r}, and not from {rival!r}")
     return notes
 
 
 def check_same_column(columns: Mapping[str, Sequence[str]], location: str) -> None:
     """Refuse two columns of one name in other cases, of which one would be read, that differ."""
-    (first, cells), (second, other_cells) = columns.items()
-    pairs = zip(cells, other_cells, strict=True)
+    (first, cells), (second, rival_cells) = columns.items()
+    pairs = zip(cells, rival_cells, strict=True)
     index = next((index for index, (a, b) in enumerate(pairs) if a != b), None)
     if index is not None:
         raise DataError(

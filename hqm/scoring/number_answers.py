@@ -235,8 +235,8 @@ def _exact_number(number: Number, text: str, question: str) -> Number | None:
     """
     if not _may_bound(text):
         return number
-    same_numbers = [other for other in numbers_in(text) if other.value == number.value]
-    is_exact = any(not _is_bound(text, other) for other in same_numbers) or not same_numbers
+    same_numbers = [candidate for candidate in numbers_in(text) if candidate.value == number.value]
+    is_exact = any(not _is_bound(text, candidate) for candidate in same_numbers) or not same_numbers
     if is_exact or _BOUND_QUESTION.search(question):
         return number
     return None

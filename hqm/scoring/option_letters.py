@@ -42,10 +42,10 @@ def with_latin_letters(text: str, options: Sequence[str]) -> str:
     """
     if text.isascii() or _OTHER_SIGN.search(text) is None:
         return text
-    written = "".join(options)
+    option_text = "".join(options)
 
     def latin(match: re.Match[str]) -> str:
-        if match[1] in written:  # the options themselves are such letters
+        if match[1] in option_text:  # the options themselves are such letters
             return match[1]
         return _LATIN_LETTERS[match[1]]
 

@@ -126,8 +126,8 @@ class _Phrase(NamedTuple):
 def _parse_phrase(phrase: str) -> _Phrase:
     normalized = normalize(phrase)
     single = re.sub(r"(?<=[a-z]{2}[^s])s$", "", normalized)
-    first, *rest = re.split("( and |[ -])", single)
-    others = tuple(zip(rest[::2], rest[1::2], strict=True))
+    first, *pieces = re.split("( and |[ -])", single)
+    others = tuple(zip(pieces[::2], pieces[1::2], strict=True))
     return _Phrase(first, others, re.search(r"[a-z]{2}$", normalized) is not None)
 
 
