@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -60,10 +61,35 @@ def estimate_study(study: Mapping[str, Any]) -> dict[str, Any]:
 def _audit_numbers(study: Mapping[str, Any]) -> dict[str, Any]:
     """What an audit of a frozen study's first answers says besides its estimates.
 
-    Twelve respondents and two forms are enough for every branch, and take a second.
+    Twelve respondents and two forms are enough for nearly every branch, and take a second; several
+    other wordings and people's labels have rows of their own in the budget.
     """
     cells = [("original", str(k), rows) for k, rows in enumerate(study["runs"])]
     cells.append(("reworded", "0", study["forms"][0]))
+    audited = hqm.audit(_answer_table(study, cells))
+    policy = Policy.load()
+    numbers = {
+        "budget": asdict(audited.budget["score"]),
+        "components": audited.components,
+        "remedies": [(remedy.what, remedy.count, remedy.cost) for remedy in audited.mend],
+        "more": asdict(more_items(audited, policy)),
+        "precision": asdict(total_precision(audited)),
+    }
+    cells = [("original", "0", study["runs"][0])]
+    cells += [(f"parallel{k}", "0", rows) for k, rows in enumerate(study["forms"][:2], 2)]
+    with NamedTemporaryFile("w", suffix=".csv") as labels:
+        _label_table(study).to_csv(labels, index=False)
+        labels.flush()
+        labelled = hqm.audit(_answer_table(study, cells), criterion=labels.name)
+    numbers["labelled budget"] = asdict(labelled.budget["score"])
+    outcome = {name: [*map(rounded_number, numbers_in(value))] for name, value in numbers.items()}
+    return {**outcome, "answers": dict(audited.answers)}
+
+
+def _answer_table(
+    study: Mapping[str, Any], cells: Sequence[tuple[str, str, Sequence[str]]]
+) -> pd.DataFrame:
+    """The answers of twelve respondents in some forms and runs."""
     rows: list[dict[str, object]] = []
     for form, run, answers in cells:
         for k, marks in enumerate(answers[:MAX_RESPONDENTS]):
@@ -80,17 +106,17 @@ def _audit_numbers(study: Mapping[str, Any]) -> dict[str, Any]:
                             "score": int(mark),
                         }
                     )
-    audited = hqm.audit(pd.DataFrame(rows))
-    policy = Policy.load()
-    numbers = {
-        "budget": asdict(audited.budget["score"]),
-        "components": audited.components,
-        "remedies": [(remedy.what, remedy.count, remedy.cost) for remedy in audited.mend],
-        "more": asdict(more_items(audited, policy)),
-        "precision": asdict(total_precision(audited)),
-    }
-    outcome = {name: [*map(rounded_number, numbers_in(value))] for name, value in numbers.items()}
-    return {**outcome, "answers": dict(audited.answers)}
+    return pd.DataFrame(rows)
+
+
+def _label_table(study: Mapping[str, Any]) -> pd.DataFrame:
+    """People's labels on answers of the original form."""
+    rows = []
+    for k, marks in enumerate(study["labels"][:MAX_RESPONDENTS]):
+        for index, (label, answer) in enumerate(zip(marks, study["runs"][0][k], strict=False)):
+            if "-" not in (label, answer):
+                rows.append({"respondent": f"model {k:02d}", "item": f"q{index}", "label": label})
+    return pd.DataFrame(rows)
 
 
 def _estimate_row(estimate: Estimate) -> list[Any]:
