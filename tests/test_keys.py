@@ -185,6 +185,7 @@ def test_a_key_names_the_option_where_a_form_has_another_order() -> None:
     ("rows", "says"),
     [
         ("item,target\nnobody,yes", "no item 'nobody'"),
+        ("item,target\n,\nnobody,yes", "record 2: .*no item 'nobody'"),
         ("item,target\nq1,perhaps", pattern_of("key.yes-or-no")),
         ("item,target\nq1,yes\nq1,no", "stands twice"),
         ("item,other\nq1,yes", "none of the fields"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,7 +10,8 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.released_files import files_in
 from hqm.errors import DataError, UsageError
 from hqm.files.records import required_field
-from hqm.imports.intake import refuse_twice, take_rows
+from hqm.imports.intake import Intake, refuse_twice, take_rows
+from hqm.imports.layouts import first_row
 from hqm.imports.match import check_questions, match_rows
 from hqm.imports.recordings import check_own_benchmark
 from hqm.imports.row import QUESTIONS, Row, first_text, ids_in
@@ -119,11 +120,10 @@ def read_key(path: Path | str, benchmark: Benchmark, full_form: Form | None = No
     for file in files_in(path, *_SUFFIXES):
         intake = take_rows(file, names=())
         check_own_benchmark(intake, benchmark.name)
-        records = intake.records
-        if records and "item" in records[0]:
-            file_targets, file_omitted = _by_item(records, form, benchmark.spelled, file)
+        if "item" in first_row(intake.records):
+            file_targets, file_omitted = _by_item(intake, form, benchmark.spelled)
         else:
-            file_targets, file_omitted = _by_release(records, form, benchmark, file)
+            file_targets, file_omitted = _by_release(intake, form, benchmark)
         targets |= file_targets
         omitted += file_omitted
     if not targets and not omitted:
@@ -140,14 +140,13 @@ def read_key(path: Path | str, benchmark: Benchmark, full_form: Form | None = No
 
 
 def _by_item(
-    records: Sequence[Mapping[str, object]], form: Form, spelling: Callable[[str], str], path: Path
+    intake: Intake, form: Form, spelling: Callable[[str], str]
 ) -> tuple[dict[str, str], list[str]]:
     """Read a key in HQM's format, by item ids: the targets, and the ids of items to leave out."""
     targets: dict[str, str] = {}
     omitted = []
     questions = []
-    for i, record in enumerate(records, 1):
-        location = f"{path}: record {i}"
+    for location, record in intake.located():
         key = str(required_field(record, "item", location))
         if key not in form.by_id:
             raise DataError(
@@ -167,7 +166,7 @@ def _by_item(
         else:
             targets[key] = _valid_target(value, form.by_id[key], location)
         questions.append((location, first_text(record, QUESTIONS), form.by_id[key]))
-    check_questions(questions, path, spelling)
+    check_questions(questions, Path(intake.path), spelling)
     return targets, omitted
 
 
@@ -203,15 +202,15 @@ def _marked_target(record: Mapping[str, object], item: Item, location: str) -> s
 
 
 def _by_release(
-    records: Sequence[Mapping[str, object]], form: Form, benchmark: Benchmark, path: Path
+    intake: Intake, form: Form, benchmark: Benchmark
 ) -> tuple[dict[str, str], list[str]]:
     """Read a key in a release's layout, whose rows are matched to items by picture and question.
 
     Such a key drops the rows that its authors found ambiguous: an item without a row, or with an
     empty target, is left out.
     """
-    parts = _parts_of(path, form)
-    rows = [_row(record, f"{path}: record {i}", parts) for i, record in enumerate(records, 1)]
+    parts = _parts_of(Path(intake.path), form)
+    rows = [_row(record, location, parts) for location, record in intake.located()]
     form_of_parts = form
     if parts:
         form_of_parts = form.select_part(*parts)
@@ -233,7 +232,7 @@ def _by_release(
         for key in keys:
             if key in values:
                 refuse_twice(f"the item {key!r} stands", place, values[key][1])
-            values[key] = (_target(records[i], place), place)
+            values[key] = (_target(intake.records[i], place), place)
     targets = {
         key: _valid_target(value, form.by_id[key], location)
         for key, (value, location) in values.items()

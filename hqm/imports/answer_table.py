@@ -114,10 +114,10 @@ def read_questions(path: str, records: list[Record]) -> Log:
     intake = take_rows(path, records, names=("item",))
     rows = []
     # The right answers stand in `answer`; Row.of would take them for a model's.
-    for i, record in enumerate(intake.records, 1):
+    for location, record in intake.located():
         if "answer" in record:
             record = {**record, "target": record["answer"]}
-        row = Row.of({**record, "answer": None}, f"{path}: record {i}")
+        row = Row.of({**record, "answer": None}, location)
         rows.append(replace(row, answer=None))
     return Log(path=path, tool=TABLE, rows=tuple(rows), notes=intake.notes, asks=True)
 
@@ -214,8 +214,8 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
     stem = path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0] or path
     is_llava = bool(records) and _is_llava(records[0])
     rows = []
-    for i, record in enumerate(records):
-        rows.append(_row(record, scores, chosen_columns, f"{path}: record {i + 1}", i))
+    for i, (record_number, record) in enumerate(zip(intake.numbers, records, strict=True)):
+        rows.append(_row(record, scores, chosen_columns, f"{path}: record {record_number}", i))
     respondents = _check_names(rows)
     if not respondents:
         # A file for each model is how most people keep answers: its name says whose they are.
@@ -437,7 +437,7 @@ def _numbered_runs(intake: Intake, chosen_columns: Mapping[str, str]) -> tuple[l
     cells = cell_texts(records, column)
     units = intake.units(("model", "item", "form"), records)
     if "run" not in chosen_columns:
-        _check_runs(intake.path, units, cells, column)
+        _check_runs(intake, units, cells, column)
     if find_repeated(units) is None:
         # every answer was drawn once, with a seed of its own
         return _with_runs(records, repeat(0, len(records)), cells), column
@@ -462,7 +462,7 @@ def _with_runs(
 
 
 def _check_runs(
-    path: str, units: Sequence[tuple[str, ...]], labels: Sequence[str], column: str
+    intake: Intake, units: Sequence[tuple[str, ...]], labels: Sequence[str], column: str
 ) -> None:
     """Refuse an answer that stands twice where every answer has a seed of its own: its seeds are no
     runs, of which each would have one item.
@@ -486,8 +486,8 @@ def _check_runs(
         first, second = repeated
         refuse_twice(
             f"{units[first][1]} of {units[first][0]} is answered",
-            f"{path}: record {second + 1}",
-            f"record {first + 1}",
+            f"{intake.path}: record {intake.numbers[second]}",
+            f"record {intake.numbers[first]}",
             f"Keep one of the two; the column {column!r} differs within a run. If it does say the"
             f" run: --columns run={column}.",
         )

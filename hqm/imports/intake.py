@@ -203,7 +203,7 @@ def take_rows(
         rows = rename_columns(rows, picture)
         present = renamed(present, picture)
         written_names = {**written_names, **picture}
-    _check_heading(rows, list(present), str(path))
+    _check_heading(rows, numbers, list(present), str(path))
     # A user wrote the heading of the file, and must find it in what is said of the reading.
     original_names = dict(zip(written_names.values(), written_names, strict=True))
     planned = _plan_columns(present, columns)
@@ -460,12 +460,15 @@ def rename_headings(
 
 
 def _check_heading(
-    records: Sequence[Mapping[str, object]], present: Sequence[str], location: str
+    records: Sequence[Mapping[str, object]],
+    numbers: Sequence[int],
+    present: Sequence[str],
+    location: str,
 ) -> None:
     """Refuse a heading that stands again among the rows, as where files were put together."""
-    for index, record in enumerate(records[:_MAX_LEGEND_ROWS], 1):
+    for number, record in zip(numbers, records[:_MAX_LEGEND_ROWS], strict=False):
         if is_legend(record):
-            refuse_legend(f"{location}: record {index}")
+            refuse_legend(f"{location}: record {number}")
     # A heading that stands again has the name of the first column in the first column.
     first = next(iter(present), "")
     names = _names_of_column(first)
@@ -474,9 +477,9 @@ def _check_heading(
     texts = [text for text in _cells(records, first) if len(text.strip()) in lengths]
     if names.isdisjoint(map(heading_words, texts)):
         return
-    for index, record in enumerate(records, 1):
+    for number, record in zip(numbers, records, strict=True):
         if is_heading(record):
-            refuse_heading(f"{location}: record {index}")
+            refuse_heading(f"{location}: record {number}")
 
 
 # --- identity ---

@@ -25,7 +25,7 @@ from hqm.errors import AnswerError, DataError, UsageError
 from hqm.files.records import read_records
 from hqm.imports.detect import log_of_tool
 from hqm.imports.human_labels import HUMAN, respondent_named, short_names
-from hqm.imports.intake import find_alike, refuse_alike, rename_headings, take_rows
+from hqm.imports.intake import Intake, find_alike, refuse_alike, rename_headings, take_rows
 from hqm.imports.layouts import Record
 from hqm.imports.log_file import LogFile
 from hqm.imports.match import MatchReport, match_rows
@@ -595,8 +595,9 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
         from hqm.imports.scales import with_plain_numbers
 
         records = with_plain_numbers(intake.records, _MARK_FIELDS, str(path))
-        _check_marks(records, str(path))
-        return [_row(record, f"{path}: record {i}", form) for i, record in enumerate(records, 1)]
+        _check_marks(records, intake)
+        located = zip(intake.located(), records, strict=True)
+        return [_row(record, location, form) for (location, _), record in located]
     if records and "label" in records[0] and "item" in records[0]:
         raise AnswerError(
             "it holds labels, not judgements of a judge",
@@ -632,7 +633,7 @@ def _plain_records(path: Path) -> list[Record]:
     return rename_headings(records, location=str(path))
 
 
-def _check_marks(records: Sequence[Mapping[str, object]], path: str) -> None:
+def _check_marks(records: Sequence[Mapping[str, object]], intake: Intake) -> None:
     """Refuse verdicts and scores of one judgement that contradict each other, and marks on two
     scales.
 
@@ -643,7 +644,7 @@ def _check_marks(records: Sequence[Mapping[str, object]], path: str) -> None:
         numbers = [_mark_number(record.get(name)) for record in records]
         if any(map(_is_known, numbers)):
             marks[name] = numbers
-            _check_mark_scales(name, records, numbers, path)
+            _check_mark_scales(name, records, numbers, intake.path)
     if len(marks) < 2:
         return
     from hqm.imports.rival_columns import find_contradiction
@@ -656,7 +657,7 @@ def _check_marks(records: Sequence[Mapping[str, object]], path: str) -> None:
             raise AnswerError(
                 f"{first} {record[first]!r:.40} and {mark} {record[mark]!r:.40} contradict each"
                 " other",
-                location=f"{path}: record {index + 1}",
+                location=f"{intake.path}: record {intake.numbers[index]}",
                 remedy="Keep the column that is meant.",
             )
 
