@@ -356,6 +356,9 @@ def test_a_person_is_a_criterion(quiz: hqm.Benchmark, store: Store, tmp_path: Pa
     [
         ("item,respondent,label\nq0,a,2\n", "the label is '2'"),
         ("item,respondent,label\nq0,a,yes\n", "the label is 'yes'"),
+        ("item,respondent,label\nq0,a,0_1\n", "the label is '0_1'"),
+        ("item,respondent,label\nq0,a,\u0661\n", "the label is '\u0661'"),
+        ("item,respondent,label\nq0,a,\nq1,a,\n", pattern_of("labels.none-filled", n=2)),
         ("item,respondent,label\nq999,a,1\n", "no item 'q999'"),
         ("item,respondent,label\nq0,zoe,1\n", "no respondent 'zoe'"),
         ("item,respondent,label\nq0,a,1\nq0,a,0\n", "labelled twice"),

@@ -750,6 +750,15 @@ def test_a_row_of_empty_cells_is_left_out_and_said(tmp_path: Path) -> None:
     assert len(benchmark.included_recordings) == 3
 
 
+def test_rows_of_empty_cells_count_where_a_row_is_named(tmp_path: Path) -> None:
+    sheet = scores_with().with_cell(7, "model", lambda _: "")
+    path = tmp_path / "t.csv"
+    path.write_text(replace(sheet, rows=(("", "", " ", ""), *sheet.rows)).text())
+    with pytest.raises(HQMError) as refusal:
+        read_logs([path])
+    assert refusal.value.location == f"{path}: record 9"
+
+
 @pytest.mark.parametrize(
     ("sheet", "refusal"),
     [
@@ -761,6 +770,7 @@ def test_a_row_of_empty_cells_is_left_out_and_said(tmp_path: Path) -> None:
             ),
             pattern_of("door.no-number"),
         ),
+        (scores_with().with_cell(7, "score", lambda _: "0_1"), pattern_of("door.no-number")),
         (
             replace(SEEDED, rows=(*SEEDED.rows, (*SEEDED.rows[0][:3], "5"))),
             pattern_of("door.twice"),

@@ -9,7 +9,6 @@ are read again, or that a judge is asked twice to measure its noise.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from hqm.errors import AnswerError, NoReply, UnreadableReply
+from hqm.files.dialect import finite_number
 from hqm.files.records import located_records, required_field
 from hqm.imports.row import ROLES, Replies, first_field, require_choice, whole_reply
 from hqm.text import has_words, storable
@@ -246,11 +246,4 @@ def as_number(mark: str) -> float | None:
     >>> as_number("4"), as_number("4.0"), as_number("nan"), as_number("good")
     (4.0, 4.0, None, None)
     """
-    try:
-        value = float(mark)
-    except ValueError:
-        return None
-    # float() reads "nan" and "inf", which no judge means as a mark.
-    if math.isfinite(value):
-        return value
-    return None
+    return finite_number(mark)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import math
 import re
 from collections.abc import Iterable
 from functools import partial
@@ -90,6 +91,19 @@ def _common_width(sample: str, delimiter: str) -> int:
     if widths and len(set(widths)) == 1:
         return widths[0]
     return 0
+
+
+def finite_number(text: str) -> float | None:
+    """Return the number that a text writes in the digits 0 to 9; None for what is none.
+
+    Python's `float` would also take "0_1", the digits of other alphabets, "nan" and "inf".
+
+    >>> finite_number(" 0.5 "), finite_number("0_1"), finite_number("1e999")
+    (0.5, None, None)
+    """
+    text = text.strip()
+    value = float(text) if POINT_NUMBER.fullmatch(text) else math.nan
+    return value if math.isfinite(value) else None
 
 
 def uses_decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from hqm.errors import AnswerError
+from hqm.files.dialect import finite_number
 from hqm.files.records import required_field
 from hqm.files.sheets import unguarded
 from hqm.imports.intake import HEADINGS, refuse_twice, take_rows
@@ -178,6 +179,12 @@ def read_criterion(
     if not rows:
         form_phrase = f" of the form {form.name}, run 0" if intake.records else ""
         raise AnswerError(f"it holds no label{form_phrase}", location=str(path))
+    if all(row.score is None for row in rows):
+        raise AnswerError(
+            f"no label is filled in ({len(rows)} rows)",
+            location=str(path),
+            remedy="Write 1 (faithful), 0 (hallucinated) or a share in the column label.",
+        )
     raters = [row.judge for row in rows]
     if any(raters) and not all(raters):
         # among raters, a label of nobody would count in no pool
@@ -276,11 +283,8 @@ def _number(
     cell = record.get(name)
     if cell in (None, ""):
         return None
-    try:
-        value = float(str(cell))
-    except ValueError:
-        value = math.nan
-    if not fits(value):
+    value = finite_number(str(cell))
+    if value is None or not fits(value):
         raise AnswerError(f"the {name} is {cell!r}", location=location, remedy=remedy)
     return value
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, takewhile
@@ -14,6 +15,7 @@ from types import MappingProxyType
 from typing import TypedDict, TypeGuard, cast
 
 from hqm.errors import AnswerError, DataError
+from hqm.files.dialect import finite_number
 from hqm.files.records import name_fields, parse_value, required_field, whole_number
 from hqm.text import check_length, check_name, without_credentials
 from hqm.types import HALLUCINATION_TYPES, LETTERS, STATES, Form, Response, State
@@ -713,7 +715,7 @@ def released_answer(record: Mapping[str, object], names: Sequence[str], location
 def number(value: object) -> float | None:
     """A tool's score as a number: true, "C" and "1.0" are 1; None for what is no score.
 
-    >>> number("I"), number(True), number("nan"), number({"a": 1})
+    >>> number("I"), number(True), number("nan"), number(10**400)
     (0.0, 1.0, None, None)
     """
     if isinstance(value, bool):
@@ -722,11 +724,9 @@ def number(value: object) -> float | None:
         truth = _TRUTHS.get(value.strip().lower())
         if truth is not None:
             return truth
-        try:
-            value = float(value)
-        except ValueError:
-            return None
-    if isinstance(value, (int, float)) and math.isfinite(value):
+        return finite_number(value)
+    # of a whole number with 400 digits, isfinite would raise
+    if isinstance(value, (int, float)) and abs(value) <= sys.float_info.max:
         return float(value)
     return None
 
