@@ -111,9 +111,10 @@ def test_what_means_nothing_is_refused(
 
 
 def test_a_file_that_cannot_be_read_is_named(run: Run, dogs: Path, here: Path) -> None:
-    (here / "hqm.toml").write_text("batch: 3")
-    status, _, err = run("check", dogs)
-    assert (status, tells(err, "settings.unreadable", place="hqm.toml")) == (1, True)
+    for text in ("batch: 3", f"batch = {'9' * 5000}"):
+        (here / "hqm.toml").write_text(text)
+        status, _, err = run("check", dogs)
+        assert (status, tells(err, "settings.unreadable", place="hqm.toml")) == (1, True)
     (here / "hqm.toml").unlink()
     status, _, err = run("check", dogs, "--machine", "nowhere.toml")
     assert (status, "nowhere.toml" in err) == (1, True)

@@ -53,6 +53,14 @@ def test_the_last_attempt_counts_and_all_are_kept(store: Store) -> None:
     assert [row["attempt"] for row in store.rows("answers")] == [0, 1]
 
 
+def test_a_picture_that_is_again_what_it_was_is_the_latest(store: Store) -> None:
+    for digest in ("b2:01", "b2:02", "b2:01"):
+        store.remember_images("mine", {"a.png": digest})
+        assert store.images("mine") == {"a.png": digest}
+    store.remember_images("mine", {"a.png": "b2:02"}, latest=False)
+    assert store.images("mine") == {"a.png": "b2:01"}, "an import says what was, not what is"
+
+
 @pytest.mark.parametrize("n_asks", [2, 700])
 def test_an_ask_that_is_answered_again_is_a_further_attempt(store: Store, n_asks: int) -> None:
     """In the same batch and in a later one, whether few asks are stored together or many."""

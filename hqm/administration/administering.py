@@ -371,8 +371,9 @@ class _LiveJobs(_Jobs):
             name = job.assignment.benchmark.name
             # nothing is written where the store knows these pictures, as it does on every run but
             # the first
-            if job.pictures.items() - self.store.images(name).items():
-                self.store.remember_images(name, job.pictures)
+            changed = dict(job.pictures.items() - self.store.images(name).items())
+            if changed:
+                self.store.remember_images(name, changed)
             if job.broken:
                 answers = [
                     (question, Response("", "error", job.reasons[key]))

@@ -7,14 +7,13 @@ setting.
 
 from __future__ import annotations
 
-import tomllib
 from itertools import combinations
 from pathlib import Path, PurePosixPath
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from hqm.errors import CardError, DataError, meant
-from hqm.files.records import check_is_file
+from hqm.files.records import read_toml
 from hqm.signature import digest
 from hqm.text import check_name
 from hqm.types import HALLUCINATION_TYPES, Task
@@ -346,21 +345,16 @@ class Card(_Section):
     def load(cls, path: Path | str) -> Card:
         """Read a card.toml."""
         path = Path(path)
-        check_is_file(path)
-        try:
-            data = tomllib.loads(path.read_text("utf-8-sig"))
-        except FileNotFoundError:
+        if not path.exists():
             raise CardError(
                 "there is no such card",
                 location=str(path),
                 remedy="Write one, or correct the path.",
-            ) from None
-        except OSError as error:
-            raise CardError(f"it cannot be read: {error.strerror}", location=str(path)) from None
-        except RecursionError:
-            raise CardError("it is nested too deeply", location=str(path)) from None
-        except ValueError as error:  # no TOML, no UTF-8, or a number of more than 4,300 digits
-            raise CardError(f"it is no TOML: {error}", location=str(path)) from None
+            )
+        try:
+            data = read_toml(path)
+        except DataError as error:
+            raise CardError(error.message, location=error.location, remedy=error.remedy) from None
         return cls.parse(data, str(path))
 
     @classmethod

@@ -9,7 +9,6 @@ import functools
 import inspect
 import math
 import os
-import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -19,6 +18,7 @@ import typer
 
 from hqm.commands.options import FIRST_PANEL, MACHINE_PANEL, OPTIONS, Option, RunOptions
 from hqm.errors import DataError, UsageError
+from hqm.files.records import read_toml
 from hqm.moved_names import with_renamed_keywords
 from hqm.types import names_of
 
@@ -93,10 +93,12 @@ def read_command_settings(
 def read_settings(path: Path, *, is_folder_file: bool = False) -> Mapping[str, object]:
     """Read a settings file: a line for each setting, by the names of `hqm list settings`."""
     try:
-        lines = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        lines = read_toml(path)
+    except DataError as error:
         raise DataError(
-            f"the settings cannot be read: {error}", location=str(path), remedy="Correct the file."
+            f"the settings cannot be read: {error.message}",
+            location=str(path),
+            remedy=error.remedy or "Correct the file.",
         ) from None
     # A study is no setting, and is read by `read_study`.
     lines.pop(STUDY, None)
@@ -146,7 +148,7 @@ def read_study(machine: Path | None, option_names: Collection[str]) -> dict[str,
     """
     study: dict[str, Any] = {}
     for path in settings_files(machine):
-        table = tomllib.loads(path.read_text(encoding="utf-8")).get(STUDY)
+        table = read_toml(path).get(STUDY)
         if table is None:
             continue
         if not isinstance(table, Mapping):

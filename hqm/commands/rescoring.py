@@ -4,7 +4,6 @@ with nothing asked.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from hqm.commands.options import RunOptions
 from hqm.commands.session import Session
 from hqm.commands.shared import readable
 from hqm.errors import DataError, DesignError, UsageError
-from hqm.files.records import read_text
+from hqm.files.records import read_toml
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.store.database import Store
 from hqm.types import Cell, Form, names_of
@@ -263,7 +262,7 @@ def _audited_name(full_audit: Audit, audited: BenchmarkAudit) -> str:
         card = Path(word.strip("'\"")) / "card.toml"
         # another word of the command may be longer than any path
         with suppress(OSError):
-            if card.is_file() and tomllib.loads(read_text(card)).get("name") == audited.benchmark:
+            if card.is_file() and read_toml(card).get("name") == audited.benchmark:
                 return str(card.parent)
     return audited.benchmark
 

@@ -732,6 +732,20 @@ def _check_text(text: str, location: str) -> None:
         )
 
 
+def read_toml(path: Path | str) -> dict[str, object]:
+    """The data of a TOML file, in whichever encoding its byte-order mark names.
+
+    Raises
+    ------
+    DataError
+        As `read_text` and `parse_toml`; it names the file.
+    """
+    try:
+        return parse_toml(read_text(path))
+    except DataError as error:
+        raise DataError(error.message, location=str(path), remedy=error.remedy) from None
+
+
 def parse_toml(text: str) -> dict[str, object]:
     """The data of a TOML text.
 

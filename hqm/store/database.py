@@ -267,12 +267,19 @@ class Store(StoreConnection, RenamedAttributes):
             self._ask_ids.update(ids_of(self._db, missing))
         return {key: self._ask_ids[key] for key in digests if key in self._ask_ids}
 
-    def remember_images(self, benchmark: str, digests: Mapping[str, str]) -> None:
-        """Record the content hash of each picture, so that the store can be read without them."""
+    def remember_images(
+        self, benchmark: str, digests: Mapping[str, str], *, latest: bool = True
+    ) -> None:
+        """Record the content hash of each picture, so that the store can be read without them.
+
+        A picture that is again what it was earlier becomes the latest, but not by an import, which
+        is without `latest`.
+        """
+        conflict = "REPLACE" if latest else "IGNORE"
         rows = [(benchmark, name, digest) for name, digest in digests.items()]
         with self._transaction():
             self._db.executemany(
-                "INSERT OR IGNORE INTO images (benchmark, name, digest) VALUES (?, ?, ?)", rows
+                f"INSERT OR {conflict} INTO images (benchmark, name, digest) VALUES (?, ?, ?)", rows
             )
 
     def images(self, benchmark: str) -> dict[str, str]:

@@ -386,8 +386,11 @@ CARDS: dict[str, tuple[bytes, str]] = {
     ),
     "a key twice": (f'{CARD}name = "other"'.encode(), "it is no TOML"),
     "no TOML": (b"name = ", "it is no TOML"),
-    "not UTF-8": (b'name = "caf\xe9"', "it is no TOML"),
-    "5,000 digits": (f"{CARD}labelled = {'9' * 5000}".encode(), "it is no TOML"),
+    "not UTF-8": (b'name = "caf\xe9"', "byte 11 (0xe9) is not utf-8"),
+    "5,000 digits": (
+        f"{CARD}labelled = {'9' * 5000}".encode(),
+        "it holds a value that cannot be read",
+    ),
     "nested deeply": (f"{CARD}types = {'[' * 100_000}".encode(), "nested too deeply"),
     "a checksum that is none": (
         f'{CARD}[[source.files]]\npath = "a"\nsha256 = "12"'.encode(),
@@ -406,10 +409,11 @@ def test_a_wrong_card_is_one_sentence(tmp_path: Path, content: bytes, sentence: 
     assert sentence in str(caught.value)
 
 
-def test_a_card_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_card_may_begin_with_a_byte_order_mark(tmp_path: Path, encoding: str) -> None:
     folder = write_benchmark(tmp_path / "mine", [ITEM])
     text = (folder / "card.toml").read_text("utf-8")
-    (folder / "card.toml").write_text(text, encoding="utf-8-sig")
+    (folder / "card.toml").write_text(text, encoding=encoding)
     assert len(hqm.load(str(folder)).original) == 1
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NoReturn, get_args
 
 from hqm.errors import StoreError, UsageError
 from hqm.store.sqlite import StoreFile, connect, transaction, use_wal
@@ -239,12 +239,14 @@ class LabelStore(StoreFile):
         except ValueError:
             value = []
         if field == LABEL and isinstance(value, (list, dict)):
-            raise StoreError(
-                "it is damaged: a label is no text and no number",
-                location=str(self.path),
-                remedy="Restore it from a copy.",
-            )
+            self._refuse("a label is no text and no number")
         return value
+
+    def _refuse(self, fault: str) -> NoReturn:
+        """Raise that a row is one that no store writes."""
+        raise StoreError(
+            f"it is damaged: {fault}", location=str(self.path), remedy="Restore it from a copy."
+        )
 
     def undo(self, rater: str, *, uid: str | None = None, by: By = "rater") -> str | None:
         """Undo a rater's latest label, or that on one uid; the uid, or None where there is none."""
@@ -290,6 +292,9 @@ class LabelStore(StoreFile):
             rows = self._db.execute(query, (rater, rater)).fetchall()
         entries: dict[int, Label] = {}
         for entry, uid, rater, field, value, milliseconds, timestamp, by in rows:
+            # SQLite keeps a text in a column of numbers
+            if not isinstance(milliseconds, int | None) or not isinstance(timestamp, float):
+                self._refuse("the time of a label is no number")
             earlier_values = entries[entry].values if entry in entries else {}
             values = {**earlier_values, field: self._read_value(field, value)}
             entries[entry] = Label(

@@ -114,14 +114,17 @@ def test_what_is_no_store_of_labels_is_refused(tmp_path: Path) -> None:
         LabelStore(path)
 
 
-@pytest.mark.parametrize("text", ["{", "[1]"])
-def test_a_damaged_label_is_named_as_such(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [("value", "{"), ("value", "[1]"), ("milliseconds", "soon"), ("time", "today")],
+)
+def test_a_damaged_label_is_named_as_such(tmp_path: Path, column: str, text: str) -> None:
     path = labels_path(tmp_path / "plan.jsonl")
     with LabelStore(path) as store:
         store.add("u1", "anna", {"label": 1})
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("DROP TRIGGER labels_no_update")
-        connection.execute("UPDATE labels SET value = ?", (text,))
+        connection.execute(f"UPDATE labels SET {column} = ?", (text,))
         connection.commit()
     with LabelStore(path) as store, pytest.raises(StoreError, match="damaged"):
         store.labels()
