@@ -57,7 +57,7 @@ def test_a_picture_that_is_again_what_it_was_is_the_latest(store: Store) -> None
     for digest in ("b2:01", "b2:02", "b2:01"):
         store.remember_images("mine", {"a.png": digest})
         assert store.images("mine") == {"a.png": digest}
-    store.remember_images("mine", {"a.png": "b2:02"}, latest=False)
+    store.remember_images("mine", {"a.png": "b2:02"}, replace_rows=False)
     assert store.images("mine") == {"a.png": "b2:01"}, "an import says what was, not what is"
 
 

@@ -371,9 +371,9 @@ class _LiveJobs(_Jobs):
             name = job.assignment.benchmark.name
             # nothing is written where the store knows these pictures, as it does on every run but
             # the first
-            changed = dict(job.pictures.items() - self.store.images(name).items())
-            if changed:
-                self.store.remember_images(name, changed)
+            new_digests = dict(job.pictures.items() - self.store.images(name).items())
+            if new_digests:
+                self.store.remember_images(name, new_digests)
             if job.broken:
                 answers = [
                     (question, Response("", "error", job.reasons[key]))

@@ -596,8 +596,8 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
 
         records = with_plain_numbers(intake.records, _MARK_FIELDS, str(path))
         _check_marks(records, intake)
-        located = zip(intake.located(), records, strict=True)
-        return [_row(record, location, form) for (location, _), record in located]
+        rows_with_locations = zip(intake.located(), records, strict=True)
+        return [_row(record, location, form) for (location, _), record in rows_with_locations]
     if records and "label" in records[0] and "item" in records[0]:
         raise AnswerError(
             "it holds labels, not judgements of a judge",

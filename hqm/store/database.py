@@ -268,14 +268,14 @@ class Store(StoreConnection, RenamedAttributes):
         return {key: self._ask_ids[key] for key in digests if key in self._ask_ids}
 
     def remember_images(
-        self, benchmark: str, digests: Mapping[str, str], *, latest: bool = True
+        self, benchmark: str, digests: Mapping[str, str], *, replace_rows: bool = True
     ) -> None:
         """Record the content hash of each picture, so that the store can be read without them.
 
         A picture that is again what it was earlier becomes the latest, but not by an import, which
-        is without `latest`.
+        replaces no rows.
         """
-        conflict = "REPLACE" if latest else "IGNORE"
+        conflict = "REPLACE" if replace_rows else "IGNORE"
         rows = [(benchmark, name, digest) for name, digest in digests.items()]
         with self._transaction():
             self._db.executemany(

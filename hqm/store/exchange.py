@@ -545,7 +545,7 @@ def import_store(path: Path, store: Store, say: Callable[[str], None] = _say) ->
                 timestamp=administration.get("time") or 0.0,
             )
     for benchmark, image, image_digest in exported.images:
-        store.remember_images(benchmark, {image: image_digest}, latest=False)
+        store.remember_images(benchmark, {image: image_digest}, replace_rows=False)
     for (benchmark, form, run, timestamp), judgements in exported.judgements.items():
         store.judge(benchmark, form, run, [judgement for _, judgement in judgements], timestamp)
     for record, timestamp in exported.records:
