@@ -202,6 +202,51 @@ def test_old_logs_and_repeats_of_lmms_eval(tmp_path: Path) -> None:
     ]
 
 
+def test_a_score_of_repeats_is_of_the_first_reply_alone(tmp_path: Path) -> None:
+    """Given to every reply, it would make a study of repeats perfectly reliable."""
+    row = {"doc_id": 3, "doc": {"question": "Describe it."}, "resps": [["A dog.", "A cat."]]}
+    (log,) = read_logs([write(tmp_path / "m_samples_t.jsonl", [{**row, "gpt_score": 1.0}])])
+    assert [(r.run, r.score, r.scores) for r in log.rows] == [
+        (0, 1.0, {"gpt_score": 1.0}),
+        (1, None, {}),
+    ]
+
+
+def test_of_several_right_answers_none_alone_is_the_key(tmp_path: Path) -> None:
+    lmms = {"doc_id": 3, "doc": {"question": "Which?"}, "resps": [["red"]]}
+    sample = {"id": "q", "epoch": 1, "input": "Which?", "output": {}}
+    inspect = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, "plan": {}}
+    record = {"evaluation_id": "e", "sample_id": "q", "model_id": "m"}
+    path = tmp_path / "inspect.json"
+    for right, key in ((["crimson", "red"], ""), (["red"], "red"), ("red", "red")):
+        path.write_text(json.dumps({**inspect, "samples": [{**sample, "target": right}]}))
+        paths = [
+            path,
+            write(tmp_path / "m_samples_t.jsonl", [{**lmms, "target": right}]),
+            write(tmp_path / "e_samples.jsonl", [{**record, "input": {"reference": right}}]),
+        ]
+        assert [log.rows[0].key for log in read_logs(paths)] == [key] * 3
+
+
+def test_perturbed_questions_of_helm_are_left_out_and_said(tmp_path: Path) -> None:
+    instance = {"id": "id1", "input": {"text": "Is it?"}}
+    states = [{"instance": instance}, {"instance": {**instance, "perturbation": {"name": "typos"}}}]
+    path = tmp_path / "scenario_state.json"
+    path.write_text(json.dumps({"adapter_spec": {"model": "m"}, "request_states": states}))
+    (log,) = read_logs([path])
+    assert (len(log.rows), log.notes) == (1, (text_of("log.perturbed", n=1),))
+
+
+def test_whole_ids_of_vlmevalkit_are_the_same_in_every_file(tmp_path: Path) -> None:
+    paths = []
+    for model, ids in (("a", ("1.0", "2.0")), ("b", ("1", "2"))):
+        paths.append(tmp_path / f"{model}_MMBench.tsv")
+        rows = [f"{name}\tIs it?\tyes" for name in ids]
+        paths[-1].write_text("\n".join(["index\tquestion\tprediction", *rows]))
+    first, second = read_logs(paths)
+    assert [row.ids for row in first.rows] == [row.ids for row in second.rows] == [("1",), ("2",)]
+
+
 def test_records_of_every_eval_ever(tmp_path: Path) -> None:
     row = {
         "schema_version": "0.3.0",

@@ -12,7 +12,7 @@ from typing import cast, get_args
 from hqm.files.records import whole_number
 from hqm.imports.layouts import first_row, objects_in
 from hqm.imports.log_file import LogFile
-from hqm.imports.row import Log, Row, number, options_in, texts, tokens_in
+from hqm.imports.row import Log, Row, key_in, number, options_in, texts, tokens_in
 from hqm.types import Response, State
 
 SOURCE = "eee"
@@ -87,7 +87,7 @@ def _row(record: Mapping[str, object], location: str) -> Row:
         ids=(str(record["sample_id"]),),
         image=str(metadata.get("image") or ""),
         question=str(question_fields.get("raw") or question_fields.get("formatted") or ""),
-        key=texts(question_fields.get("reference"))[0],
+        key=key_in({"target": question_fields.get("reference")}),
         form=str(metadata.get("form") or ""),
         run=run,
         task=str(record.get("evaluation_name") or ""),

@@ -39,11 +39,23 @@ def read_log(file: LogFile) -> Log:
     stem = file.path.parent.name if file.path.stem == _STATE else file.path.stem
     scenario = stem.partition(",model=")[0]
     model = str(inner_cell(file.document, "adapter_spec.model") or "")
+    states = file.document["request_states"]
     rows = [
         _row(state, scenario, model, f"{file.path}: request {i}")
-        for i, state in enumerate(file.document["request_states"], 1)
+        for i, state in enumerate(states, 1)
+        if _perturbation(state) == "identity"
     ]
-    return Log(path=str(file.path), tool="HELM", rows=tuple(rows))
+    notes = []
+    if n_perturbed := len(states) - len(rows):
+        notes.append(f"requests with a perturbed question, left out: {n_perturbed}")
+    return Log(path=str(file.path), tool="HELM", rows=tuple(rows), notes=tuple(notes))
+
+
+def _perturbation(state: Mapping[str, Any]) -> str:
+    """What was done to the question for a measure of robustness, such as typos in it; HELM's own
+    scores leave these requests out.
+    """
+    return str(inner_cell(state, "instance.perturbation.name") or "identity")
 
 
 def _row(state: Mapping[str, Any], scenario: str, model: str, location: str) -> Row:

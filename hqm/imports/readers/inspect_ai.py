@@ -21,11 +21,11 @@ from hqm.imports.log_file import LogFile
 from hqm.imports.row import (
     Log,
     Row,
+    key_in,
     names_in,
     number,
     parts_of,
     stopped,
-    texts,
     tokens_in,
 )
 from hqm.types import Response
@@ -192,7 +192,7 @@ def _rows(location: str, sample: object, run: Row) -> Iterator[Row]:
         ),
         image=str(metadata.get("image") or image),
         question=question,
-        key=texts(sample.get("target"))[0],
+        key=key_in(sample),
         options=tuple(map(str, sample.get("choices") or ())),
         parts=parts_of(metadata),
         form=str(metadata.get("form") or run.form),

@@ -25,6 +25,7 @@ from hqm.imports.row import (
     Row,
     first_text,
     ids_in,
+    key_in,
     number,
     options_in,
     parts_in,
@@ -183,6 +184,7 @@ def _rows(record: Mapping[str, Any], location: str, respondent: str, task: str) 
         )
     answers = texts(replies)
     scores, read = _scores(record)
+    key = key_in({"target": record.get("target")})
     position = record.get("doc_id")
     tokens = record.get("token_counts") or []
     for run, text in enumerate(answers):
@@ -201,14 +203,15 @@ def _rows(record: Mapping[str, Any], location: str, respondent: str, task: str) 
             image=first_text(question_fields, _IMAGES),
             question=_prompt(record) or first_text(question_fields, _QUESTIONS),
             parts=parts_in(str(question_fields.get("category") or "")),
-            key=texts(record.get("target"))[0],
+            key=key,
             options=options_in(question_fields),
             task=task,
             position=position if isinstance(position, int) else None,
             form=str(question_fields.get("form") or ""),
             run=run,
-            score=next(iter(scores.values()), None),
-            scores=scores,
+            # the tool scores what its filters leave of all replies, by default the first one
+            score=None if run else next(iter(scores.values()), None),
+            scores={} if run else scores,
             read=read,
         )
 

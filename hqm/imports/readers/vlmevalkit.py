@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from hqm.files.records import required_field
-from hqm.imports.layouts import scores_in
+from hqm.imports.intake import whole_ids
+from hqm.imports.layouts import scores_in, with_column
 from hqm.imports.log_file import LogFile
 from hqm.imports.row import Log, Row, number, options_in, parts_in
 from hqm.types import Response
@@ -40,6 +41,10 @@ def read_log(file: LogFile) -> Log:
     """The rows of one file."""
     path = file.path
     records = file.records
+    # 7.0 in one model's file is 7 in another's
+    ids = whole_ids([record.get("index") for record in records])
+    if ids is not None:
+        records = with_column(records, "index", ids)
     respondent, dataset = _respondent_and_dataset(path, str(records[0].get("dataset") or ""))
     judged = _JUDGE.search(_SCORED.sub("", path.stem))
     judge = (judged["judge"] or "") if judged else ""  # exact matching is no judge
