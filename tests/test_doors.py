@@ -730,6 +730,26 @@ def test_a_number_of_the_question_or_of_the_call_is_no_score(
     assert len(benchmark.original.items) == N_ITEMS
 
 
+@pytest.mark.parametrize(
+    ("column", "better"),
+    [
+        ("hallucinated", "lower"),
+        ("Not hallucinated", "higher"),
+        ("no_hallucination", "higher"),
+        ("no_errors", "lower"),
+        ("not_correct", "lower"),
+        ("CHAIR_i", "lower"),
+        ("hallucination_count", "lower"),
+        ("correct", "higher"),
+    ],
+)
+def test_a_scores_name_says_which_end_is_better(column: str, better: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(replace(SEEDED, columns=("model", "item", column, "seed")).text())
+    (benchmark,) = benchmarks_of_logs(read_logs([path]))
+    assert [metric.better for metric in benchmark.metrics] == [better]
+
+
 @pytest.mark.parametrize("item", ["item", "Question ID"])
 def test_seeds_of_answers_are_no_runs_however_the_item_is_called(item: str, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"

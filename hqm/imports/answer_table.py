@@ -221,7 +221,7 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
         # A file for each model is how most people keep answers: its name says whose they are.
         rows = [replace(row, respondent=stem) for row in rows]
     _check_items(rows, len(respondents), path, records, intake.plain_columns)
-    lower = frozenset(name for name in scores if _LOWER.search(heading_words(name)))
+    lower = frozenset(filter(_is_lower_better, scores))
     notes = [*intake.notes, *_notes_on_scores(rows, scores, lower, path)]
     has_ids = any(map(attrgetter("ids"), rows))
     reading = _describe(intake, run_column, scores, has_ids=has_ids)
@@ -695,10 +695,26 @@ _SCORE = re.compile(
 )
 """What the columns of numbers are called that say how good an answer is."""
 _LOWER = re.compile(
-    r"(?:^|_)(?:is_)?(?:hallucinat(?:ed|ion|ions|ion_rate)|errors?|error_rate|wer|cer|harmful"
-    r"|incorrect|wrong|mistakes?|fail(?:ed|ures?)?|loss|perplexity|mae|mse|rmse|edit_distance)$"
+    r"(?:^|_)(?:is_)?(?:hallucinat(?:ed|ions?|ion_(?:rate|score|count))|errors?|error_(?:rate|count)"
+    r"|wer|cer|harmful|incorrect|wrong|mistakes?|fail(?:ed|ures?)?|loss|perplexity|mae|mse|rmse"
+    r"|edit_distance|unfaithful|unsafe|toxicity|chair(?:_?[is])?|hal_rate)$"
 )
 """What scores are called of which lower is better."""
+# "no_errors" may be their number, and "no_error" says that there is none.
+_DENIED = re.compile(r"(?:^|_)(?:not|non|without|no(?=_\w*[^s]$))_(?:is_)?(?P<mark>\w+)$")
+_GOOD = re.compile(r"correct|right|accurate|faithful|grounded|safe|match|hit")
+
+
+def _is_lower_better(name: str) -> bool:
+    """Whether a column of scores is called so that lower is better.
+
+    >>> _is_lower_better("not_correct"), _is_lower_better("not_hallucinated")
+    (True, False)
+    """
+    words = heading_words(name)
+    if denied := _DENIED.search(words):
+        return bool(_GOOD.fullmatch(denied["mark"]))
+    return bool(_LOWER.search(words))
 
 
 def _words_of(records: Sequence[Mapping[str, object]], column: str) -> set[str]:
