@@ -22,6 +22,7 @@ from hqm.commands.session import Session
 from hqm.errors import ImageError
 from hqm.files.images import Checksums, check_picture, open_images
 from hqm.files.parquet import ParquetImages
+from hqm.files.records import read_records
 from tests.conftest import claims, needs_torch
 from tests.messages import pattern_of, tells
 from tests.servers import PlannedServer
@@ -136,6 +137,15 @@ def test_rows_that_show_one_picture_share_its_name(tmp_path: Path, cache: Path) 
     assert ParquetImages(tmp_path / "test-*.parquet").path("2").read_bytes() == b, (
         "a cache may be deleted"
     )
+
+
+def test_a_pattern_whose_files_are_not_all_there_is_refused(tmp_path: Path, cache: Path) -> None:
+    """Without the second file, half of the questions would be the benchmark."""
+    first = dataset(tmp_path / "test-00000-of-00002.parquet", [picture(1)], ["a.png"])
+    with pytest.raises(DataError, match=pattern_of("layout.shards", there=1, files=2)):
+        read_records(tmp_path / "test-*.parquet")
+    first.with_name("test-00001-of-00002.parquet").write_bytes(first.read_bytes())
+    assert len(read_records(tmp_path / "test-*.parquet")) == 2
 
 
 def test_a_parquet_file_is_a_whole_benchmark(

@@ -114,23 +114,10 @@ def shards_of(tree: Tree, config: str = "") -> list[Shard]:
     """
     if config and config in tree.names:
         return [Shard(split_of(config), config)]
+    from hqm.files.parquet import check_shards
+
     shards = _shards(tree, config)
-    for shard in shards:
-        shard_number = re.search(r"-(\d{5})-of-(\d{5})", shard.name)
-        if shard_number:
-            head = shard.name[: shard_number.start()]
-            # a hash may follow the numbers, another one in every file
-            siblings = {
-                sibling.name
-                for sibling in shards
-                if sibling.name.startswith(f"{head}-") and f"-of-{shard_number[2]}" in sibling.name
-            }
-            if len(siblings) != int(shard_number[2]):
-                raise DataError(
-                    f"{len(siblings)} of the {int(shard_number[2])} files {head}-* are there",
-                    location=tree.label,
-                    remedy="Fetch or copy the others too.",
-                )
+    check_shards({shard.name for shard in shards}, tree.label)
     return shards
 
 

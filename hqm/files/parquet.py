@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -128,10 +129,11 @@ def parquet_files(pattern: Path) -> list[Path]:
     Raises
     ------
     DataError
-        There is none.
+        There is none, or one of several is missing.
     """
     if "*" in pattern.name:
         files = sorted(pattern.parent.glob(pattern.name))
+        check_shards({file.name for file in files}, str(pattern.parent))
     else:
         files = [pattern]
     if not files or not files[0].is_file():
@@ -141,6 +143,32 @@ def parquet_files(pattern: Path) -> list[Path]:
             remedy="Correct the path, or fetch the data.",
         )
     return files
+
+
+def check_shards(names: Collection[str], location: str) -> None:
+    """Refuse files of which some are missing by their own names, as test-00000-of-00002.parquet.
+
+    Raises
+    ------
+    DataError
+        A file is missing.
+    """
+    for name in names:
+        shard_number = re.search(r"-(\d{5})-of-(\d{5})", name)
+        if shard_number:
+            head = name[: shard_number.start()]
+            # a hash may follow the numbers, another one in every file
+            siblings = [
+                sibling
+                for sibling in names
+                if sibling.startswith(f"{head}-") and f"-of-{shard_number[2]}" in sibling
+            ]
+            if len(siblings) != int(shard_number[2]):
+                raise DataError(
+                    f"{len(siblings)} of the {int(shard_number[2])} files {head}-* are there",
+                    location=location,
+                    remedy="Fetch or copy the others too.",
+                )
 
 
 def read_rows(pattern: Path) -> list[dict[str, object]]:
