@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from hqm.benchmark.log_benchmark import _first_form, _metrics
 from hqm.benchmark.log_items import form_name
 from hqm.benchmark.registry import adapter_of
 from hqm.errors import AnswerError, CardError, DataError
+from hqm.imports.intake import take_rows
 from hqm.imports.row import Log, Row
 from hqm.indicators import case
 from hqm.indicators.single_items import _enough_for_rasch
@@ -159,17 +159,19 @@ def test_a_mark_is_the_reply_of_the_only_role(
 
 def test_a_corrected_key_is_named_by_its_record(three: hqm.Benchmark) -> None:
     records = [{"image": row["image"], "text": row["prompt"], "label": "no"} for row in ROWS[:2]]
-    path = Path("key.jsonl")
-    targets, left = _by_release(records, three.original, three, path)
+    key = take_rows("key.jsonl", records, names=())
+    targets, left = _by_release(key, three.original, three)
     assert targets == {"q0": "no", "q1": "no"}
     assert left == ["q2"]
     records[1]["label"] = "perhaps"
+    key = take_rows("key.jsonl", records, names=())
     with pytest.raises(DataError) as refused:
-        _by_release(records, three.original, three, path)
+        _by_release(key, three.original, three)
     assert refused.value.location == "key.jsonl: record 2"
     records[1] = {"image": "9.png", "text": "Is there a boat?", "label": "no"}
+    key = take_rows("key.jsonl", records, names=())
     with pytest.raises(DataError, match=r"1 of 2 rows") as refused:
-        _by_release(records, three.original, three, path)
+        _by_release(key, three.original, three)
     assert refused.value.location == "key.jsonl: record 2"
     item = three.original.items[0]
     assert _marked_target({"mark": "wrong key"}, item, "x") == "no"

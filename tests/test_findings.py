@@ -548,9 +548,11 @@ def test_a_card_that_cannot_be_read_says_why(tmp_path: Path) -> None:
 
     assert "no such card" in says()
     path.mkdir()
-    assert "cannot be read" in says()
+    assert "is a folder" in says()
     path.rmdir()
     path.write_bytes(b'name = "\xff"')
+    assert "is not utf-8" in says()
+    path.write_text("name")
     assert "no TOML" in says()
     path.write_text("a = " + "[" * 10_000)
     assert "too deeply" in says()

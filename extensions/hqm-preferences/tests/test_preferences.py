@@ -120,10 +120,10 @@ def test_a_cycle_is_shown_and_a_winner_of_all_has_no_rating() -> None:
 
 def test_cycles_by_majority_are_counted_in_their_number() -> None:
     triples = [["a", "b", "c"], ["a", "b", "d"]]
-    (one,) = cycle_finding({"cycles": {"triples": 4, "by_majority": triples[:1], "shown": []}})
-    assert tells(one, "preferences.is-a-cycle", n=1)
-    (two,) = cycle_finding({"cycles": {"triples": 4, "by_majority": triples, "shown": []}})
-    assert tells(two, "preferences.are-cycles", n=2)
+    (text,) = cycle_finding({"cycles": {"triples": 4, "by_majority": triples[:1], "shown": []}})
+    assert tells(text, "preferences.is-a-cycle", n=1)
+    (text,) = cycle_finding({"cycles": {"triples": 4, "by_majority": triples, "shown": []}})
+    assert tells(text, "preferences.are-cycles", n=2)
 
 
 def test_agreement_beyond_chance() -> None:
