@@ -115,6 +115,11 @@ _RULED_OUT = re.compile(
 _MAX_NOUN_CHARS = 48
 
 
+def _is_bracketed(text: str, start: int) -> bool:
+    """Whether a bracket opens before the letter that starts here."""
+    return start > 0 and text.startswith(("(", "["), start - 1)
+
+
 def without_ruled_out(text: str) -> tuple[str, frozenset[str]]:
     """A text without the letters that it rules out and the words that do so, and those letters.
 
@@ -125,8 +130,7 @@ def without_ruled_out(text: str) -> tuple[str, frozenset[str]]:
     pieces = []
     end = 0
     for capital in _LONE_CAPITAL.finditer(text):
-        is_bracketed = text[max(0, capital.start() - 1) : capital.start()] in ("(", "[")
-        letters = _LETTERS.match(text, capital.start() - is_bracketed)
+        letters = _LETTERS.match(text, capital.start() - _is_bracketed(text, capital.start()))
         if letters is None or letters.start() < end:
             continue
         is_sole = letters.end() - letters.start() == 1
@@ -135,9 +139,10 @@ def without_ruled_out(text: str) -> tuple[str, frozenset[str]]:
             continue
         start = max(end, letters.start() - _MAX_NOUN_CHARS)
         leading = text[start : letters.start()]
-        may_rule_out = not is_word and any(map(leading.lower().count, _RULES_OUT_PARTS))
+        lower_leading = leading.lower()
+        may_rule_out = not is_word and any(part in lower_leading for part in _RULES_OUT_PARTS)
         before = _RULES_OUT.search(leading) if may_rule_out else None
-        is_negated = "none of" in leading.lower()
+        is_negated = "none of" in lower_leading
         after = None if is_negated else _RULED_OUT.match(text, letters.end())
         if before or after:
             ruled_out.update(filter(str.isupper, letters[0]))
@@ -206,7 +211,7 @@ def called_correct(text: str) -> Iterator[re.Match[str]]:
         return
     starts = _CORRECT_WORDS.offsets(text)["correct"]
     for capital in capitals:
-        if text[max(0, capital - 1) : capital] in ("(", "["):
+        if _is_bracketed(text, capital):
             starts.append(capital - 1)
         starts.append(capital)
     end = 0

@@ -13,6 +13,7 @@ from functools import cache
 from itertools import chain, zip_longest
 from operator import attrgetter, itemgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from hqm.reports.figures import drawings
@@ -354,18 +355,23 @@ def _short_form(audit: BenchmarkAudit) -> list[Subsection]:
     return []
 
 
-def _bias(audit: BenchmarkAudit) -> list[Subsection]:
-    bias = score_tables.response_bias(audit)
-    remarks = {
+_BIAS_NOT_MEASURED = MappingProxyType(
+    {
         "yes_no": (
             "d′, c and acquiescence were not measured: they need a form whose right answers are"
             " reversed."
         ),
         "choice": "Position bias was not measured: it needs a form with options in another order.",
     }
-    if audit.task not in remarks:
+)
+"""Task -> what is said where its response bias was not measured."""
+
+
+def _bias(audit: BenchmarkAudit) -> list[Subsection]:
+    remark = _BIAS_NOT_MEASURED.get(audit.task)
+    if remark is None:
         return []
-    remark = remarks[audit.task]
+    bias = score_tables.response_bias(audit)
     bias_tables = [score_tables.yes_ratios(audit), bias]
     return [Subsection("Response bias", bias_tables, remarks=[] if bias else [remark])]
 

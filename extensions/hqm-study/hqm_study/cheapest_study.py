@@ -224,10 +224,10 @@ def _design_changes(audited: PlannedStudy, best: PlannedStudy) -> list[str]:
     changes = []
     if best.pictures != audited.pictures:
         n_added = best.pictures - audited.pictures
-        changes.append(f"{_added(n_added)} {_plural('picture', n_added)}")
+        changes.append(_added(n_added, "picture"))
     for kind, n in best.extra.items():
         if n:
-            changes.append(f"{_added(n)} {_plural('picture', n)} of {kind}")
+            changes.append(f"{_added(n, 'picture')} of {kind}")
     if best.items != audited.items:
         changes.append(
             f"{_count_phrase(best.items, 'item')} a picture instead of {audited.items:g}"
@@ -248,16 +248,14 @@ def _design_changes(audited: PlannedStudy, best: PlannedStudy) -> list[str]:
         changes.append(f"{best.labels:,} labels a respondent")
     if best.respondents != audited.respondents:
         n_added = best.respondents - audited.respondents
-        changes.append(f"{_added(n_added)} {_plural('respondent', n_added)}")
+        changes.append(_added(n_added, "respondent"))
     return changes
 
 
-def _added(n_added: int) -> str:
-    return f"{abs(n_added):,} {'more' if n_added > 0 else 'fewer'}"
-
-
-def _plural(word: str, n: int) -> str:
-    return word if abs(n) == 1 else f"{word}s"
+def _added(n_added: int, noun: str) -> str:
+    more_or_fewer = "more" if n_added > 0 else "fewer"
+    plural = "" if abs(n_added) == 1 else "s"
+    return f"{abs(n_added):,} {more_or_fewer} {noun}{plural}"
 
 
 def _unchanged_axes(study_design: StudyDesign) -> str:
