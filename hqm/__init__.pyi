@@ -10,9 +10,9 @@ from .auditing.audit import BenchmarkAudit as BenchmarkAudit
 from .auditing.budget import ErrorBudget as ErrorBudget
 from .auditing.budget import Statement as Statement
 from .auditing.evidence import Evidence as Evidence
-from .auditing.evidence import gather as gather
 from .auditing.gate import Gate as Gate
 from .auditing.gate import Policy as Policy
+from .auditing.gathering import gather as gather
 from .auditing.second_opinion import check_numbers as check_numbers
 from .benchmark.adapter import Benchmark as Benchmark
 from .benchmark.analyses import Analysis as Analysis

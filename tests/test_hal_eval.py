@@ -145,9 +145,9 @@ def test_further_forms_are_made_once_and_can_be_named(data: Path, tmp_path: Path
             RunOptions(material=MaterialOptions(forms=("original", "cot"), limit=10, data=data)),
         )
         benchmark = session.benchmarks[0]
-        assert [form.name for form in session.forms(benchmark)] == ["original", "cot"]
+        assert [form.name for form in session.forms.named(benchmark)] == ["original", "cot"]
         assert benchmark.further_forms is benchmark.further_forms
-        assert {len(form) for form in session.forms(benchmark)} == {10}
+        assert {len(form) for form in session.forms.named(benchmark)} == {10}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.errors import AnswerError
@@ -16,8 +16,10 @@ from hqm.imports.log_file import LogFile
 from hqm.imports.recordings import Recording
 from hqm.imports.row import form_of
 from hqm.store.database import ask
-from hqm.store.exchange import ExportedStore, read_export
 from hqm.types import Form, Response
+
+if TYPE_CHECKING:
+    from hqm.store.exchange import ExportedStore
 
 _PREFIX = "recorded/"
 _EXPORT_FIELDS = frozenset(("kind", "respondent", "identity"))
@@ -73,6 +75,8 @@ def _recordings_in(
     """Yield the administrations of a benchmark in an export; those without a picture, or with
     smaller ones, are no recordings.
     """
+    from hqm.store.exchange import read_export
+
     exported = read_export(path)
     names: dict[str, str] = {}
     has_answers = False

@@ -175,7 +175,7 @@ def audit(
         # On the error stream, as the output may be JSON.
         tell(*session.notes)
         if not output.quiet:
-            for name, answers in session.imported_answers.items():
+            for name, answers in session.respondents.imported_answers.items():
                 print_lines(f"{name}: {answers.sentence}", to=sys.stderr)
         complete, errors = (True, []) if offline else _administer(session)
         if no_report and options.asking.expected and not output.dry_run:

@@ -340,7 +340,7 @@ def _hand_over(name: str, tool: str, path: Path | None, options: RunOptions) -> 
             # A folder for each member of a group, since some of their files have one name.
             if len(session.benchmarks) > 1:
                 folder = folder / benchmark.name
-            forms = session.forms(benchmark)
+            forms = session.forms.named(benchmark)
             hand_over(benchmark, tool, folder, forms)
             print(f"{', '.join(f'{form.name} ({len(form)} items)' for form in forms)}: {folder}")
 
@@ -447,12 +447,12 @@ def _import_logs(
     with writable(path, options.output.no_wait) as opened:
         session = session_of([name], opened, log_options)
         # the settings of `hqm import` take the place of those of an audit
-        session.logs = settings
+        session.respondents.logs = settings
         outcome = administer(opened, session.jobs())
         for benchmark in session.benchmarks:
-            answers = session.imported_answers.get(benchmark.name)
+            answers = session.respondents.imported_answers.get(benchmark.name)
             if answers is not None:
-                forms = forms_by_name(session.forms(benchmark))
+                forms = forms_by_name(session.forms.named(benchmark))
                 show.imported_logs(
                     benchmark,
                     answers,

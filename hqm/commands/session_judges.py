@@ -15,9 +15,10 @@ from hqm.administration.engines import Stop, never_stop
 from hqm.administration.stored_answers import Answers, cells_in, forms_held
 from hqm.benchmark.adapter import Benchmark
 from hqm.commands.options import RunOptions
+from hqm.commands.session_forms import SessionForms
+from hqm.commands.session_respondents import SessionRespondents
 from hqm.errors import UsageError
 from hqm.imports.human_labels import HUMAN, labelled_by
-from hqm.imports.log_answers import LogSettings
 from hqm.judges.file_judge import FileJudge, Judge, file_judges, store_judgements, stored_judgements
 from hqm.judges.judge_models import Asking, Judging, Progress
 from hqm.judges.judgements import (
@@ -30,6 +31,7 @@ from hqm.judges.procedure import Panel, Rows, Unit, parse_roles
 from hqm.judges.reading_models import ReadingModel, read_by_model
 from hqm.labels.people_labels import STAGE, Labels, judge_units, labelled_units, stored_labels
 from hqm.respondents.base import Request, Respondent
+from hqm.respondents.kinds import is_recorded
 from hqm.respondents.server_limits import CHARACTERS_A_TOKEN, PICTURE_TOKENS, Budget, price
 from hqm.store.database import Store
 from hqm.types import ORIGINAL, Form, Judgement, Response, names_of
@@ -47,21 +49,11 @@ class JudgedSession(Protocol):
     budget: Budget
     benchmarks: list[Benchmark]
     full_benchmarks: dict[str, Benchmark]
-    logs: LogSettings
-
-    def live_respondent(self, name: str) -> Respondent:
-        """Return the respondent that answers under this name."""
-
-    def forms_from_files(self, benchmark: Benchmark) -> list[Form]:
-        """Return the forms that the options name as files."""
+    forms: SessionForms
+    respondents: SessionRespondents
 
     def stored_respondents(self, benchmark: Benchmark) -> list[StoredRespondent]:
         """Return the respondents of the command as the store knows them."""
-
-
-def is_recorded(name: str) -> bool:
-    """Return whether a respondent's name names a file of answers."""
-    return name.startswith("recorded/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +299,7 @@ class SessionJudges:
         """Read the files of judgements. Give `names` while there are no stored answers to match."""
         full_benchmark = self.session.full_benchmarks[benchmark.name]
         forms = forms_held(
-            self.session.store, full_benchmark, self.session.forms_from_files(benchmark)
+            self.session.store, full_benchmark, self.session.forms.from_files(benchmark)
         )
         if names is not None:
             respondents = []
@@ -320,7 +312,12 @@ class SessionJudges:
         texts = AnswerTexts(self.session.answers, full_benchmark, forms, respondents)
         sources = list(map(JudgementSource.parse, self.session.options.judging.judgements))
         return import_judgements(
-            full_benchmark, forms, sources, names, texts, partial=self.session.logs.partial
+            full_benchmark,
+            forms,
+            sources,
+            names,
+            texts,
+            partial=self.session.respondents.logs.partial,
         )
 
     def live_judge(self, name: str) -> Respondent:
@@ -330,7 +327,7 @@ class SessionJudges:
                 location=name,
                 remedy="Score its replies with `hqm score NAME --answers FILE --judgements FILE`.",
             )
-        return self.session.live_respondent(name)
+        return self.session.respondents.live(name)
 
     def ask(self, progress: Progress | None = None, stop: Stop = never_stop) -> Outcome:
         """Ask the judges about every stored answer, and about the reference as often as `rejudge`
@@ -374,7 +371,7 @@ class SessionJudges:
         respondents: Sequence[StoredRespondent],
     ) -> Iterator[tuple[Judging, Form, Rows, int]]:
         """Yield each judge with the form and the answers of an administration, and its asking."""
-        forms = forms_held(self.session.store, benchmark, self.session.forms_from_files(benchmark))
+        forms = forms_held(self.session.store, benchmark, self.session.forms.from_files(benchmark))
         for cell in cells_in(self.session.asks, benchmark, list(forms.values()), respondents):
             form = forms[cell.form]
             # Answers to smaller pictures lie under other questions in the store.

@@ -156,6 +156,11 @@ def all_kinds() -> tuple[Kind, ...]:
     return (*KINDS, *(kind for kind in _kinds_of_plugins() if kind.name not in _BUILT_IN))
 
 
+def is_recorded(name: str) -> bool:
+    """Return whether a respondent's name names a file of answers."""
+    return name.startswith("recorded/")
+
+
 def unknown(text: str) -> UsageError:
     """The error for a name of no kind; it lists the kinds."""
     kinds = all_kinds()

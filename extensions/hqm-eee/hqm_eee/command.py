@@ -50,7 +50,7 @@ def publish(
         source = Source(organization, relationship)  # type: ignore[arg-type]
         records = []
         for benchmark in session.benchmarks:
-            forms = forms_held(opened, benchmark, session.forms_from_files(benchmark)).values()
+            forms = forms_held(opened, benchmark, session.forms.from_files(benchmark)).values()
             for record in write_evaluations(
                 benchmark,
                 session.answers,
