@@ -57,6 +57,8 @@ State = Literal["ok", "unparsed", "refused", "truncated", "cut", "empty", "error
 Status = Literal["ok", "insufficient", "degenerate", "not_informative", "not_applicable", "failed"]
 
 TASKS: tuple[Task, ...] = get_args(Task)
+CLOSED_TASKS: frozenset[Task] = frozenset(("yes_no", "choice"))
+"""The tasks whose answers are one of a few that the question names."""
 STATES: tuple[State, ...] = get_args(State)
 """How an answer ended: read (`ok`), read although it was cut at the limit of tokens (`truncated`),
 not readable (`unparsed`), withheld (`refused`; `cut` before any word; `empty`), not given

@@ -22,7 +22,7 @@ from hqm.respondents.base import (
 )
 from hqm.signature import digest_file, request_seed
 from hqm.store.database import Ask, Store, ask, refused_asks
-from hqm.types import LETTERS, Form, Item, Response
+from hqm.types import CLOSED_TASKS, LETTERS, Form, Item, Response
 
 # Which respondent answers which benchmark, with which sampling, and the respondent in the store.
 
@@ -316,7 +316,7 @@ class Job:
     def is_short(self, request: Request) -> bool:
         """Whether the answer to a request is a word or a letter; the items of a form may differ."""
         item = self.administration.form.by_id[request.item]
-        return item.task in ("yes_no", "choice")
+        return item.task in CLOSED_TASKS
 
     def record(self, store: Store, respondent: int) -> None:
         """Record in the store that the form was administered to this respondent."""

@@ -54,7 +54,7 @@ from hqm.benchmark.findings import CODES
 from hqm.indicators import indicator_named
 from hqm.scoring.rules import advice_on_cut
 from hqm.text import annotation, visible
-from hqm.types import Estimate
+from hqm.types import CLOSED_TASKS, Estimate
 
 Outcome = Literal["PASS", "FAIL", "UNDECIDED", "NOT MEASURED"]
 _RANKS = {"none": 0, "note": 1, "warning": 2, "error": 3}
@@ -174,7 +174,7 @@ def _tests(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
     yield from _size(benchmark, policy)
     yield _unscored(benchmark, policy.limits.unscored)
     yield from _findings(benchmark, policy.limits.findings)
-    is_closed = benchmark.task in ("yes_no", "choice")
+    is_closed = benchmark.task in CLOSED_TASKS
     # Of open answers chance is no share that a guess could beat, unless the audit guessed them.
     # Audits of older versions did not guess open answers.
     is_guessed = is_closed or (benchmark.task == "vqa" and bool(leak_rows(benchmark)))

@@ -50,7 +50,7 @@ from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric
 from hqm.signature import digest
 from hqm.store.database import Store
-from hqm.types import ORIGINAL, Cell, Form, Judgement, Response, Verdict, names_of
+from hqm.types import CLOSED_TASKS, ORIGINAL, Cell, Form, Judgement, Response, Verdict, names_of
 
 ReadLabels = Callable[[Cell, Sequence[str]], tuple[Labels, dict[str, PooledLabels]]]
 """(reference administration, respondents) -> the labels, and those of every judge pooled."""
@@ -387,7 +387,7 @@ def _probabilities(study: _Study, reference: Cell) -> npt.NDArray[np.float64] | 
     """(respondents, items): the probability of each right answer; None where none was recorded."""
     benchmark = study.benchmark
     # Only a closed question has a right answer of a few tokens, whose probability servers report.
-    if benchmark.card.task not in ("yes_no", "choice") or benchmark.roles:
+    if benchmark.card.task not in CLOSED_TASKS or benchmark.roles:
         return None
     form = study.forms[reference.form]
     rows = [

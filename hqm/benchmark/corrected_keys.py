@@ -16,7 +16,7 @@ from hqm.imports.match import check_questions, match_rows
 from hqm.imports.recordings import check_own_benchmark
 from hqm.imports.row import QUESTIONS, Row, first_text, ids_in
 from hqm.signature import digest_file
-from hqm.types import ANOTHER_ITEM, LETTERS, Form, Item
+from hqm.types import ANOTHER_ITEM, CLOSED_TASKS, LETTERS, Form, Item
 
 _TARGETS = ("target", "label", "answer", "key")
 _MARKS = {
@@ -105,7 +105,7 @@ def read_key(path: Path | str, benchmark: Benchmark, full_form: Form | None = No
     DataError
         A row names no item, or its target is none that the item can have.
     """
-    if benchmark.roles or benchmark.card.task not in ("yes_no", "choice"):
+    if benchmark.roles or benchmark.card.task not in CLOSED_TASKS:
         raise UsageError(
             f"the answers to {benchmark.name} are not compared with a key of right answers",
             remedy=(

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 from hqm.errors import UsageError
 from hqm.files.sheets import csv_text
 from hqm.text import agreeing
-from hqm.types import LETTERS, Form, Item, group_by
+from hqm.types import CLOSED_TASKS, LETTERS, Form, Item, group_by
 
 # --- the registry of what the linter finds: code, name, severity, meaning ---
 #
@@ -678,7 +678,7 @@ def check_form(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Fi
         )
     equal: list[Item] = list(filter(has_equal_options, form.items))
     yield from finding("equal-options", "{n} questions have two equal options", equal)
-    if form.items[0].task in ("yes_no", "choice"):
+    if form.items[0].task in CLOSED_TASKS:
         yield from _balance(form)
         yield from _pattern(form)
 

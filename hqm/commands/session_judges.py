@@ -34,7 +34,7 @@ from hqm.respondents.base import Request, Respondent
 from hqm.respondents.kinds import is_recorded
 from hqm.respondents.server_limits import CHARACTERS_A_TOKEN, PICTURE_TOKENS, Budget, price
 from hqm.store.database import Store
-from hqm.types import ORIGINAL, Form, Judgement, Response, names_of
+from hqm.types import CLOSED_TASKS, ORIGINAL, Form, Judgement, Response, names_of
 
 _Judging = TypeVar("_Judging", bound=Judging)
 
@@ -117,7 +117,7 @@ def _expected_answers(benchmark: Benchmark) -> list[Response]:
     # Equal answers to a question are judged once: a number behind each makes a question of it.
     words = "word " * (_EXPECTED_WORDS - 1)
     return [
-        Response("Yes" if item.task in ("yes_no", "choice") else f"{words}{number}.")
+        Response("Yes" if item.task in CLOSED_TASKS else f"{words}{number}.")
         for number, item in enumerate(benchmark.original.items)
     ]
 

@@ -21,7 +21,7 @@ from typing import Literal, NoReturn, Protocol
 from hqm.errors import AnswerError, HQMError
 from hqm.imports.intake import refuse_twice, take_rows
 from hqm.imports.row import IMAGES, QUESTIONS, Row, first_text, ids_in, names_in, parts_of
-from hqm.types import LETTERS, Form, Item, Response, Verdict
+from hqm.types import CLOSED_TASKS, LETTERS, Form, Item, Response, Verdict
 
 # An instruction begins a sentence: "Which of these answers is right?" is none.
 _INSTRUCTION = re.compile(r"(?<=[.?!:])\s*(?:please )?(?:answer|respond|reply)\b[^.?!]*[.?!]*$")
@@ -102,7 +102,7 @@ def check_keys(rows: Sequence[tuple[Row, Item]], path: Path | str) -> None:
     keyed = []
     contradicting = []
     for row, item in rows:
-        if row.key and item.task in ("yes_no", "choice"):
+        if row.key and item.task in CLOSED_TASKS:
             keyed.append((row, item))
             if has_other_key(row, item):
                 contradicting.append((row, item))

@@ -40,7 +40,7 @@ from hqm.psychometrics.items.coverage import (
     cluster_standard_error,
 )
 from hqm.psychometrics.items.type_strengths import DifferentialFunctioning
-from hqm.types import Count, Form, finite, types_in
+from hqm.types import CLOSED_TASKS, Count, Form, finite, types_in
 
 
 class CoverageRow(TypedDict):
@@ -210,7 +210,7 @@ def _at_chance(case: Case, kind: str) -> bool:
         return False
     in_type = case.types == kind
     items = list(compress(case.items, in_type))
-    if not items or not all(item.task in ("yes_no", "choice") for item in items):
+    if not items or not all(item.task in CLOSED_TASKS for item in items):
         return False
     keys = Counter(compress(case.keys, in_type))
     # a guess among the options; of open or two-sided questions one half

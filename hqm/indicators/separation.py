@@ -51,7 +51,7 @@ from hqm.psychometrics.inference.pairwise import (
 )
 from hqm.scoring.matrix import Sums, Units
 from hqm.scoring.metrics import Array
-from hqm.types import Estimate, Item, finite
+from hqm.types import CLOSED_TASKS, Estimate, Item, finite
 
 
 def _higher(case: Case) -> bool:
@@ -283,7 +283,7 @@ def _commonest(items: Iterable[Item]) -> dict[str, float]:
     type.
     """
     item_list = list(items)
-    if not item_list or item_list[0].task not in ("yes_no", "choice"):
+    if not item_list or item_list[0].task not in CLOSED_TASKS:
         return {}
     by_type: dict[str, Counter[str]] = {}
     for item in item_list:

@@ -46,7 +46,7 @@ from hqm.psychometrics.items.reversed_scales import reversed_items
 from hqm.psychometrics.items.wrong_keys import PlantedFaults, ReadingList
 from hqm.scoring.metrics import Array
 from hqm.signature import digest_bytes
-from hqm.types import Item, finite
+from hqm.types import CLOSED_TASKS, Item, finite
 
 _MAX_LISTED = 50
 """How many items the list to read names; every other list is complete."""
@@ -200,7 +200,7 @@ def _types(items: Sequence[Item]) -> list[str]:
 def _sides(items: Sequence[Item]) -> list[str]:
     """(items,): which of a few answers the key is."""
     # An open answer has a key of its own, which makes no group.
-    return [str(i.target) if i.task in ("yes_no", "choice") else "" for i in items]
+    return [str(i.target) if i.task in CLOSED_TASKS else "" for i in items]
 
 
 def _tested(case: Case, scores: Array, rng: np.random.Generator) -> LabelErrors:

@@ -51,7 +51,7 @@ from hqm.lint.picture_checks import Pictures, check_images
 from hqm.lint.question_checks import WORDING_FINDINGS, check_ids, check_wordings, check_words
 from hqm.psychometrics.items.leaks import Stratum
 from hqm.text import look_of_id
-from hqm.types import ORIGINAL, PARALLEL, Form, Item
+from hqm.types import CLOSED_TASKS, ORIGINAL, PARALLEL, Form, Item
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -362,7 +362,7 @@ class Checked:
     def to_dict(self, selection: Selection) -> dict[str, Any]:
         """Counts and findings as JSON data."""
         items = self.form.items if self.form else ()
-        if self.task in ("yes_no", "choice"):
+        if self.task in CLOSED_TASKS:
             targets = Counter(map(str, map(attrgetter("target"), items)))
         else:
             targets = Counter[str]()

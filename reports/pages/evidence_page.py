@@ -44,6 +44,7 @@ from markupsafe import Markup, escape
 from hqm import Audit, BenchmarkAudit, Estimate, Gate, Policy, indicator_named
 from hqm.auditing.gate import check_against
 from hqm.auditing.seven_questions import find_remedies
+from hqm.types import CLOSED_TASKS
 
 if TYPE_CHECKING:
     import jinja2
@@ -257,7 +258,7 @@ def _section(
         "read_types": _distinct(map(attrgetter("type"), items)),
         "failing": _with_short_names(failing),
         # whether the answers are compared with a key that a reader can correct
-        "can_be_marked": audit.task in ("yes_no", "choice"),
+        "can_be_marked": audit.task in CLOSED_TASKS,
         "lists": finding_lists(audit, f"b{i}"),
         # a hash of what the scores were made of: marks on other data are other marks
         "made": tables.anchor(score_tables.score_signature(audit)),
