@@ -27,6 +27,7 @@ from hqm.scoring.commitments import (
 from hqm.scoring.number_answers import CALCULATION, read_number
 from hqm.scoring.option_letters import (
     called_correct,
+    called_correct_abroad,
     is_cut_listing,
     names_letters,
     ordinal_index,
@@ -84,7 +85,7 @@ _TICKED_LINE = re.compile(r"^[^\n]*[✅✔☑✓][^\n]*$", re.MULTILINE)
 _TICK = re.compile("[✅✔☑✓]")
 _CROSS = re.compile("[❌✗✘✖]")
 _BEST = re.compile(
-    r" (?:is|seems|looks) (?:the )?(?:best|closest|only|correct|right"
+    r" (?:is|seems|looks) (?:the )?(?:best|closest|only|correct|right(?! at first)"
     r"|most (?:likely|reasonable|plausible|probable|appropriate|suitable|sensible|realistic))\b"
 )
 _UPPER_LETTER = re.compile(rf"(?<![{LATIN}'’.∠△-])[(\[]?([A-Z])[)\]]?(?![{LATIN}'’-])")
@@ -123,6 +124,9 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
         ticked = _ticked_option(text, written_options)
         if ticked:
             return (ticked,)
+    judged = _judged_option(text, letters)
+    if judged and not _polar_options(parse_options(written_options)):
+        return (judged,)
     text = with_latin_letters(text, written_options)
     answer = parse_answer(text)
     if not answer.text:
@@ -154,6 +158,26 @@ def _ticked_option(text: str, options: tuple[str, ...]) -> str:
         if len(letters) == 1:
             return letters[0]
     return ""
+
+
+def _judged_option(text: str, letters: str) -> str:
+    """The letter of the only option that an answer calls right where it judges all of them:
+    "(A) Wrong. (B) Right."; nothing where it does not.
+    """
+    verdicts = _LETTER_VERDICT.findall(text)
+    judged_letters = [letter for letter, _ in verdicts]
+    if sorted(judged_letters) != list(letters):
+        return ""
+    right = [letter for letter, verdict in verdicts if verdict.lower() in _RIGHT_VERDICTS]
+    return right[0] if len(right) == 1 else ""
+
+
+_RIGHT_VERDICTS = ("true", "right", "correct", "yes")
+_LETTER_VERDICT = re.compile(
+    r"(?:^|(?<=\W))\(?([A-Z])[).:]?(?:\s*[:–—-])?\s+(?:is\s+)?((?:in)?correct|right|wrong|true|false"
+    r"|yes|no)\b",
+    re.IGNORECASE,
+)
 
 
 def _read_parsed(
@@ -195,6 +219,7 @@ def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
         supposed = _IF_BEFORE.search(text, sentence_start(text, match.start()), match.start())
         if letter in letters and not supposed and not is_denied(text, match.start(), match.start()):
             passages.append(Passage(letter, match.start()))
+    passages += [Passage(letter, start) for letter, start in called_correct_abroad(text, letters)]
     lines = list(filter(str.strip, text.split("\n")))
     corrections = [passage.start for passage in passages if passage.corrects]
     for start, line in (
@@ -526,14 +551,20 @@ _EXCLUSIVE = re.compile(
 )
 
 
+# "it's Figure 4 that fits"
+_CLEFT = re.compile(r"\bit(?:'s| is) ([^,.;]{1,40}?) (?:that|which|who)\b", re.IGNORECASE)
+
+
 def _clause_choice(text: str, options: Sequence[Option], question: str) -> tuple[str, ...]:
     """The choice of the clause that answers, or of the last clause, of a sentence that names
     several options.
     """
     inference = _INFERENCE.search(text)
     exclusive = _EXCLUSIVE.search(text)
+    cleft = _CLEFT.search(text)
     clauses = [
         exclusive[1] if exclusive else "",
+        cleft[1] if cleft else "",
         text[inference.end() :] if inference else "",
         answering_clause(text, question),
         without_side_remark(normalize(text)),

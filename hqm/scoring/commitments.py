@@ -103,7 +103,8 @@ _CUE = CueSearch(
         r"|lean(?:ing)? (?:towards?|to)|vote for|mark|circle)\b\s*:?"
         r"|\bif (?:forced|pressed|i (?:had|have) to (?:guess|choose|pick))\b[^.:,\n]{0,20}[,:]"
         r"(?:\s*i(?:'d| would) (?:say|guess))?|\bi(?:'d| would) (?:say|guess)\b|\bthat leaves\b"
-        r"|\bleav(?:es|ing)\s+(?=(?:only\s+)?(?:option\s+)?\(?(?-i:[A-Z])\b)"
+        r"|\bleav(?:es|ing)\s+(?:(?:us|me|you)\s+(?:with\s+)?)?(?=(?:only\s+|just\s+)?(?:option\s+)?"
+        r"\(?(?-i:[A-Z])\b)"
         r"|\bans(?:wer)?\s+[-–—](?=\s)"
         r"|\bchang(?:e|ing) (?:it|(?:my|the) (?:answer|choice|mind)) to\b"
         r"|\bbetween [^.:\n]{1,40}? and [^.:,\n]{1,40}?,? (?:it is|it must be|it has to be)\b"
@@ -176,25 +177,45 @@ _CORRECTION = CueSearch(
 # the clause of a contrast that leaves out its predicate: "Hanoi did not win; Oslo did"
 _ELLIPTIC_CONTRAST = re.compile(
     r"(?:\bnot|n't)\b[^.;\n]{1,80}?[.;,—–]\s+(?:but |while |and |whereas |instead,? )?"
-    r"([^.;,\n]{1,40}?)\s+(?:did|does|do|was|were|is|are|has|had|have)[.!]?\s*$",
+    r"(?!(?:where|which|who|whose|when|as|because|since|if|although|though)\b)([^.;,\n]{1,40}?)\s+(?:did|does|do|was|were|is|are|has|had|have)[.!]?\s*$",
     re.IGNORECASE,
 )
 _AUXILIARIES = tuple(f" {verb}" for verb in "did does do was were is are has had have".split())
 _MAX_CONTRAST_CHARS = 160
+_FIRST_THOUGHTS_ABROAD = (
+    r"\b(?:zuerst|zunächst|anfangs)\b[^.\n]{2,80}?,\s*(?:aber|doch|jedoch)\b",
+    r"\b(?:primero|inicialmente|al principio)\b[^.\n]{2,80}?,\s*pero\b",
+    r"\b(?:d'abord|au début)[^.\n]{2,80}?,\s*mais\b",
+    r"\b(?:primeiro|a princípio|inicialmente)\b[^.\n]{2,80}?,\s*mas\b",
+    r"\b(?:сначала|вначале|на первый взгляд)\b[^.\n]{2,80}?,\s*(?:но|однако)\b",
+)
 # a first thought is removed before anything is read: it is corrected in the same sentence
 _FIRST_THOUGHT = CueSearch(
     re.compile(
-        r"\b(?:at first(?: glance)?|initially|my first|i (?:first )?(?:thought|assumed"
+        r"\b(?:(?:(?:looks?|seems?|appears?)(?: \w+){0,3} )?at first(?: glance)?|initially|my first|i (?:first )?(?:thought|assumed"
         r"|misread))\b[^.\n]{2,80}?(?:[;,] (?:but|after|however|then)\b|;)"
         r"|(?:(?<=[.!?\n] )|(?<=\n)|^)(?:even )?(?:though|although)\b[^.,\n]{2,80},"
         r"|\b(?:al)?though (?:at first|initially)\b[^.,\n]{2,80},"
+        rf"|{'|'.join(_FIRST_THOUGHTS_ABROAD)}"
         r"|\b(?:looks? like|resembles|might seem)\b[^.\n]{2,60}?,? but\b"
-        r"(?=[^.\n]*\b(?:indicates?|suggests?|means|actually|really|must)\b)",
+        r"(?=[^.\n]*\b(?:indicates?|suggests?|means|actually|really|must|in fact|it(?:'s| is))\b)",
         re.IGNORECASE,
     ),
     first_words=frozenset(
-        "at first,initially,my first,i first,i thought,i assumed,i misread,even though"
-        ",even although,though,although,look like,looks like,resembles,might seem".split(",")
+        "look,looks,seem,seems,appear,appears,at first,initially,my first,i first,i thought,i assumed,i misread,even though"
+        ",even although,though,although,look like,looks like,resembles,might seem,zuerst,zunächst"
+        ",anfangs,primero,inicialmente,al principio,au début,d abord,primeiro,a princípio,сначала"
+        ",вначале,на первый".split(",")
+    ),
+    unspaced=(
+        (
+            re.compile("[最初처起开始乍في पहले]"),
+            re.compile(
+                "(?:最初は|初めは|一見)[^。\n]{1,40}?(?:が|けど|けれど)、?|처음에(?:는|ㄴ)?[^.\n]{1,40}?지만,?"
+                "|(?:起初|一开始|最初|开始|乍看)[^。\n]{1,40}?[,，](?:但|不过|然而|后来|其实|实际上)(?:其实|是)?"
+                "|في البداية[^.\n]{2,60}?(?:لكن|ولكن)|(?:पहले|शुरू में)[^।\n]{2,60}?(?:लेकिन|परंतु|पर) "
+            ),
+        ),
     ),
 )
 # what stands before a retraction does not count, whatever called it the answer
@@ -274,9 +295,37 @@ _END = re.compile(
     r"[\"')\]]*\s+(?=[^a-z\s])|(?<=[。！？])|(?<=\n)\n*)"
 )
 """The end of a sentence: its mark, and what follows up to the next one."""
+_IMAGE = (
+    r"(?:image|picture|photo|photograph|figure|chart|graph|diagram|file|attachment|screenshot)s?"
+)
+NO_IMAGE_ABROAD = (
+    r"\b(?:bild|foto|abbildung)\b[^.\n]{0,30}\b(?:nicht (?:sehen|laden|öffnen|anzeigen|geladen"
+    r"|vorhanden|sichtbar|einsehen)|fehlt)|\bkein(?:e|en)? (?:bild|foto)\b[^.\n]{0,20}"
+    r"\b(?:erhalten|angehängt|vorhanden|hochgeladen|beigefügt|sehen|bekommen)",
+    r"\bno (?:puedo|logro|consigo) (?:ver|abrir|acceder|cargar|visualizar)\b[^.\n]{0,6}\b(?:imagen|foto)"
+    r"|\b(?:imagen|foto)\b[^.\n]{0,12}\bno (?:se (?:ha |pudo )?(?:carg|adjunt|mostr)|está disponible|fue)"
+    r"|\bno (?:hay|veo|recibí|se ha proporcionado) (?:la |ninguna )?(?:imagen|foto)\b",
+    r"\bne (?:vois|peux pas (?:voir|ouvrir)|trouve|parviens pas à (?:voir|ouvrir))\b[^.\n]{0,14}"
+    r"\b(?:image|photo)|\b(?:image|photo)\b[^.\n]{0,12}\bn'(?:a|est)\b[^.\n]{0,16}"
+    r"(?:fournie|chargée|jointe|disponible|affichée)|\baucune (?:image|photo) (?:n'|fournie|jointe)",
+    r"\bnão (?:consigo|posso|estou conseguindo) (?:ver|abrir|visualizar|acessar)\b[^.\n]{0,6}"
+    r"\b(?:imagem|foto)|\b(?:imagem|foto)\b[^.\n]{0,12}\bnão (?:foi|carregou|está disponível)"
+    r"|\bnenhuma (?:imagem|foto) (?:foi|anexada)",
+    r"(?:изображени|картинк|фото)\w*[^.\n]{0,12} (?:не (?:загру|прикреп|откры|предостав)|отсутству)"
+    r"|не (?:вижу|могу увидеть|могу открыть) (?:изображени|картинк|фото)",
+    "(?:画像|写真|図)[がを][^。]{0,10}(?:ません|ない)",
+    "(?:이미지|사진|그림)(?:를|을|가|이)? ?(?:볼 수 없|보이지 않|열 수 없|확인할 수 없|첨부되지|제공되지)",
+    "(?:没有|未|看不到|没)[^。,，]{0,4}(?:图片|图像|照片)(?![中里上])|(?:图片|图像|照片)(?:未|没有|无法|不能)"
+    "(?:加载|显示|打开|上传|提供)",
+    "لا أرى (?:أي )?صورة|الصورة (?:غير (?:متاحة|ظاهرة|موجودة)|لم)",
+    "(?:चित्र|छवि|तस्वीर|इमेज)(?! में)[^।]{0,16}नहीं (?:दे|देख|दिख|खुल|लोड|मिल)",
+)
+"""What says that there is no image to look at, or that it cannot be opened."""
 UNABLE_ABROAD = (
+    *NO_IMAGE_ABROAD,
     r"(?:kann|lässt sich|ist)(?: [\wäöü]+){0,4} nicht (?:\w+ )?(?:sagen|beurteil|bestimm|feststell"
-    r"|beantwort|möglich|sicher|klar|eindeutig)\w*|kann nicht|weiß nicht|\bunklar\b",
+    r"|beantwort|möglich|sicher|klar|eindeutig)\w*"
+    r"|\bdas (?:kann|lässt) (?:ich|man|sich) (?:\w+ ){0,3}?nicht (?:erkennen|sehen|lesen)|kann nicht|weiß nicht|\bunklar\b",
     r"\bno (?:es posible|est[áo]y? (?:claro|segur\w)|sé|puedo (?!ver)|se (?:puede|sabe|distingue)"
     r"(?! (?:ver|apreciar|observar)))",
     r"\bne (?:peu[xt]|sais|permet|peut-on) pas(?! (?:le |la )?voir)|\bimpossible de\b"
@@ -317,6 +366,11 @@ _UNABLE = WordSearch(
         r"|\bi (?:do not|don't) (?:know|have|make|provide|identify|speculate|recogni[sz]e"
         r"|(?:currently |actually )?see (?:any|an|the|a) (?:attached |uploaded )?(?:image|picture"
         r"|photo|chart|graph|figure|diagram|table|file|attachment|screenshot)s?\b)"
+        rf"|\bno {_IMAGE} (?:(?:was|were|is|are|has been|have been) )?(?:provided|attached|included"
+        r"|uploaded|given|supplied|shared|found|available)\b|\bno access to\b"
+        rf"|\b{_IMAGE} (?:(?:is|was|seems?|appears?|looks?) )?(?:to (?:be|have been) )?(?:missing"
+        r"|unavailable|broken|corrupted|blank)\b|\bplease (?:upload|share|attach|send)\b"
+        r"|\bcould you (?:please )?(?:upload|share|attach|send|provide|clarify|specify)\b"
         r"|\bno (?:idea|way to|answer|clue)\b|\bit depends\b"
         r"|\bnone of (?:the|these)\b|\bneither of\b|\bplease provide\b|\bi(?:'m| am) sorry\b"
         r"|\bwithout (?:the|any|more|a|specific|further|knowing|access)\b|\bhard to (?:say|tell)\b"
@@ -328,7 +382,10 @@ _UNABLE = WordSearch(
         ",more information,does not,doesn t,do not,don t,did not,didn t,is not,are not,aren t"
         ",was not,wasn t,i do,i don,i am,i m,no,it depends,none of,neither of,ne,unknown,too"
         ",undetermined,indeterminate,unanswerable,unclear,illegible,unreadable,please provide"
-        ",without,hard to,kann,pas,unklar".split(",")
+        ",without,hard to,kann,pas,unklar,please upload,please share,please attach,please send"
+        ",could you,image is,image was,image seems,image appears,image missing,picture is"
+        ",picture was,picture seems,picture appears,photo is,photo seems,file is,attachment is"
+        ",bild,foto,abbildung,kein,keine,imagen,aucune,nenhuma,imagem,image n".split(",")
     ),
     foreign=(
         re.compile(f"[äÄßẞãÃ{_UNSPACED_LETTERS}]|[tTnN](?:(?<=[iI][sS][tT])|(?<=[aA][nN][nN])) "),
@@ -377,7 +434,17 @@ def says_unable_abroad(text: str) -> bool:
 
 _UNABLE_ABROAD = re.compile("|".join(UNABLE_ABROAD), re.IGNORECASE)
 # in ASCII every such statement has one of these
-_UNABLE_ABROAD_PARTS = ("nicht", "unklar", "no ", "ne ", "impossible de", "pas ")
+_UNABLE_ABROAD_PARTS = (
+    "bild",
+    "foto",
+    "image",
+    "nicht",
+    "unklar",
+    "no ",
+    "ne ",
+    "impossible de",
+    "pas ",
+)
 
 
 def sentences(text: str) -> list[str]:
@@ -551,8 +618,10 @@ def _explicit_passages(spoken: str, offsets: Mapping[str, Sequence[int]]) -> Ite
         yield Passage(without_marks(match[1]), match.start())
     for match in _CUE.find(spoken, offsets["cue"]):
         # "if the answer is B" answers nothing; "I choose B" does, whatever stands before it
-        if match[0][:1] in "iI" or not _IF.search(
-            spoken[max(0, match.start() - 30) : match.start()]
+        if (
+            match[0][:1] in "iI"
+            or match[0][:4].lower() == "leav"
+            or not _IF.search(spoken[max(0, match.start() - 30) : match.start()])
         ):
             yield Passage(_rest_of_line(spoken, match.end()), match.end())
     elliptic = None
@@ -561,7 +630,15 @@ def _explicit_passages(spoken: str, offsets: Mapping[str, Sequence[int]]) -> Ite
     if elliptic:
         yield Passage(without_marks(elliptic[1]), elliptic.start(1))
     for match in _CORRECTION.find(spoken, offsets["correction"]):
-        yield Passage(_rest_of_line(spoken, match.end()), match.end(), corrects=True)
+        # the "no" that corrects may be the answer: "Yes... no, that is a cat"
+        start = match.end()
+        denial = _NO_AT_END.search(match[0])
+        if denial and match[0].lstrip()[:1] not in "-—–" and "not" not in match[0]:
+            start = match.start() + denial.start()
+        yield Passage(_rest_of_line(spoken, start), match.end(), corrects=True)
+
+
+_NO_AT_END = re.compile(r"\bno\b\W*$", re.IGNORECASE)
 
 
 def _without_listing(text: str) -> str:
@@ -715,7 +792,8 @@ _DENIAL = WordSearch(
         r"|(?:reminiscent|neighbou?r|friend|pupil|student|follower|rival|imitat(?:ion|or)"
         r"|in the (?:style|manner)) of"
         r"|similar to|(?:inspired|influenced) by"
-        r"|nicht|kein|keine|pas|non|não|ni|nem|нет|не)\b"
+        r"|nicht|kein(?:e[mnrs]?)?|pas|aucune?|ning[uú]n[oa]?|nenhuma?|nessun[oa]?|non|n[aã]o|ni|nem|нет"
+        r"|не|ليست?)\b"
         r"|n't(?:\s+(?!only\b)[a-z]+)?(?:\s+(?:his|her|its|their))?"
         rf"|{_UNSPACED_DENIAL}){_UP_TO_DENIED}",
         re.IGNORECASE,
@@ -724,11 +802,14 @@ _DENIAL = WordSearch(
         "not no never more less fewer greater larger higher smaller lower rather instead neither"
         " nor except unlike excluding besides cannot reminiscent neighbor neighbour friend pupil"
         " student follower rival imitation imitator in similar inspired influenced anything anyone"
-        " anybody nicht kein keine pas non ni nem compared confused mistaken ahead weder".split()
+        " anybody nicht kein keine keinen keinem keiner keines aucun aucune ninguno ninguna nenhum"
+        " nenhuma nao nessun nessuno nessuna pas non ni nem compared confused mistaken ahead weder".split()
     ),
     foreign=(
-        re.compile("[ãÃнН不没并比]"),
-        re.compile(rf"(?:\b(?:não|нет|не)\b|{_UNSPACED_DENIAL}){_UP_TO_DENIED}", re.IGNORECASE),
+        re.compile("[ãÃúÚнН不没并比]|ليس"),
+        re.compile(
+            rf"(?:\b(?:não|ningún|нет|не|ليست?)\b|{_UNSPACED_DENIAL}){_UP_TO_DENIED}", re.IGNORECASE
+        ),
     ),
 )
 _DENIAL_AFTER = re.compile(
@@ -737,8 +818,8 @@ _DENIAL_AFTER = re.compile(
     r"|looks?)?"
     r"(?:\s*(?:is|are|was|would be)?\s*(?:not|n't)\b|\s*\b(?:in?correct|wrong|false|ruled out"
     r"|eliminated|impossible|excluded)\b)"
-    r"|^[\"')\]]*\s*(?:选项)?(?:より|ではな|じゃな|は(?:違|誤|間違)|不是|不对|不正确|错误|是错"
-    r"|가 아니|이 아니|은 아니|는 아니)",
+    r"|^[\"')\]]*\s*(?:选项)?[人個个名本枚匹台冊つ개명마리대번]?(?:より|ではな|じゃな|は(?:違|誤|間違)|不是|不对|不正确|错误|是错"
+    r"|가 아니|이 아니|은 아니|는 아니|नही)",
     re.IGNORECASE,
 )
 

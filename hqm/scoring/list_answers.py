@@ -24,7 +24,7 @@ _BRACKETS = re.compile(
 _BULLET = re.compile(r"^\s*(?:[-*•–▪]|\(?\d{1,2}[.)])\s+(?=\S)")
 # what surrounds a member without being part of it: "x = 3", "the star", "respectively"
 _MEMBER_AFFIXES = re.compile(
-    r"^(?:an?|the|both|then|finally|lastly|also|followed by|one|some)\s+(?=\w{2}|an? )"
+    r"^(?:only|just)\s+|^(?:no\.|nr\.|n[°º]|#|№)\s*(?=\d)|^(?:an?|the|both|then|finally|lastly|also|followed by|one|some)\s+(?=\w{2}|an? )"
     r"|^[a-z]\s*[=:]\s*"
     r"|,?\s+(?:respectively|each|too|as well)$|\s+\([^()]*\)$",
     re.IGNORECASE,
@@ -137,6 +137,14 @@ def is_list(members: Sequence[str]) -> bool:
     return len(members) > 1 and all(len(member.split()) < 5 for member in members)
 
 
+_LEADING_REMARK = re.compile(
+    r"^(?:among|of|according to|based on|judging by|según|de acuerdo con|laut|d'après|selon|segundo"
+    r"|conforme|согласно)\b[^,:]*, ",
+    re.IGNORECASE,
+)
+_DENIED_REMARK = re.compile(r"\s[-–—]\s*(?:no|not|but)\b.*", re.IGNORECASE)
+
+
 def split_members(text: str) -> tuple[str, ...]:
     """The members of a list in brackets, or in a sentence."""
     brackets = _BRACKETS.search(text)
@@ -151,11 +159,12 @@ def split_members(text: str) -> tuple[str, ...]:
         text = first  # "The star and the circle; the square is red"
     if not brackets:
         text = SUBORDINATE.split(text, maxsplit=1)[0]
-    text = re.sub(r"^(?:among|of)\b[^,:]*, ", "", text.strip(" ."), flags=re.IGNORECASE)
+    text = _LEADING_REMARK.sub("", text.strip(" ."))
     listed = _LIST_INTRODUCTION.sub("", text) if not brackets else text
     is_introduced = listed != text and _SEPARATOR.search(listed)
     text = listed if is_introduced else _PREDICATE.sub("", text)
     text = re.sub(r"^[^:,;\n]{0,40}:\s*", "", text)
+    text = _DENIED_REMARK.sub("", text)
     text = re.sub(r",? respectively\b", "", IN_PARENTHESES.sub("", text))
     if re.fullmatch(r"[^\W\d]+(?:\s*/\s*[^\W\d]+)+", text):
         return tuple(map(str.strip, text.split("/")))

@@ -22,6 +22,7 @@ from hqm.scoring.cue_search import WordSearch
 from hqm.scoring.written_numbers import (
     SMALL_NUMBERS,
     Number,
+    is_unit,
     names_number,
     numbers_in,
     sole_number,
@@ -94,11 +95,19 @@ _ZERO_COUNT = re.compile(
     r"^\W*(?:(?:there (?:is|are|were)|i (?:can )?see|the (?:image|picture) (?:shows|has|contains)"
     r"|(?:i (?:do not|don't|cannot|can't) (?:see|make out)|there (?:aren't"
     r"|are not))(?= any\b))\s+)?"
-    r"(?:none\b|nobody\b|(?:no|not any|any)\s+(?!one\b|idea|way|answer|information|image|more"
-    r"|less|fewer)\w)"
+    r"(?:none\b|nobody\b|no one\b|any(?:one|body)\b|(?:no|not any|any)\s+(?!one\b|idea|way|answer"
+    r"|information|image|more|less|fewer|(?:son|es|hay|se|está|están|puedo|sé)\b)\w)"
     r"|^[^.,;]*\b(?:has|have|shows?|contains?|includes?)\s+(?:no|not any|any)\s+(\w+)",
     re.IGNORECASE,
 )
+# the same in other languages
+_FOREIGN_ZERO = re.compile(
+    r"\b(?:kein(?:e[nrms]?)?|niemand(?:en)?|ning[uú]n[oa]?s?|nadie|aucune?|personne(?=\W*$)|nenhuma?"
+    r"|ninguém|nessun[oa]?|никого|ни одно(?:го|й)|нету?(?=\W*$))\b|(?:いません|ありません|いない|ない)。?$"
+    r"|없(?:습니다|어요|다)|没有|^无|(?<!\w)لا (?:يوجد|توجد|أحد)|कोई नहीं|नहीं (?:है|हैं)",
+    re.IGNORECASE,
+)
+_MAX_ZERO_CHARS = 80
 # a number of the question behind one of these says when or where, and not how many
 _TIME_PREPOSITION = re.compile(
     r"\b(?:in|at|for|from|of|of the|on|by|since|after|before|within|en|im|until|between|than"
@@ -121,6 +130,12 @@ _REFERENCE_AMOUNT = re.compile(
     re.IGNORECASE,
 )
 # the number of a step of the reasoning
+# what follows verifies the answer
+_VERIFICATION = re.compile(
+    r"(?<=\S)[\s(]+(?:to )?(?:check|verif\w+|proof|probe|kontrolle|comprobación|vérification"
+    r"|проверка)\b:.*",
+    re.IGNORECASE | re.DOTALL,
+)
 _STEP = re.compile(r"^\W*(?:step|schritt|étape|paso)\s+\d+\b", re.IGNORECASE)
 IN_PARENTHESES = re.compile(r"\([^()]*\)")
 # a number with one of these before or behind it is one that is not reached, or a maximum; "at least
@@ -144,8 +159,9 @@ _BOUND_QUESTION = re.compile(
 )
 # the clause of a sum in other languages than English: "insgesamt also 7"
 _FOREIGN_TOTAL = re.compile(
-    r"\b(?:insgesamt|zusammen|en total|au total|en tout|in totale|no total|ao todo|всего|итого)\b"
-    r"|一共|总共|共有|共计|合计|总计|合計|全部で|합쳐|총",
+    r"\b(?:insgesamt|zusammen|en total|au total|en tout|in totale|no total|ao todo|всего|итого"
+    r"|soit|es decir|o sea|ou seja|то есть|значит)\b"
+    r"|一共|总共|共有|共计|合计|总计|合計|全部で|합쳐|총|모두|कुल|المجموع|مجموع|إجمالي",
     re.IGNORECASE,
 )
 _PART_SEPARATOR = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+(?:and|plus)\s+", re.IGNORECASE)
@@ -173,6 +189,8 @@ def read_number(text: str, counts: bool = False, question: str = "") -> Number |
     >>> str(read_number("5 + 7 = 12, so there are **12** apples.")), read_number("not 7")
     ('12', None)
     """
+    if ":" in text:
+        text = _VERIFICATION.sub("", text)
     answer = parse_answer(text)
     if not answer.text:
         return None
@@ -202,7 +220,8 @@ def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number 
     last = answer.sentences[-1]
     first = answer.sentences[0]
     if answer.breaks_off:  # what it would have concluded is not known
-        return _passage_number(first, counts, question) if counts else None
+        is_open = first == last and _GOES_ON.search(first) is not None
+        return _passage_number(first, counts, question) if counts and not is_open else None
     for text in answer.emphasised:
         number = _number_at_head(text)
         if number is not None:
@@ -210,6 +229,9 @@ def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number 
     zero_count = _ZERO_COUNT.match(first)
     counts_asked_noun = zero_count and (zero_count[1] or "").lower() in question.lower()
     if counts and counts_asked_noun and not _new_numbers(answer.text, question):
+        return numbers_in("0")[0]
+    is_brief = len(answer.text) < _MAX_ZERO_CHARS and not names_number(answer.text)
+    if counts and is_brief and _FOREIGN_ZERO.search(first) and not says_unable(answer.text):
         return numbers_in("0")[0]
     # a number beside "I cannot tell" is that of something else
     if says_unable(last) or (len(answer.sentences) <= 3 and says_unable(answer.text)):
@@ -226,7 +248,10 @@ def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number 
             return _exact_number(number, text, question)
         if text in answer.concluding and text in last and _is_hedged(text, numbers_in(text)):
             return None
-    return None
+    return _number_of_asked(last, question) if first == last else None
+
+
+_GOES_ON = re.compile(r"(?:\b(?:and|plus|as well as|und|et|y|e|и)|[,+])$", re.IGNORECASE)
 
 
 def _exact_number(number: Number, text: str, question: str) -> Number | None:
@@ -279,7 +304,13 @@ def _states_total(last: str, answer: ParsedAnswer) -> bool:
     """
     is_conclusion = any(text in last for text in answer.concluding)
     values = _values(undenied_numbers(last))
-    return _TOTAL.search(last) is not None and not is_conclusion and len(values) == 1
+    is_summing = len(answer.sentences) > 2 and _SUMMING.match(last) is not None
+    is_total = is_summing or _TOTAL.search(last) is not None
+    return is_total and not is_conclusion and len(values) == 1
+
+
+_SUMMING = re.compile(r"\W*(?:that|this|which) (?:is|makes|gives|leaves|means)\b", re.IGNORECASE)
+"""The beginning of a last sentence that sums up those before it: "That's 6."."""
 
 
 def _ordered_ends(answer: ParsedAnswer, question: str) -> list[str]:
@@ -453,7 +484,10 @@ def _new_numbers(text: str, question: str) -> list[Number]:
     for number in numbers:
         is_repeated = bool(number.unit) and (number.value, number.unit) in in_question
         is_time = number.value in values and (
-            number in years or _TIME_PREPOSITION.search(_before(text, number))
+            number in years
+            # the unit of "2010 betrug" is a verb
+            or (number.value in range(1000, 2101) and not is_unit(number.unit))
+            or _TIME_PREPOSITION.search(_before(text, number))
         )
         if not is_repeated and not is_time:
             new_numbers.append(number)
@@ -535,10 +569,45 @@ def _passage_number(text: str, counts: bool, question: str = "") -> Number | Non
         number = _predicated_number(segment, numbers, question)
         if number is not None:
             return number
+    enumerated = _enumerated(text) if counts else None
+    if enumerated is not None:
+        return enumerated
     if counts and _ZERO_COUNT.match(text):
         return numbers_in("0")[0]
     if counts and "single" in text.lower() and re.search(r"\ba single\b", text, re.IGNORECASE):
         return numbers_in("1")[0]
+    return None
+
+
+_PARALLEL = re.compile(r"[,;]\s+(?:and |but |while |whereas )?| (?:and|but|while|whereas) ")
+
+
+_SPOKEN_WORD = re.compile(r"[^\W\d_]{3}")
+
+
+def _number_of_asked(text: str, question: str) -> Number | None:
+    """The number of the only part of a sentence that speaks of what is asked, where each part has
+    one: "35% chose tea, 65% coffee".
+    """
+    if "=" in text or _is_hedged(text, undenied_numbers(text)):
+        return None
+    pieces = _PARALLEL.split(text)
+    numbers = [_new_numbers(piece, question) for piece in pieces]
+    is_list = not all(map(_SPOKEN_WORD.search, pieces))  # "The data: 3, 5, 7"
+    if len(pieces) < 2 or is_list or any(len(of_piece) != 1 for of_piece in numbers):
+        return None
+    overlaps = [shared_words(piece, question) for piece in pieces]
+    if overlaps.count(0) < len(pieces) - 1 or not max(overlaps):
+        return None
+    return numbers[overlaps.index(max(overlaps))][0]
+
+
+def _enumerated(text: str) -> Number | None:
+    """The last number of a text that counts one by one: "1, 2, 3, 4"."""
+    numbers = numbers_in(text)
+    values = [number.value for number in numbers]
+    if len(values) > 2 and values == list(range(1, len(values) + 1)):
+        return numbers[-1]
     return None
 
 
@@ -613,7 +682,9 @@ def _number_behind_colon(text: str) -> Number | None:
 
 def _foreign_total(text: str) -> Number | None:
     """The number of the clause that gives a sum in another language: "一共五个人"."""
-    for clause in re.split(r"[,，;；、]", text) if _FOREIGN_TOTAL.search(text) else ():
+    if _FOREIGN_TOTAL.search(text) is None:
+        return None
+    for clause in re.split(r"(?<!ou seja)(?<!decir)(?<!o sea)[,，;；、]", text):
         numbers = undenied_numbers(clause)
         if len(numbers) == 1 and _FOREIGN_TOTAL.search(clause):
             return numbers[0]
@@ -645,12 +716,23 @@ def _without_addends(text: str) -> str:
 def _without_contrast(text: str) -> str:
     """A text from its result on, where that is contrasted: "It says 20, but the sum is 35"."""
     clause = SUBORDINATE.search(text)
-    if clause is None or "out of" in clause[0] or not _TOTAL.search(text, clause.end()):
+    if clause is None or "out of" in clause[0]:
+        return text
+    is_own = clause[0].endswith("but") and _OWN_COUNT.match(text, clause.end())
+    if not is_own and not _TOTAL.search(text, clause.end()):
         return text
     remainder = text[clause.end() :]
     if undenied_numbers(remainder):
         return remainder
     return text
+
+
+_OWN_COUNT = re.compile(
+    r"\W*(?:i (?:can |could |only )*(?:see|count|find|get)|actually|in fact|in reality|really"
+    r"|there (?:are|is) (?:actually|really|in fact))\b",
+    re.IGNORECASE,
+)
+"""What a writer counts, behind what something says: "The caption says 5, but I see 6"."""
 
 
 def _segments(text: str, question: str) -> list[str]:

@@ -29,7 +29,7 @@ _LATIN_LETTERS = MappingProxyType(
 )
 _OTHER_SIGN = re.compile(f"[{''.join(_LATIN_LETTERS)}]")
 _OTHER_LETTER = re.compile(
-    rf"(?:(?<=[(\[:：—–«\"])|(?<=[(\[:：—–«\"] )|^)([{''.join(_LATIN_LETTERS)}])"
+    rf"(?:(?<=[(\[:：—–«\"])|(?<=[(\[:：—–«\"] )|(?<=الخيار )|(?<=вариант )|(?<=विकल्प )|^)([{''.join(_LATIN_LETTERS)}])"
     r"(?=\s*(?:$|[)\].،,;:»\"。、]))"
 )
 
@@ -115,6 +115,13 @@ _RULED_OUT = re.compile(
 _MAX_NOUN_CHARS = 48
 
 
+_EXCEPT_BEFORE = re.compile(
+    r"\b(?:but|except(?: for)?|besides|other than|apart from|außer|sauf|excepto|exceto|menos|salvo|кроме)"
+    r" (?:option |the |la |a |der )?\(?$",
+    re.IGNORECASE,
+)
+
+
 def _is_bracketed(text: str, start: int) -> bool:
     """Whether a bracket opens before the letter that starts here."""
     return start > 0 and text.startswith(("(", "["), start - 1)
@@ -144,6 +151,8 @@ def without_ruled_out(text: str) -> tuple[str, frozenset[str]]:
         before = _RULES_OUT.search(leading) if may_rule_out else None
         is_negated = "none of" in lower_leading
         after = None if is_negated else _RULED_OUT.match(text, letters.end())
+        if after and _EXCEPT_BEFORE.search(leading):
+            continue  # "all but B are wrong"
         if before or after:
             ruled_out.update(filter(str.isupper, letters[0]))
             pieces.append(text[end : start + before.start() if before else letters.start()])
@@ -182,6 +191,8 @@ _CORRECT = re.compile(
     r"(?:correct|right|best|better|answer|closest|true|match|likely|appropriate|accurate|fitting)\b"
     r"|(?<![\w'])([A-Z])\s+(?:(?:fits|works|matches|suits)(?: it)? (?:best|better)"
     r"|makes (?:the )?most sense)\b"
+    r"|(?<![\w'])([A-Z])\s+is\s+(?:the\s+)?(?:more|most)\s+(?:plausible|convincing|reasonable|probable"
+    r"|sensible|consistent|fitting|suitable)\b"
     r"|\bmakes (?:option |choice )?[(\[]?([A-Z])[)\]]?"
     r" (?:the )?(?:more|most|best|better|correct|right)\b"
     r"|\b(?:corresponds?|matches|belongs|equals|refers|points) (?:to |with )?(?:option|choice"
@@ -222,6 +233,48 @@ def called_correct(text: str) -> Iterator[re.Match[str]]:
             end = match.end()
 
 
+# what calls a letter correct in other languages, behind it and before it
+_CORRECT_BEHIND = re.compile(
+    r"\s*\)?\s+(?:(?:ist|wäre) (?:damit |also |daher |die |der |das )*(?:richtig|korrekt|zutreffend|beste)"
+    r"|trifft (?:\w+ )?zu\b|stimmt\b|passt (?:am besten|genau)"
+    r"|(?:es|sería|está|é|seria) (?:la |a |el |o )?(?:opción |respuesta |opção |resposta |alternativa )?"
+    r"(?:correct|corret|cert|adecuad|adequad|verdader|verdadeir)"
+    r"|(?:est|serait) (?:donc )?(?:la |le )?(?:bonne|correcte?|juste|vraie|exacte)"
+    r"|(?:—|–|-|является)? ?(?:верн|правильн)\w+|подходит\b)"
+    r"|\s*\)?\s*(?:が(?:正し|正解|最も適切|適切)|(?:选项)?(?:是)?(?:正确|对的|最合适|符合)|(?:가|이) (?:맞|정답|옳|적절)"
+    r"|सही है|हي (?:الإجابة )?الصحيح|صحيح)",
+    re.IGNORECASE,
+)
+_EXCEPTED = re.compile(
+    r"\b(?:(?:all|every)\w*(?: (?:the )?(?:options?|choices?|answers?|others?|of them))?"
+    r" (?:except|but|besides|other than|apart from)(?: for)?"
+    r"|alle (?:\w+ )?außer|toutes? (?:\w+ )?sauf|todas? (?:las \w+ |as \w+ )?(?:excepto|menos|exceto|salvo)"
+    r"|все,? кроме) (?:option |the |la |a |der )?\(?([A-Z])\)?"
+    r" (?:(?:can|could|may) be|are|is|sind|sont|son|están|estão|são|скорее)? ?(?:all )?(?:wrong|incorrect"
+    r"|false|ruled out|eliminated|excluded|falsch|ausgeschlossen|fausses|incorrect|fals|descartad|errad"
+    r"|неверн)",
+    re.IGNORECASE,
+)
+
+
+def called_correct_abroad(text: str, letters: str) -> list[tuple[str, int]]:
+    """The letters that a text calls correct in another language than English, or excepts from
+    those that it calls wrong, with their offsets.
+    """
+    called = [(match[1], match.start(1)) for match in _EXCEPTED.finditer(text)]
+    for capital in _LONE_CAPITAL.finditer(text):
+        start = capital.start()
+        is_word_end = start and (text[start - 1].isalnum() or text[start - 1] in "'’")
+        behind = None if is_word_end else _CORRECT_BEHIND.match(text, capital.end())
+        if behind and not _DENIED_BEFORE.search(text, max(0, start - 30), start):
+            called.append((capital[0], start))
+    return [(letter, start) for letter, start in called if letter in letters]
+
+
+_DENIED_BEFORE = re.compile(
+    r"\b(?:nicht|weder|kein\w*|wenn|falls|no|ni|si|non|ne|não|nem|se|не|ни|если)\b[^.,;]*$",
+    re.IGNORECASE,
+)
 # an option that is weighed: "B. red - the car is blue"
 _WEIGHED = re.compile(r"[(\[]?([A-Z])[.):\]] \S+ \S")
 

@@ -72,10 +72,13 @@ _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _SUBSCRIPT = re.compile("[₀-₉]+")
 _POWER_OF_TEN = re.compile(r"10([⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)")
 _POWER = re.compile("[²³]")
+_FOREIGN_MINUS = re.compile("(?:负|マイナス|마이너스|минус) ?(?=[0-9])")
 _FRACTIONS: Mapping[str, str] = MappingProxyType(
     {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅕": "1/5", "⅛": "1/8"}
 )
-_DIGIT_SIGN = re.compile(f"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻₀₁₂₃₄₅₆₇₈₉{''.join(_FRACTIONS)}]")
+_DIGIT_SIGN = re.compile(
+    f"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻₀₁₂₃₄₅₆₇₈₉٫٬{''.join(_FRACTIONS)}]|(?:负|マイナス|마이너스|минус) ?(?=[0-9])"
+)
 """What `with_plain_digits` writes out."""
 # a heading announces the line below it
 _HEADING = re.compile(
@@ -112,6 +115,8 @@ def plain(text: str) -> str:
     if not text.isascii():  # （Ｂ） is (B)
         text = unicodedata.normalize("NFC", text).replace("’", "'").replace("‘", "'")
         text = _WIDE_LETTERS.sub(lambda m: unicodedata.normalize("NFKC", m[0]), text)
+    if "<point" in text:
+        text = _POINTS.sub(r"\1", _LEADING_POINT.sub(r"\1\n", text))
     if '":' in text and "{" in text:
         text = _with_json_answer(text)
     if "'" in text:
@@ -159,6 +164,9 @@ def _without_markdown(text: str) -> str:
     return text
 
 
+# what some models point at, before they answer or in their sentence
+_POINTS = re.compile(r"<points?\b[^<>]*>([^<>]*)</points?>", re.IGNORECASE)
+_LEADING_POINT = re.compile(rf"^\s*{_POINTS.pattern}(?=\s*[A-Z\d])", re.IGNORECASE)
 # the keys of an answer in JSON, the likeliest first
 _JSON_KEYS = "final_answer answer final choice label prediction verdict result output value".split()
 
@@ -167,9 +175,22 @@ def _with_json_answer(text: str) -> str:
     """The text with an object in JSON replaced by its answer, as if that stood in a box."""
     start = text.find("{")
     end = text.rfind("}") + 1
+    opening = text[:start].rstrip()
+    if opening.endswith("["):
+        start = len(opening) - 1
+        end = text.rfind("]") + 1
     try:
         record = json.loads(text[start:end])
     except (ValueError, RecursionError):
+        return text
+    if isinstance(record, list) and len(record) == 1:
+        record = record[0]
+    if isinstance(record, list):
+        members = _json_members(record)
+        if not members:
+            return text
+        return f"{text[:start]}{BOX}[{', '.join(members)}]{BOX_END}{text[end:]}"
+    if not isinstance(record, dict):
         return text
     values = {key.lower().replace(" ", "_"): value for key, value in record.items()}
     for key in _JSON_KEYS:
@@ -183,6 +204,18 @@ def _with_json_answer(text: str) -> str:
     return text
 
 
+def _json_members(records: Sequence[object]) -> list[str]:
+    """The name of each of several objects in JSON; nothing where one has none or several."""
+    members = []
+    for record in records:
+        values = record.values() if isinstance(record, dict) else [record]
+        names = [value for value in values if isinstance(value, str)]
+        if len(names) != 1:
+            return []
+        members += names
+    return members
+
+
 def with_plain_digits(text: str) -> str:
     """A text with superscripts, subscripts and signs for fractions written out: 10⁻⁵ is 10^-5, ½ is
     1/2.
@@ -192,6 +225,7 @@ def with_plain_digits(text: str) -> str:
     text = _POWER_OF_TEN.sub(lambda m: f"10^{m[1].translate(_SUPERSCRIPTS)}", text)
     for sign, fraction in _FRACTIONS.items():
         text = text.replace(sign, f" {fraction}")
+    text = _FOREIGN_MINUS.sub("-", text.replace("٫", ".").replace("٬", ""))
     text = _SUBSCRIPT.sub(lambda m: m[0].translate(_SUBSCRIPTS), text)
     return _POWER.sub("^2", text)
 
@@ -232,9 +266,19 @@ def breaks_off(sentences: Sequence[str]) -> bool:
         return False
     if _OPEN_END.search(sentence, max(0, len(sentence) - _MAX_OPEN_CHARS)):
         return True
+    if sentence.endswith(_COPULAS) and sentence.count(" ") > _MIN_OPEN_SPACES:
+        return _PRONOUN_COPULA.search(sentence) is None
     return len(sentences) > 1 and _SUBJECT_ONLY.fullmatch(sentence) is not None
 
 
+_COPULAS = (" is", " are", " was", " were", " equals")
+# "The woman is" may be an answer
+_MIN_OPEN_SPACES = 3
+_PRONOUN_COPULA = re.compile(
+    r"\b(?:it|they|he|she|this|that|there|these|those|what|which|who|one|ones|others?|i|you|we|as|than"
+    r"|so|both|all|none) \w+$",
+    re.IGNORECASE,
+)
 _OPEN_SIGNS = tuple("=+×*,(")
 _MAX_OPEN_CHARS = 24
 _OPEN_END = re.compile(

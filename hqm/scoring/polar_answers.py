@@ -20,6 +20,7 @@ from hqm.scoring.statements import (
     EXISTENCE_QUESTION,
     asked_words,
     content_words,
+    contraries_of,
     denies_in_other_language,
     is_subsequence,
     is_unrelated,
@@ -42,8 +43,16 @@ _NO = (
     " لا خیر نه לא नहीं 否 不 不是 没有 不对 いいえ 아니요 아니오 ไม่"
 ).split()
 # they are polar only where they stand alone: "right" and "correct" are adjectives as well
-_TRUE = "true correct right affirmative positive absolutely definitely certainly indeed".split()
-_FALSE = "false incorrect wrong negative untrue".split()
+_TRUE = (
+    "true correct right affirmative positive absolutely definitely certainly indeed likely"
+    " richtig korrekt stimmt genau doch correcto efectivamente cierto exact exactement effectivement"
+    " exatamente correto верно правильно конечно そうです その通りです います あります 맞습니다 맞아요"
+    " 그렇습니다 있습니다 있어요 没错 正确 存在 أجل صحيح सही"
+).split() + ["tout à fait", "en effet", "así es", "जी हाँ"]
+_FALSE = (
+    "false incorrect wrong negative untrue unlikely falsch incorrecto falso faux incorreto неверно"
+    " неправильно いません ありません 違います 아닙니다 없습니다 없어요 틀렸습니다 不存在 错误 不正确 خطأ गलत"
+).split() + ["pas du tout", "जी नहीं"]
 _CONTRARY: Mapping[Polar, Polar] = MappingProxyType({"yes": "no", "no": "yes"})
 POLARITY: Mapping[str, Polar] = MappingProxyType(
     dict.fromkeys((*_YES, *_TRUE), "yes")  # type: ignore[arg-type]
@@ -65,10 +74,11 @@ _ASSURANCE = (
 _LEAD = re.compile(
     rf"^[\W_]*{_ASSURANCE}(?P<word>(?:{_alternatives((*_YES, *_NO))})(?![\w'])"
     rf"|(?:{_alternatives((*_TRUE, *_FALSE))})"
-    r"(?=\s*(?:[.,;:!)\n—–]|$|answer\b|because\b|since\b|as\b"
+    r"(?=\s*(?:[.,;:!)\n—–。，！।]|$|answer\b|because\b|since\b|as\b"
     r"|(?:it|they|he|she|there|this|that) (?:is|are|was|were|does|do|did|has|have)\W*$))"
     r"|(?:absolutely|definitely|certainly|of course|probably|most likely|sure|likely)\s+not\b"
-    r"|not (?:at all|really|exactly|quite|true|correct)\b|i (?:do not|don't|would not"
+    r"|not (?:at all|really|exactly|quite|true|correct|here)\b"
+    r"|not (?:in|on) (?:this|the) (?:image|picture|photo|scene)\b|i (?:do not|don't|would not"
     r"|wouldn't) (?:think|believe|say) so\b"
     r"|(?:i|i would|i'd) (?:think|believe|say|guess|suppose) (?:so|not)\b|of course\b|not so\b"
     r"|very much so\b|(?:it (?:shows|is) )?(?:just |quite |exactly )?the opposite\b"
@@ -171,8 +181,9 @@ _ABSENCE = re.compile(
 _ELLIPSIS = re.compile(
     r".*\b(?:it|they|he|she|this|that|these|those|i|there|both|all)\s(?:is|are|was|were|does|do|did"
     r"|has|have|had|can|cannot|will)(?:\snot|n't)?\W*$|\W*(?:there (?:is|are|was|were) )?none\b"
-    r"|.*\b(?:there (?:is|are|was|were)|i (?:can )?see|it has|(?:has|contains|shows) )"
-    r"\s?(?:one|some|several|none)\W*$",
+    r"|.*\b(?:there (?:is|are|was|were)(?:n't| not)?|i (?:can )?see|i (?:don't|do not|can't|cannot) see"
+    r"|there (?:does|do)(?:n't| not) (?:seem|appear) to be|it has|(?:has|contains|shows) )"
+    r"\s?(?:one|some|several|none|any)\W*$",
     re.IGNORECASE,
 )
 """A sentence that leaves out what it is about: "It does not"."""
@@ -409,7 +420,29 @@ def _restated_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Po
             if not is_appearance:
                 return polarity
             first_appearance = first_appearance or polarity
-    return first_appearance
+    return first_appearance or _exclusive_polarity(answer, question, negated)
+
+
+def _exclusive_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Polar | None:
+    """No for a sentence that says what alone is there, or that nothing of a kind is: "Only a cat",
+    "There are no animals", asked for a dog.
+    """
+    first = answer.sentences[0]
+    if negated or len(answer.sentences) > 2 or DOUBT.search(first):
+        return None
+    if EXISTENCE_QUESTION.search(question) is None or _EXCLUSIVE.match(first) is None:
+        return None
+    asked = asked_words(question)
+    is_other = bool(asked) and asked[0] not in content_words(first)
+    return "no" if is_other else None
+
+
+_EXCLUSIVE = re.compile(
+    r"\W*(?:(?:there (?:is|are) |i (?:can )?see )?(?:just|only|nothing but) (?:an?|the|some|one|two|three)\b"
+    r"|the only \w+ (?:\w+ ){0,4}?(?:is|are) (?:an?|the|some)\b"
+    r"|(?:there (?:is|are) |i see )?no (?:other )?(?:animals?|objects?|people|persons?|humans?|vehicles?)\b)",
+    re.IGNORECASE,
+)
 
 
 def _clause_polarities(text: str, question: str, negated: bool) -> Iterator[tuple[bool, Polar]]:
@@ -417,6 +450,11 @@ def _clause_polarities(text: str, question: str, negated: bool) -> Iterator[tupl
     each with whether it only says how things look.
     """
     text = _without_parentheses(text)
+    if "and " in text:
+        text = _AND_PREDICATE.sub(", ", _AND_NO.sub("; there is no ", text))
+    placed = _PLACE_FIRST.match(text) if "," in text else None
+    if placed:
+        text = f"{placed[2]} {placed[1]}"
     if "rather than" in text or "instead of" in text:
         text = _PREFERENCE.sub(", not", text)
     if ":" in text and not _VERB.search(text):
@@ -425,6 +463,16 @@ def _clause_polarities(text: str, question: str, negated: bool) -> Iterator[tupl
         yield from _statement_polarities(statement.strip(), question, negated)
 
 
+_AND_NO = re.compile(r",? and no (?=[a-z])", re.IGNORECASE)
+_AND_PREDICATE = re.compile(
+    r" and (?=(?:is|are|was|were|does|do|did)(?: not|n't)\b)", re.IGNORECASE
+)
+_PLACE_FIRST = re.compile(
+    r"^(?:(?:looking|peering|checking) )?((?:beneath|under|underneath|behind|next to|beside|near|above"
+    r"|below|between|inside|on) [^,.;]{3,40}), ((?:i (?:can )?see|there (?:is|are)) [^,.;]+)[.!]?$",
+    re.IGNORECASE,
+)
+"""A sentence that says first where something is: "Beneath the table, there is a dog"."""
 _PREFERENCE = re.compile(r"\b(?:rather than|instead of)\b")
 
 
@@ -570,6 +618,10 @@ def _is_statement(clause: str, words: Sequence[str], question_words: Sequence[st
     if not words and not _ELLIPSIS.match(clause):
         return False
     has_predicate = _VERB.search(clause) or NEGATIVE.search(clause)
+    if len(words) == 1 and question_words and len(clause.split()) < 3:
+        # "Green.", asked whether the light is red
+        asked = question_words[-1]
+        return words[0] == asked or asked in contraries_of(words[0]) or bool(has_predicate)
     return bool(has_predicate) or len(words) > max(1, len(question_words) - 2)
 
 
@@ -582,13 +634,20 @@ def leading_polarity(text: str) -> Polar | None:
         return _CONTRARY[POLARITY[denied[1].lower()]]
     match = _LEAD.match(text) or _CJK_LEAD.match(text)
     if match is None:
-        return None
+        mark = None if text.isascii() else _SOLE_MARK.fullmatch(text)
+        return _MARK_POLARITY[mark[1]] if mark else None
     word = match["word"].lower()
     if word in POLARITY:
         return POLARITY[word]
     if _DENIES.search(word):
         return "no"
     return "yes"
+
+
+_MARK_POLARITY: Mapping[str, Polar] = MappingProxyType(
+    dict.fromkeys("✅✔☑✓👍", "yes") | dict.fromkeys("❌✗✘✖👎", "no")  # type: ignore[arg-type]
+)
+_SOLE_MARK = re.compile(rf"[\s.*]*([{''.join(_MARK_POLARITY)}])[\s.*\ufe0f]*")
 
 
 @lru_cache(maxsize=65536)

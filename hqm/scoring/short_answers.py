@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from hqm.scoring.clock_times import ClockTime, sole_time, times_in
@@ -45,6 +46,7 @@ from hqm.scoring.number_answers import (
     without_parentheses,
 )
 from hqm.scoring.polar_answers import DOUBT, read_polar
+from hqm.scoring.sorted_members import asked_value, sorted_out
 from hqm.scoring.statements import denies_asked_noun, language_of
 from hqm.scoring.written_numbers import (
     LATIN,
@@ -59,10 +61,18 @@ from hqm.types import Item
 
 # --- a text ---
 
-_ALTERNATIVE = re.compile(r"\s*(?:,? ?\(?\bor\b|/)\s*\w", re.IGNORECASE)
+_ALTERNATIVE = re.compile(
+    r"\s*(?:,? ?\(?\b(?:or|oder|ou|o|или|أو|या)\b|/|または|또는|或者?|か(?=[\u30a1-\u30fc\u4e00-\u9fff]))"
+    r"\s*\w",
+    re.IGNORECASE,
+)
 
 
-_ALTERNATIVE_BEFORE = re.compile(r"\w\s*(?:,? ?\bor\b|/)\s*(?:an?\s)?(?:\w+\s)?$")
+_ALTERNATIVE_BEFORE = re.compile(
+    r"\w\s*(?:,? ?\b(?:or|oder|ou|или|أو|या)\b|/|または|또는|或者?)\s*(?:an?\s)?(?:\w+\s)?$"
+)
+_ALTERNATIVE_PARTS = ("or", "/", "ode", "ou", " o ", "или", "أو", "या", "また", "또는", "或", "か")
+"""What a text must have to name alternatives."""
 
 
 def names_phrase(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
@@ -188,12 +198,12 @@ def hedges(text: str, phrase: str) -> bool:
     # "red and blue" as a whole answer names two where one is right
     if joins_phrases and (len(text.split()) < 5 or re.search(r"\b(?:tied?|both)\b", text)):
         return True
-    if "or" not in text and "/" not in text:
+    if not any(part in text for part in _ALTERNATIVE_PARTS):
         return False
     for start, end in _phrase_spans(phrase, text):
         before = text[max(0, start - 80) : start]
         # the pattern looks back over the whole text, and is asked only where it can match
-        may_follow = "or" in before or "/" in before
+        may_follow = any(part in before for part in _ALTERNATIVE_PARTS)
         if may_follow and _ALTERNATIVE_BEFORE.search(before):
             return True
         if _ALTERNATIVE.match(text, end):
@@ -292,12 +302,12 @@ def _match_rivals(text: str, target: str, rivals: Sequence[str]) -> ShortMatch |
 def _match_number(text: str, key: Number, item: Item, rivals: Sequence[str]) -> ShortMatch | None:
     """The match of an answer to an item whose key is a number."""
     counts = bool(item.meta.get("none")) or (
-        not rivals and item.prompt.lower().startswith("how many")
+        not rivals and _COUNT_QUESTION.match(item.prompt) is not None
     )
     # 1.750 is 1750 to a German and 1.75 to others: a key with three decimals leaves it open
     if key.decimals != 3:  # the key may have a point before three digits as well
         text = without_pointed_thousands(text)
-    number = read_number(text, counts, item.prompt)
+    number = read_number(asked_value(text, item.prompt) or text, counts, item.prompt)
     if number is None:
         return None
     if rivals:
@@ -322,6 +332,11 @@ def _match_number(text: str, key: Number, item: Item, rivals: Sequence[str]) -> 
     return ShortMatch(is_right, str(number))
 
 
+_COUNT_QUESTION = re.compile(
+    r"\W*(?:how many|wie viele|cuánt[oa]s|combien de|quant[oa]s|quant[ie]\b|сколько)\b|[^?？]*"
+    r"(?:多少[个只名人条张辆本]|几[个只名人条张辆本]|いくつ|何[人個本匹枚台冊頭羽]|몇)|\W*كم |[^?]*(?:कितने|कितनी)\s",
+    re.IGNORECASE,
+)
 _UNIT_QUESTION = re.compile(r"\b(?:in|how many) ([a-z]+?)s?\b", re.IGNORECASE)
 
 
@@ -350,19 +365,20 @@ def _match_list(
     stand in its order.
     """
     answer = parse_answer(text)
+    if len(answer.sentences) < 3 and _OPEN_LIST.search(answer.text):
+        return None
     if _gives_exceptions(answer) or _is_tentative_list(answer, targets):
         return None
     keys = [number.value for number in numbers if number is not None]
     if len(keys) == len(targets):
-        half = _answering_half(text, answer, item.prompt)
-        return _match_numbers(half, keys, item) if half else None
+        return _match_numbers(text, keys, item)
     if rivals:
         phrases = names_phrase(text, [*targets, *rivals])
         is_right = set(phrases) == set(targets)
         if phrases:
             return ShortMatch(is_right, ", ".join(phrases))
         return None
-    readings = _list_readings(text, answer, targets)
+    readings = _list_readings(text, answer, targets, item.prompt)
     for members in readings:
         names = _member_targets(members, targets)
         # any reading that names exactly the key is right: wrong readings seldom hit it by chance
@@ -378,6 +394,14 @@ def _match_list(
     if readings and not _ADDITION.search(answer.text):
         return ShortMatch(False, ", ".join(readings[0]))
     return _match_named_list(text, answer, targets, item.prompt)
+
+
+_OPEN_LIST = re.compile(
+    r"\b(?:etc|and (?:others|so on|more)|among others|amongst others|including but not|usw"
+    r"|entre otr[oa]s|entre outr[oa]s|entre autres|и др|и т\.)\b|\bsuch as\b|等等?[。.]?$|など",
+    re.IGNORECASE,
+)
+"""What leaves a list open: "apple, banana, etc."."""
 
 
 def _gives_exceptions(answer: ParsedAnswer) -> bool:
@@ -432,19 +456,43 @@ def _match_named_list(
 
 
 def _list_readings(
-    text: str, answer: ParsedAnswer, targets: Sequence[str]
+    text: str, answer: ParsedAnswer, targets: Sequence[str], question: str
 ) -> list[tuple[str, ...]]:
     """The lists that an answer may give, the likeliest first; for letters the letters it names."""
     if all(re.fullmatch("[A-Z]", target) for target in targets):
-        affirmed = re.sub(r"[^;.,]*\b(?:wrong|incorrect|not)\b[^;.,]*", "", answer.text)
+        return _letter_readings(answer, question)
+    affirmed = []
+    if not answer.explicit and not answer.concluding:
+        affirmed = sorted_out(answer.text, question, lambda text: _phrases_in(text, targets))
+    if affirmed:
+        sorted_members = tuple(chain.from_iterable(map(_row_members, affirmed)))
+        return list(filter(None, (sorted_members, read_list("; ".join(affirmed)))))
+    bold = answer.emphasised[::-1]
+    return list(filter(None, (read_list(text), line_members(answer, -1), bold)))
+
+
+def _letter_readings(answer: ParsedAnswer, question: str) -> list[tuple[str, ...]]:
+    """The letters of what is called the answer, of the conclusion, or of what is sorted out."""
+    conclusions = (*(passage.text for passage in answer.explicit[:1]), *answer.concluding[:1])
+    texts = [text for text in conclusions if len(_LIST_LETTER.findall(text)) > 1]
+    if not texts:
+        texts = ["; ".join(sorted_out(answer.text, question, _LIST_LETTER.search)), answer.text]
+    for text in filter(None, texts):
+        affirmed = re.sub(r"[^;.,]*(?:\b(?:wrong|incorrect|false|not)\b|n't\b)[^;.,]*", "", text)
         letters = _LIST_LETTER.findall(affirmed)
         if not letters and not _LOWER_LETTER.search(affirmed):
             letters = re.findall("[A-Z]", affirmed)  # "BD"
         if letters:
-            return [tuple(letters)]
-        return []
-    bold = answer.emphasised[::-1]
-    return list(filter(None, (read_list(text), line_members(answer, -1), bold)))
+            is_rising = "<" in affirmed and ">" not in affirmed
+            return [tuple(letters[::-1] if is_rising else letters)]
+    return []
+
+
+def _row_members(row: str) -> tuple[str, ...]:
+    """The members in a row of an answer that sorts things out, before its verdict or behind it."""
+    name, _, value = row.strip(" |").partition(":" if ":" in row else "|")
+    value = value.strip()
+    return split_members(value if split_members(value)[1:] else name)
 
 
 # "I" before a verb is who answers: "I can't tell"
@@ -472,13 +520,24 @@ def _match_numbers(text: str, keys: list[Fraction], item: Item) -> ShortMatch | 
     many.
     """
     answer = parse_answer(text)
+    if not answer.explicit and not answer.concluding and "[" not in answer.text:
+        affirmed = sorted_out(answer.text, item.prompt, numbers_in)
+        if affirmed:
+            text = ", ".join(map(str, chain.from_iterable(map(_row_numbers, affirmed))))
+        else:
+            text = _answering_half(text, answer, item.prompt)
+        answer = parse_answer(text)
+    if _OPEN_MEMBER.search(answer.text) and not answer.explicit:
+        return None
     members = read_list(text)
     numbers = [sole_number(member) or _named_step(member, item.prompt) for member in members]
     if (not numbers or None in numbers) and answer.sentences and not says_unable(answer.text):
         last = _COUNTER_STATEMENT.split(without_parentheses(answer.sentences[-1]), maxsplit=1)[0]
         stated = stated_numbers(last, item.prompt)
         is_single = sole_number(last[last.rfind("=") + 1 :]) or re.search(
-            r"\b(?:only|nur|solo|sólo|seulement|apenas|somente|только)\b|只有", last, re.IGNORECASE
+            r"\b(?:only|nur|just|solo|sólo|seulement|apenas|somente|только)\b|只有",
+            last,
+            re.IGNORECASE,
         )
         if len(stated) < len(keys) and is_single:
             return ShortMatch(False, ", ".join(map(str, stated)))
@@ -496,10 +555,10 @@ def _match_numbers(text: str, keys: list[Fraction], item: Item) -> ShortMatch | 
 
 
 def _answering_half(text: str, answer: ParsedAnswer, question: str) -> str:
-    """The clause that answers where two have numbers: "2 and 5 are inside; 1 and 3 are outside";
+    """The clause that answers where two have numbers: "2 and 5 meet the line; 1 and 3 do not";
     nothing where both may.
     """
-    if len(answer.sentences) != 1 or ";" not in answer.text or answer.explicit:
+    if len(answer.sentences) != 1 or ";" not in answer.text:
         return text
     clauses = [clause for clause in answer.text.split(";") if numbers_in(clause)]
     if len(clauses) < 2 or "=" in text or all(map(sole_number, clauses)):
@@ -508,6 +567,22 @@ def _answering_half(text: str, answer: ParsedAnswer, question: str) -> str:
     if overlaps.count(max(overlaps)) > 1:
         return ""
     return clauses[overlaps.index(max(overlaps))]
+
+
+def _row_numbers(row: str) -> list[Fraction]:
+    """The numbers that a piece of an answer names, without those behind the name of a row."""
+    name, colon, value = row.partition(":")
+    is_named = bool(colon) and bool(numbers_in(name)) and not numbers_in(value)
+    numbers = _TIGHT_COMMA.sub(", ", name if is_named else row)
+    return [number.value for number in undenied_numbers(numbers)]
+
+
+_TIGHT_COMMA = re.compile(r"(?<=\d),(?=\d{1,2}(?!\d))")
+"""A comma between the members of a list, and not before decimals: "1,3,4"."""
+
+
+_OPEN_MEMBER = re.compile(r"\b(?:maybe|possibly|perhaps)\s+\d|^\W*\d+ or \d", re.IGNORECASE)
+"""A member that an answer leaves open: "2 and maybe 5"."""
 
 
 def _named_step(member: str, question: str) -> Number | None:
@@ -613,6 +688,7 @@ _MAX_MARKUP_CHARS = 40
 
 def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
     """The match of an answer to an item whose key is a text."""
+    text = asked_value(text, question) or text
     answer = parse_answer(text)
     # normalising a chain of thought costs more than reading it, and it is never the key
     is_brief = len(text) <= 2 * len(target) + _MAX_MARKUP_CHARS
@@ -726,8 +802,10 @@ def _match_unnamed(answer: ParsedAnswer, target: str, question: str) -> ShortMat
         commitment = answer.explicit[0].text
     else:
         commitment = answer.sentences[-1]
-    if _is_open(answer, commitment, target, question):
+    if _is_open(answer, commitment, target, question) or commitment.endswith(("?", "？")):
         return None
+    if _names_inflected(commitment, target, question):
+        return ShortMatch(True, commitment[:80])
     if _may_abbreviate(commitment, target):
         return None
     if _names_surname(answer, commitment, target, question):
@@ -740,6 +818,25 @@ def _match_unnamed(answer: ParsedAnswer, target: str, question: str) -> ShortMat
     if is_abbreviated or any(_share_stem(word, key) for word in words for key in key_words):
         return None  # "triangular" for a triangle
     return ShortMatch(False, commitment[:80])
+
+
+def _names_inflected(text: str, target: str, question: str) -> bool:
+    """Whether a text in another language than English has another form of a target of one word:
+    "angelt" for "angeln", "roja" for "rojo".
+    """
+    key = normalize(target)
+    if len(key) < 4 or not key.isalpha() or language_of(question) is None:
+        return False
+    n_shared = len(key) - (2 if _CYRILLIC.match(key) else 1)
+    if n_shared < 3 or not key.isascii() and not _CYRILLIC.match(key):
+        return False
+    for word in re.findall(r"\w+", normalize(text)):
+        if word[:n_shared] == key[:n_shared] and abs(len(word) - len(key)) < 3:
+            return not _denies_word(text, word)
+    return False
+
+
+_CYRILLIC = re.compile("[\u0400-\u04ff]")
 
 
 def _denies_word(text: str, word: str) -> bool:

@@ -194,6 +194,12 @@ _TELLING_WORDS = _ENGLISH.union(
 """The words by which `language_of` tells languages, without those that begin with "kein"."""
 
 
+_SURE_WORDS = _words(
+    "nicht niemand ningún ninguno ninguna aucun aucune nenhum nenhuma nessun nessuna"
+)
+"""Words that are of one language only, and each as good as two."""
+
+
 @lru_cache(maxsize=1024)
 def _languages_with(word: str) -> tuple[str, ...]:
     """The languages in Latin letters that have a word among those of any statement; "" for
@@ -216,6 +222,7 @@ def language_of(text: str) -> Language | None:
                 return language
     words = _folded_words(text)
     telling = [word for word in words if word in _TELLING_WORDS or word[:4] == "kein"]
+    telling += [word for word in telling if word in _SURE_WORDS or word[:4] == "kein"]
     counts = Counter(chain.from_iterable(map(_languages_with, telling)))
     best_count = max(1, counts.pop("", 0))
     best = None
@@ -360,6 +367,9 @@ def _restated_denial(clauses: Sequence[str], language: Language, question: str) 
             verdicts.add(True)  # "No dog is visible", asked for a dog on the sofa
         if _is_contrary(question_words, content):
             verdicts.add(not denies)
+        says_same = _says_same_predicate(question_words, content, language)
+        if says_same is not None:
+            verdicts.add(denies == says_same)
         if not question_words <= content:
             continue
         if (
@@ -383,6 +393,22 @@ def _is_contrary(question_words: set[str], content: set[str]) -> bool:
     )
 
 
+def _says_same_predicate(
+    question_words: set[str], content: set[str], language: Language
+) -> bool | None:
+    """Whether a clause without its subject has the predicate of a question, or a contrary of it:
+    "Está cerrada"; None where it has neither.
+    """
+    for group in _FOREIGN_CONTRARIES:
+        said = group & content
+        others = content - group - question_words
+        # of a verb in characters the ending is one of its own
+        is_covered = len(others) < 2 if language.unspaced else not others
+        if len(said) == 1 and group & question_words and is_covered:
+            return said <= question_words
+    return None
+
+
 _FOREIGN_CONTRARIES = tuple(
     frozenset(map(_stem, pair.split()))
     for pair in (
@@ -392,6 +418,9 @@ _FOREIGN_CONTRARIES = tuple(
         ",aberta fechada,aberto fechado,esquerda direita,cheia vazia,cheio vazio,grande pequena"
         ",открыта закрыта,открыто закрыто,открыт закрыт,слева справа,полный пустой"
         ",большой маленький,开 关,左 右,大 小,開 閉,مفتوح مغلق,مفتوحة مغلقة,يسار يمين,खुला बंद,खुली बंद"
+        ",열 닫,켜 꺼,男 女,亮 灭"
+        ",allumé éteint,allumée éteinte,encendida apagada,encendido apagado,acesa apagada,aceso apagado"
+        ",an aus,horizontal vertikal,horizontal vertical,horizontale verticale,nass trocken,seco mojado"
         ",बाएँ दाएँ,aperta chiusa,aperto chiuso,sinistra destra"
     ).split(",")
 )
@@ -427,7 +456,7 @@ _PLAIN_WORDS = frozenset(
         " doesn don didn hasn haven t s lack lacks absent missing should could would must wouldn"
         " couldn indeed actually really include includes included listed mentioned"
         " shouldn be you from given provided based according to than as at by here anywhere"
-        " scene photograph frame nobody sight"
+        " scene photograph frame nobody sight showing currently now"
     ).split()
 )
 _AROUND_QUESTION = re.compile(
@@ -547,7 +576,7 @@ _IRREGULAR = MappingProxyType(
             " equals:same equally:same identical:same"
             " sitting:sit lying:lie running:run every:all each:all shot:shoot big:large"
             " bigger:larger"
-            " alike:same people:person someone:person somebody:person anyone:person anybody:person"
+            " beneath:under underneath:under alike:same people:person someone:person somebody:person anyone:person anybody:person"
         ).split()
     )
 )
@@ -573,7 +602,7 @@ _EQUAL = frozenset({_base_form("same")})
 _CONTRARIES = (
     *_RELATIONS,
     *_groups(
-        "red blue green yellow black white orange purple pink brown gray grey beige",
+        "red blue green yellow black white orange purple pink brown gray grey beige amber violet turquoise",
         "stand sit lie kneel walk run", "large small tiny", "big small tiny", "tall short",
         "long short", "high low", "old young new", "open closed shut", "indoors outdoors",
         "indoor outdoor", "inside outdoors", "day daylight daytime night", "same different",
@@ -600,6 +629,11 @@ def _groups_by_word(groups: Sequence[frozenset[str]]) -> Mapping[str, tuple[froz
 
 _RELATIONS_BY_WORD = _groups_by_word(_RELATIONS)
 _CONTRARIES_BY_WORD = _groups_by_word(_CONTRARIES)
+
+
+def contraries_of(word: str) -> frozenset[str]:
+    """The stems that say the contrary of a stem: "above" of "below"."""
+    return frozenset().union(*_CONTRARIES_BY_WORD.get(word, ())) - {word}
 
 
 def restates(clause: Sequence[str], question: str) -> bool | None:

@@ -45,6 +45,9 @@ _OTHER_LANGUAGES = (
     "- واحدة اثنتان ثلاث أربع خمس ست سبع ثمان تسع عشر",
     "- - - - - - - - ثماني",
     "- 하나 둘 셋 넷 다섯 여섯 일곱 여덟 아홉 열",
+    "- - две - - - - - - -",
+    "- - duas - - - - - - -",
+    "- - двое трое четверо пятеро шестеро семеро - -",
 )
 # the tens from twenty on, what joins a digit to them, and the digits from one on
 _OTHER_TENS = (
@@ -61,6 +64,22 @@ _OTHER_TENS = (
      "- due tre quattro cinque sei sette otto nove"),
     ("veinti", "", "uno dós trés cuatro cinco séis siete ocho nueve"),
 )  # fmt: skip
+# the Arabic digits from one on behind which "ten" or "and twenty" stands
+_ARABIC_DIGITS = (
+    "واحد اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة",
+    "أحد اثنا ثلاث أربع خمس ست سبع ثماني تسع",
+    "إحدى اثني - - - - - ثمان -",
+)
+_ARABIC_TENS = (
+    "عشرون ثلاثون أربعون خمسون ستون سبعون ثمانون تسعون",
+    "عشرين ثلاثين أربعين خمسين ستين سبعين ثمانين تسعين",
+)
+# each from twenty to forty has a word of its own, and the tens behind them
+_HINDI_WORDS = (
+    "बीस इक्कीस बाईस तेईस चौबीस पच्चीस छब्बीस सत्ताईस अट्ठाईस उनतीस तीस इकतीस बत्तीस तैंतीस चौंतीस पैंतीस"
+    " छत्तीस सैंतीस अड़तीस उनतालीस चालीस"
+)
+_HINDI_TENS = "चालीस पचास साठ सत्तर अस्सी नब्बे सौ"
 _GERMAN_TENS = "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig"
 _GERMAN_DIGITS = "ein zwei drei vier fünf sechs sieben acht neun"
 # before a counter the first four Korean numbers are shortened, and mean other things elsewhere
@@ -95,13 +114,27 @@ def _foreign_words() -> dict[str, int]:
             f"{unit}und{word}": 10 * tens + digit
             for digit, unit in enumerate(_GERMAN_DIGITS.split(), 1)
         }
+    for digits in _ARABIC_DIGITS:
+        for digit, unit in enumerate(digits.split(), 1):
+            values |= {f"{unit} عشر": 10 + digit, f"{unit} عشرة": 10 + digit}
+            for tens_words in _ARABIC_TENS:
+                for tens, word in enumerate(tens_words.split(), 2):
+                    values |= {word: 10 * tens, f"{unit} و{word}": 10 * tens + digit}
+    values = {word: value for word, value in values.items() if not word.startswith("- ")}
+    values |= {word: value for value, word in enumerate(_HINDI_WORDS.split(), 20)}
+    values |= {word: 10 * tens for tens, word in enumerate(_HINDI_TENS.split(), 4)}
     del values["-"], values["veinti"]
-    for value, word in enumerate(("한", "두", "세", "네"), 1):
-        values |= {f"{word} {counter}": value for counter in _KOREAN_COUNTERS}
-        values |= {f"{word}{counter}": value for counter in _KOREAN_COUNTERS}
+    for value, word in enumerate("한 두 세 네 다섯 여섯 일곱 여덟 아홉".split(), 1):
+        for counter in _KOREAN_COUNTERS:
+            values |= {f"{word} {counter}": value, f"{word}{counter}": value}
+            values |= {f"열{word} {counter}": 10 + value, f"열{word}{counter}": 10 + value}
+    for counter in _KOREAN_COUNTERS:
+        values |= {f"스무 {counter}": 20, f"스무{counter}": 20}
     return values
 
 
+_DOZENS = ("ein dutzend", "une douzaine", "una docena", "uma dúzia", "una dozzina", "дюжина")
+_HALF_DOZENS = ("ein halbes dutzend", "une demi-douzaine", "media docena", "meia dúzia")
 NUMBER_WORDS: Mapping[str, int] = MappingProxyType(
     {word: i for i, word in enumerate(SMALL_NUMBERS)}
     | {word: 10 * i for i, word in enumerate(_TENS, 2)}
@@ -111,6 +144,8 @@ NUMBER_WORDS: Mapping[str, int] = MappingProxyType(
         "dozen": 12,
         "a couple": 2,
         "half a dozen": 6,
+        **dict.fromkeys(_DOZENS, 12),
+        **dict.fromkeys(_HALF_DOZENS, 6),
         "两": 2,
         "a hundred": 100,
         "a thousand": 1000,
@@ -129,10 +164,25 @@ SCALES: Mapping[str, int] = MappingProxyType(
         "bn": 10**9,
         "b": 10**9,
         "trillion": 10**12,
-        "万": 10**4,
-        "亿": 10**8,
+    }
+    | {
+        word: factor
+        for factor, words in {
+            100: "百",
+            10**3: "tausend mil mille тысяча тысячи тысяч тыс ألف آلاف हज़ार हजार 천",
+            10**4: "万 萬 만",
+            10**5: "लाख",
+            10**6: "millionen mio million millions millón millones milhão milhões milione milioni"
+            " миллион миллиона миллионов млн مليون ملايين",
+            10**7: "करोड़",
+            10**8: "亿 億 억",
+            10**9: "milliarde milliarden mrd milliard milliards bilhão bilhões miliardo miliardi"
+            " миллиард миллиарда миллиардов млрд مليار مليارات",
+        }.items()
+        for word in words.split()
     }
 )
+_SCALE = words_pattern(word for word in SCALES if len(word) > 1 or not word.isascii())
 # unit -> what it measures, and how many of the first unit of its kind it is
 _UNITS: Mapping[str, tuple[str, Fraction]] = MappingProxyType(
     {
@@ -206,10 +256,12 @@ _DIGITS = (
 )
 _NO_UNIT = (
     "or|and|is|are|was|were|to|of|in|on|at|for|with|as|but|not|from|that|which|remain|remains|left"
-    "|because|since|so|if|than|minus|plus|times|by|x|who|have|has|had|more|fewer|less"
+    "|de|di|because|since|so|if|than|minus|plus|times|by|x|who|have|has|had|more|fewer|less"
 )
 LATIN = "A-Za-z0-9_À-ɏЀ-ӿ"  # Chinese and Japanese write numbers without a space before them
-_SPACED = "\u0900-\u097f\u0620-\u065f\u066e-\u06d3"  # letters of Hindi, Arabic and Persian
+_SPACED = (
+    "\u0900-\u0963\u0966-\u097f\u0620-\u065f\u066e-\u06d3"  # letters of Hindi, Arabic and Persian
+)
 _NUMBER = re.compile(
     rf"(?<![{LATIN}.^√])"
     r"(?P<sign>(?:minus|negative)\s+|(?:(?<![\d)\]])|(?<=[\d)\]] ))[-−–](?=[\d.$€£¥])"
@@ -222,8 +274,8 @@ _NUMBER = re.compile(
     rf"|(?P<word>(?<![{_SPACED}])(?:(?:{'|'.join(_TENS)})\s(?:{'|'.join(SMALL_NUMBERS[1:10])})"
     rf"|(?:{_WORD})(?!共|般|定|起|样))(?:[-\s]dozen)?)(?![{LATIN}{_SPACED}]))"
     r"(?P<percent>\s*(?:%|percent\b|per cent\b|percentage points?\b))?"
-    r"(?P<scale>[\s-]*(?:hundred(?:[\s-]+(?:thousand|million|billion))?|thousand|million|billion"
-    rf"|trillion|mn|bn|万|亿)(?![{LATIN}])"
+    r"(?P<scale>[\s-]*(?:hundred(?:[\s-]+(?:thousand|million|billion))?|mil (?:millones|milhões)"
+    rf"|{_SCALE})(?![{LATIN}{_SPACED}])"
     rf"|(?-i:[kKMB])(?![{LATIN}/]))?"
     rf"(?:\s*(?P<unit>°\s?[CFK]?|π|(?!(?:{_NO_UNIT}"
     rf"|{_WORD})\b)[a-zA-Zµ]+(?![{LATIN}])(?:\s?/\s?[a-zA-Z]+)?(?:\^[23])?))?",
@@ -410,7 +462,8 @@ def _is_huge(match: re.Match[str]) -> bool:
 def _parse_number(match: re.Match[str]) -> Number:
     """The number that `_NUMBER` matched, with its sign, scale and unit."""
     value, decimals = _value(match)
-    scales = re.findall(r"\w+", match["scale"].lower()) if match["scale"] else []
+    # the vowel signs of Hindi are no word characters of `re`
+    scales = re.split(r"[\s-]+", match["scale"].lower().strip(" -")) if match["scale"] else []
     for scale in scales:
         value *= SCALES[scale]
     if scales and value.denominator == 1:
@@ -505,6 +558,8 @@ def _with_fraction(number: Number, text: str) -> Number:
 def _merge(first: Number, second: Number, text: str) -> Number | None:
     """Two numbers of a text that follow each other as one; None where they are two."""
     separator = text[first.end : second.start]
+    if separator in ("", "零") and first.word and second.word:
+        return _joined_characters(first, second)
     # "minus two hundred and five": the sign before the first word holds for the second
     if _are_words_of_one(first, second) and re.fullmatch(r"\s+(?:and\s+)?", separator):
         total = first.value + (second.value if first.value > 0 else -second.value)
@@ -521,6 +576,18 @@ def _merge(first: Number, second: Number, text: str) -> Number | None:
         total = first.value + (second.value if first.value >= 0 else -second.value)
         return Number(total, 0, second.percent, second.unit, first.start, second.end)
     return None
+
+
+def _joined_characters(first: Number, second: Number) -> Number | None:
+    """Two numbers in Chinese characters as one: 350 of 三百五十, 1,200,000 of 一百二十万."""
+    myriad = 10**4
+    is_scaled = second.value % myriad == 0 < second.value and first.value < myriad
+    factor = myriad if is_scaled else 1
+    max_added = 1000 if first.value % 1000 == 0 else 100
+    if first.value < 0 or first.value % 100 or not second.value < max_added * factor:
+        return None
+    total = first.value * factor + second.value
+    return Number(total, 0, False, second.unit, first.start, second.end, True)
 
 
 def _are_words_of_one(first: Number, second: Number) -> bool:
