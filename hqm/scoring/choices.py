@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
 
+from hqm.scoring.clock_times import sole_time, times_in
 from hqm.scoring.commitments import (
     ParsedAnswer,
     Passage,
@@ -77,6 +78,11 @@ _HYPOTHETICAL = re.compile(
     r"|tendría|debería|teria|deveria|hätte|müsste|würde)\b"
 )
 """What would hold if the letter were chosen: "La réponse D aurait des traits inégaux"."""
+_DISMISSED = re.compile(
+    r"\s*(?:\([^()]*\)\s*)?(?:would|could|might|can(?:no|')t|(?:is|was|are)(?:n't| not| (?:wrong|incorrect"
+    r"|unlikely|false))|do(?:es)?(?:n't| not))\b"
+)
+"""What dismisses an option behind its text: "A) population growth would raise the values"."""
 # a letter within a sentence chooses only where it is marked as that of an option
 _MARKED = re.compile(r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])|\(([A-Z])\)")
 # a list of all options in which one is ticked
@@ -174,8 +180,8 @@ def _judged_option(text: str, letters: str) -> str:
 
 _RIGHT_VERDICTS = ("true", "right", "correct", "yes")
 _LETTER_VERDICT = re.compile(
-    r"(?:^|(?<=\W))\(?([A-Z])[).:]?(?:\s*[:–—-])?\s+(?:is\s+)?((?:in)?correct|right|wrong|true|false"
-    r"|yes|no)\b",
+    r"(?:^|(?<=\W))\(?(?-i:([A-Z]))[).:]?(?:\s*(?:[:–—→-]|->))?\s+\(?(?:is\s+)?"
+    r"((?:in)?correct|right|wrong|true|false|yes|no)\b",
     re.IGNORECASE,
 )
 
@@ -281,7 +287,8 @@ def _head_choice(
         return letters
     (option,) = (option for option in options if option.letter == letters[0])
     if option.begins(remainder.lstrip(" .,:;)]*\"'—–-")):
-        return letters
+        behind = normalize(remainder.lstrip(" .,:;)]*\"'—–-"))[len(option.text) :]
+        return None if head and _DISMISSED.match(behind) else letters
     turn = _TURN.search(first_sentence(remainder))
     if turn and any(option.letter == turn[1] for option in options):
         return (turn[1],)
@@ -604,6 +611,19 @@ _SUPPOSITION = re.compile(r"\bif\b(?:(?!\bthen\b)[^,;:.!?\n])*$", re.IGNORECASE)
 
 # --- options by their texts ---
 
+_RANGE = re.compile(
+    r"(?<![\w.])(?:between )?[$€£]?(\d+(?:[.,]\d+)*)\s?(?:[a-z%°]{1,12}\s)?\s?"
+    r"(?:[-–—~〜至到]|to|bis|until|до|(?<!\d)and)\s?[$€£]?(\d+(?:[.,]\d+)*)"
+    r"|(?<![\w.])between [$€£]?(\d+(?:[.,]\d+)*) and [$€£]?(\d+(?:[.,]\d+)*)"
+)
+_MAX_UNIT_CHARS = 16
+
+
+def _range_ends(match: re.Match[str]) -> tuple[str, ...]:
+    """The two ends of a range."""
+    return tuple(end for end in match.groups() if end)
+
+
 
 class Option:
     """An option as it is looked for in an answer: its letter, its words, its number.
@@ -616,7 +636,12 @@ class Option:
         self.letter = letter
         self.text = normalize(option)
         self.number = sole_number(plain(option).removeprefix(label))
+        self.time = sole_time(option) if ":" in option else None
         self.compact = compact_formula(option)
+        # "5–10 s", which may be written "between 5 and 10 seconds"
+        whole_range = _RANGE.match(self.text)
+        is_range = whole_range is not None and whole_range.end() > len(self.text) - _MAX_UNIT_CHARS
+        self.range = _range_ends(whole_range) if whole_range and is_range else ()
         is_unspaced = self.text != "" and _UNSPACED.match(self.text[0]) is not None
         self.is_letter = len(self.text) == 1 and self.text.isalpha() and not is_unspaced
         """Whether it is a letter, which no word of an answer names; "青" is a word."""
@@ -670,6 +695,11 @@ class Option:
         if self.number is not None:
             numbers = filter(self.is_number, numbers_in(text))
             return [(number.start, number.end) for number in numbers]
+        if self.time is not None:
+            return [(start, end) for time, start, end in times_in(text) if time.matches(self.time)]
+        if self.range:
+            ranges = _RANGE.finditer(text)
+            return [match.span() for match in ranges if _range_ends(match) == self.range]
         spans = []
         end = 0
         for low, high in self.occurrences(text):

@@ -362,7 +362,11 @@ _UNABLE = WordSearch(
         r"|mention"
         r"|specif|match)\w*"
         r"|\b(?:unknown|undetermined|indeterminate|unanswerable|unclear|illegible|unreadable)\b"
-        r"|\bn/a\b|\btoo (?:blurr(?:y|ed)|grainy|pixelated|small|dark|faint|far|low)\b"
+        r"|\bn/a\b|\btoo [\w-]+ (?:for me )?to (?:be )?(?:\w+ly )?(?:read|see|seen|tell|make out|made out"
+        r"|count|identif|discern|recogni[sz]|judge|distinguish|determine|decipher)\w*"
+        r"|\b(?:text|writing|lettering|label|name|title|display|inscription|caption|date|logo|digits|letters)"
+        r" (?:is|are) (?:\w+ly )?(?:obscured|covered|cut off|cropped|hidden|blocked|washed out|overexposed"
+        r"|out of focus|smudged|blurred|pixelated)\b|\btoo (?:blurr(?:y|ed)|grainy|pixelated|small|dark|faint|far|low)\b"
         r"|\bi (?:do not|don't) (?:know|have|make|provide|identify|speculate|recogni[sz]e"
         r"|(?:currently |actually )?see (?:any|an|the|a) (?:attached |uploaded )?(?:image|picture"
         r"|photo|chart|graph|figure|diagram|table|file|attachment|screenshot)s?\b)"
@@ -383,7 +387,8 @@ _UNABLE = WordSearch(
         ",was not,wasn t,i do,i don,i am,i m,no,it depends,none of,neither of,ne,unknown,too"
         ",undetermined,indeterminate,unanswerable,unclear,illegible,unreadable,please provide"
         ",without,hard to,kann,pas,unklar,please upload,please share,please attach,please send"
-        ",could you,image is,image was,image seems,image appears,image missing,picture is"
+        ",could you,text is,writing is,lettering is,label is,name is,title is,display is,inscription is"
+        ",caption is,date is,logo is,digits are,letters are,image is,image was,image seems,image appears,image missing,picture is"
         ",picture was,picture seems,picture appears,photo is,photo seems,file is,attachment is"
         ",bild,foto,abbildung,kein,keine,imagen,aucune,nenhuma,imagem,image n".split(",")
     ),
@@ -791,10 +796,11 @@ _DENIAL = WordSearch(
         r"|weder(?:\s+\S+){1,3}?\s+noch|weder"
         r"|(?:reminiscent|neighbou?r|friend|pupil|student|follower|rival|imitat(?:ion|or)"
         r"|in the (?:style|manner)) of"
-        r"|similar to|(?:inspired|influenced) by"
+        r"|similar to|(?:inspired|influenced) by|(?:not|n't) [\w-]+ enough (?:for|to be)"
+        r"|too [\w-]+ (?:for|to be)"
         r"|nicht|kein(?:e[mnrs]?)?|pas|aucune?|ning[uú]n[oa]?|nenhuma?|nessun[oa]?|non|n[aã]o|ni|nem|нет"
         r"|не|ليست?)\b"
-        r"|n't(?:\s+(?!only\b)[a-z]+)?(?:\s+(?:his|her|its|their))?"
+        r"|n't(?:\s+(?!only\b)[a-z]+(?:\s+enough\s+(?:for|to be))?)?(?:\s+(?:his|her|its|their))?"
         rf"|{_UNSPACED_DENIAL}){_UP_TO_DENIED}",
         re.IGNORECASE,
     ),
@@ -802,7 +808,7 @@ _DENIAL = WordSearch(
         "not no never more less fewer greater larger higher smaller lower rather instead neither"
         " nor except unlike excluding besides cannot reminiscent neighbor neighbour friend pupil"
         " student follower rival imitation imitator in similar inspired influenced anything anyone"
-        " anybody nicht kein keine keinen keinem keiner keines aucun aucune ninguno ninguna nenhum"
+        " anybody too nicht kein keine keinen keinem keiner keines aucun aucune ninguno ninguna nenhum"
         " nenhuma nao nessun nessuno nessuna pas non ni nem compared confused mistaken ahead weder".split()
     ),
     foreign=(
@@ -814,6 +820,7 @@ _DENIAL = WordSearch(
 )
 _DENIAL_AFTER = re.compile(
     r"^[\"')\]]*\s*[:–-]\s*(?:no|not|false|incorrect|wrong)\b"
+    r"|^[\"')\]]*\s+would (?:have|show|need|require|look|feature|use|involve|display|contain)\b"
     r"|^[\"')\]]*\s*(?:,? (?:which|that|this|it) )?\s*(?:is|are|was|were|would be|can be|seems?"
     r"|looks?)?"
     r"(?:\s*(?:is|are|was|would be)?\s*(?:not|n't)\b|\s*\b(?:in?correct|wrong|false|ruled out"

@@ -40,7 +40,7 @@ _SEPARATOR = re.compile(
     re.IGNORECASE,
 )
 _LIST_INTRODUCTION = re.compile(
-    r"^.*?(?:\b(?:are|is|were|was|includes?|see|shows?|contains?|have|has|spot|identify|lists?)\b"
+    r"^.*?(?:\b(?:belong to|namely|are|is|were|was|includes?|see|shows?|contains?|have|has|spot|identify|lists?)\b"
     r"|:)\s*",
     re.IGNORECASE,
 )
@@ -142,6 +142,8 @@ _LEADING_REMARK = re.compile(
     r"|conforme|согласно)\b[^,:]*, ",
     re.IGNORECASE,
 )
+_CHINESE_INTRODUCTION = re.compile(r"^[^，,、]*?(?:的[^，,、]{0,6}是|包括|分别是|的?有|为)(?=\S+[、和及与])")
+_CHINESE_CONTRAST = re.compile(r"[，,](?=[^，,、]*(?:只有|没有|不|则))[^。]*")
 _DENIED_REMARK = re.compile(r"\s[-–—]\s*(?:no|not|but)\b.*", re.IGNORECASE)
 
 
@@ -165,6 +167,8 @@ def split_members(text: str) -> tuple[str, ...]:
     text = listed if is_introduced else _PREDICATE.sub("", text)
     text = re.sub(r"^[^:,;\n]{0,40}:\s*", "", text)
     text = _DENIED_REMARK.sub("", text)
+    if not text.isascii():
+        text = _CHINESE_INTRODUCTION.sub("", _CHINESE_CONTRAST.sub("", text))
     text = re.sub(r",? respectively\b", "", IN_PARENTHESES.sub("", text))
     if re.fullmatch(r"[^\W\d]+(?:\s*/\s*[^\W\d]+)+", text):
         return tuple(map(str.strip, text.split("/")))

@@ -191,6 +191,8 @@ def read_number(text: str, counts: bool = False, question: str = "") -> Number |
     """
     if ":" in text:
         text = _VERIFICATION.sub("", text)
+    if _BELOW_ZERO.search(text):
+        text = _BELOW_ZERO.sub(r"-\1\2", text)
     answer = parse_answer(text)
     if not answer.text:
         return None
@@ -205,6 +207,14 @@ def read_number(text: str, counts: bool = False, question: str = "") -> Number |
     if answer.retraction_end >= 0:
         return None
     return _uncued_number(answer, counts, question)
+
+
+_BELOW_ZERO = re.compile(
+    r"(?<![-\d.,])(\d+(?:[.,]\d+)?)(\s?°?\s?(?:[CF]\b|degrees?|Grad|grados|degrés|graus|градус\w*)?"
+    r"(?: Celsius| Fahrenheit)?) (?:below (?:zero|freezing)|unter (?:null|dem gefrierpunkt)|bajo cero"
+    r"|(?:en|au)[- ]dessous de zéro|abaixo de zero|ниже нуля)\b",
+    re.IGNORECASE,
+)
 
 
 def _corrected_result(text: str) -> str:
@@ -632,6 +642,15 @@ _FORMER_VALUE = re.compile(
 )
 
 
+_SIMPLIFIED = re.compile(
+    r"\b(?:which|that|this) (?:simplifies|reduces|converts|works out|comes out|amounts|adds up|is equal"
+    r"|is equivalent) to\b|\bin other words\b,?|\bi\.e\.,?|[,;] (?:sprich|d\. ?h\.|c'est-à-dire|es decir"
+    r"|o sea|ou seja|т\. ?е\.|то есть)\b,?|[,，、]\s?(?:즉|つまり|すなわち|即|也就是|यानी|أي )",
+    re.IGNORECASE,
+)
+"""What says a number again in another form: "4 of 10, which simplifies to 2/5"."""
+
+
 def _result_clause(text: str, question: str) -> str:
     """The clause with the result of a correction or a subtraction: "6" of "one more, so 6"; the
     text where there is none.
@@ -640,6 +659,9 @@ def _result_clause(text: str, question: str) -> str:
     if _REMAINDER_QUESTION.search(question):
         result = _REMAINDER_RESULT.search(text) or result
     former = None
+    simplified = list(_SIMPLIFIED.finditer(text))
+    if simplified and undenied_numbers(text[simplified[-1].end() :]):
+        return text[simplified[-1].end() :]
     if "," in text or ";" in text:
         former = _FORMER_VALUE.search(text)
     if former and not re.search(r"\b(?:original|previous|former|regular|old)", question, re.I):

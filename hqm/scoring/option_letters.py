@@ -189,13 +189,14 @@ _CORRECT = re.compile(
     r"|was)\s+(?:to be\s+)?"
     r"(?:(?:therefore|thus|clearly|definitely|indeed|the|most|only|one|that|a)\s+)*"
     r"(?:correct|right|best|better|answer|closest|true|match|likely|appropriate|accurate|fitting)\b"
-    r"|(?<![\w'])([A-Z])\s+(?:(?:fits|works|matches|suits)(?: it)? (?:best|better)"
+    r"|(?<![\w'])([A-Z])\s+(?:(?:fits|works|matches|suits)(?: \w+){0,3} (?:best|better)"
     r"|makes (?:the )?most sense)\b"
     r"|(?<![\w'])([A-Z])\s+is\s+(?:the\s+)?(?:more|most)\s+(?:plausible|convincing|reasonable|probable"
     r"|sensible|consistent|fitting|suitable)\b"
     r"|\bmakes (?:option |choice )?[(\[]?([A-Z])[)\]]?"
     r" (?:the )?(?:more|most|best|better|correct|right)\b"
-    r"|\b(?:corresponds?|matches|belongs|equals|refers|points) (?:to |with )?(?:option|choice"
+    r"|\b(?:corresponds?|matches|belongs|equals|refers|points?|supports?|favou?rs?|suggests?|indicates?)"
+    r" (?:to |with )?(?:option|choice"
     r"|answer)"
     r"\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
     r"|\b(?:best|closest|correct|right) (?:option|choice|answer|match)[^.\n]{0,20}?"
@@ -209,7 +210,7 @@ _CORRECT_WORDS = CueIndex(
         _CORRECT,
         frozenset(
             "option options choice choices answer answers letter letters correspond corresponds"
-            " matches belongs equals makes refers points best closest correct right".split()
+            " support supports favor favors favour favours suggest suggests indicate indicates point matches belongs equals makes refers points best closest correct right".split()
         ),
     )
 )

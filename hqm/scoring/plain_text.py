@@ -72,12 +72,13 @@ _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _SUBSCRIPT = re.compile("[₀-₉]+")
 _POWER_OF_TEN = re.compile(r"10([⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)")
 _POWER = re.compile("[²³]")
-_FOREIGN_MINUS = re.compile("(?:负|マイナス|마이너스|минус) ?(?=[0-9])")
+_MINUS = r"(?:负|零下|マイナス|氷点下|마이너스|영하|минус|(?<!au )(?<!du )moins(?= )) ?(?=[0-9])"
+_FOREIGN_MINUS = re.compile(_MINUS)
 _FRACTIONS: Mapping[str, str] = MappingProxyType(
     {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅕": "1/5", "⅛": "1/8"}
 )
 _DIGIT_SIGN = re.compile(
-    f"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻₀₁₂₃₄₅₆₇₈₉٫٬{''.join(_FRACTIONS)}]|(?:负|マイナス|마이너스|минус) ?(?=[0-9])"
+    f"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻₀₁₂₃₄₅₆₇₈₉٫٬{''.join(_FRACTIONS)}]|{_MINUS}"
 )
 """What `with_plain_digits` writes out."""
 # a heading announces the line below it
@@ -192,16 +193,27 @@ def _with_json_answer(text: str) -> str:
         return f"{text[:start]}{BOX}[{', '.join(members)}]{BOX_END}{text[end:]}"
     if not isinstance(record, dict):
         return text
+    value = _json_value(record)
+    if not value:
+        return text
+    return f"{text[:start]}{BOX}{value}{BOX_END}{text[end:]}"
+
+
+def _json_value(record: Mapping[str, object]) -> str:
+    """The answer of an object in JSON: the value of the likeliest key, the only value, or the only
+    one that is true or false; "" where there is none.
+    """
     values = {key.lower().replace(" ", "_"): value for key, value in record.items()}
-    for key in _JSON_KEYS:
-        value = values.get(key)
+    truths = [value for value in record.values() if isinstance(value, bool)]
+    others = list(record.values()) if len(record) == 1 else truths if len(truths) == 1 else []
+    for value in (*map(values.get, _JSON_KEYS), *others):
         if isinstance(value, bool):
-            value = "yes" if value else "no"
+            return "yes" if value else "no"
         if isinstance(value, list):
-            value = f"[{', '.join(map(str, value))}]"
+            return f"[{', '.join(map(str, value))}]"
         if isinstance(value, str | int | float):
-            return f"{text[:start]}{BOX}{value}{BOX_END}{text[end:]}"
-    return text
+            return str(value)
+    return ""
 
 
 def _json_members(records: Sequence[object]) -> list[str]:
@@ -283,7 +295,7 @@ _OPEN_SIGNS = tuple("=+×*,(")
 _MAX_OPEN_CHARS = 24
 _OPEN_END = re.compile(
     r"(?:\s[=+×*(]|[=+×*)]\s?\(|(?:\S+, ){4}\S+,"
-    r"|\b(?:the|of|its|their|and|or|which|because|since|than|equals?|equal to|let's"
+    r"|\b(?:the|of|its|their|and|or|into|onto|between|among|through|which|because|since|than|equals?|equal to|let's"
     r"|(?:is|are|of|with|in|on|by|as|has|and|to) an?|(?:is|are|was|were) (?:the|to|in|on|at|by)"
     r"|(?:also|then|we|[Nn]ow)|(?:of|so|=|for) [\w°²]+ (?:is|are|was|were)"
     r"|der|das|und|oder|des|les|et|el|los|las|del|da|do|dos|и|что))$"

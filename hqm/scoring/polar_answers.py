@@ -420,7 +420,31 @@ def _restated_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Po
             if not is_appearance:
                 return polarity
             first_appearance = first_appearance or polarity
-    return first_appearance or _exclusive_polarity(answer, question, negated)
+    stated = first_appearance or _exclusive_polarity(answer, question, negated)
+    return stated or _particle_polarity(last, question, negated)
+
+
+def _particle_polarity(sentence: str, question: str, negated: bool) -> Polar | None:
+    """The polarity of a sentence that ends in the particle of a question, or in its contrary: "so
+    it is on", asked whether the screen is turned on.
+    """
+    asked = _ASKED_PARTICLE.search(question)
+    stated = _STATED_PARTICLE.search(sentence) if asked else None
+    if asked is None or stated is None or DOUBT.search(sentence):
+        return None
+    agrees = stated[2].lower() == asked[1].lower()
+    if not agrees and {stated[2].lower(), asked[1].lower()} not in _CONTRARY_PARTICLES:
+        return None
+    return _stated_polarity(agrees, stated[1] is not None, negated)
+
+
+_CONTRARY_PARTICLES = ({"on", "off"}, {"up", "down"}, {"in", "out"})
+_ASKED_PARTICLE = re.compile(r"\b(?:turned |switched )?(on|off|up|down|in|out)\W*$", re.IGNORECASE)
+_STATED_PARTICLE = re.compile(
+    r"\b(?:is|are|was|were)( not|n't)? (?:currently |now |still |already )?(?:turned |switched )?"
+    r"(on|off|up|down|in|out)\W*$",
+    re.IGNORECASE,
+)
 
 
 def _exclusive_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Polar | None:

@@ -34,6 +34,7 @@ from hqm.scoring.commitments import (
 )
 from hqm.scoring.list_answers import (
     EMPTY_LIST,
+    is_list,
     ORDER_QUESTION,
     line_members,
     read_list,
@@ -45,7 +46,7 @@ from hqm.scoring.number_answers import (
     undenied_numbers,
     without_parentheses,
 )
-from hqm.scoring.polar_answers import DOUBT, read_polar
+from hqm.scoring.polar_answers import DOUBT, NEGATIVE, read_polar
 from hqm.scoring.sorted_members import asked_value, sorted_out
 from hqm.scoring.statements import denies_asked_noun, language_of
 from hqm.scoring.written_numbers import (
@@ -379,6 +380,9 @@ def _match_list(
             return ShortMatch(is_right, ", ".join(phrases))
         return None
     readings = _list_readings(text, answer, targets, item.prompt)
+    if not answer.explicit and len(answer.sentences) in (2, 3):
+        stated = [sentence for sentence in answer.sentences if not NEGATIVE.search(sentence)]
+        readings += list(filter(is_list, map(split_members, stated)))
     for members in readings:
         names = _member_targets(members, targets)
         # any reading that names exactly the key is right: wrong readings seldom hit it by chance
@@ -854,9 +858,21 @@ def _is_open(answer: ParsedAnswer, commitment: str, target: str, question: str) 
         return True  # "No brand is visible"
     if denies_asked_noun(commitment, question) and not _phrases_in(commitment, (target,)):
         return True
-    if _may_translate(commitment, target):
+    if _may_translate(commitment, target) or _UNSEEN_ABROAD.search(commitment):
         return True
     return says_unable(commitment) or bool(says_unable(answer.text) and DOUBT.search(commitment))
+
+
+_UNSEEN_ABROAD = re.compile(
+    r"\bnicht (?:lesbar|erkennbar|sichtbar|zu (?:sehen|erkennen|lesen|entziffern))|\bunleserlich"
+    r"|\bno (?:es|está|se) (?:visible|legible|ve|lee|distingue|aprecia)\b|\bilegible\b"
+    r"|\b(?:n'est|ne sont) pas (?:visible|lisible)|\billisible|\bne se (?:voit|lit) pas"
+    r"|\bnão (?:é|está|se|dá) (?:visível|legível|vê|lê|para)|\bilegível"
+    r"|\bне (?:вид\w+|чита\w+|разобрать|различ\w+)|неразборчив|(?:見え|読め|読み取れ|判読でき)(?:ません|ない)"
+    r"|(?:보이|읽히)지 않|읽을 수 없|看不[见到]|不可见|读不出|认不出|无法辨认|被遮"
+    r"|غير (?:مرئي|مقروء|واضح)|لا (?:يظهر|تظهر)|(?:दिखाई|पढ़ा|दिख|नज़र)[^।]{0,10}नहीं|अस्पष्ट",
+    re.IGNORECASE,
+)
 
 
 def _may_translate(text: str, target: str) -> bool:

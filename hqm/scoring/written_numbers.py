@@ -172,9 +172,9 @@ SCALES: Mapping[str, int] = MappingProxyType(
             10**3: "tausend mil mille тысяча тысячи тысяч тыс ألف آلاف हज़ार हजार 천",
             10**4: "万 萬 만",
             10**5: "लाख",
-            10**6: "millionen mio million millions millón millones milhão milhões milione milioni"
+            10**6: "百万 millionen mio million millions millón millones milhão milhões milione milioni"
             " миллион миллиона миллионов млн مليون ملايين",
-            10**7: "करोड़",
+            10**7: "करोड़ 千万",
             10**8: "亿 億 억",
             10**9: "milliarde milliarden mrd milliard milliards bilhão bilhões miliardo miliardi"
             " миллиард миллиарда миллиардов млрд مليار مليارات",
@@ -391,6 +391,10 @@ _POINTED_THOUSANDS = re.compile(
 )
 _POINT = re.compile(r"\.\d{3}(?!\d)")
 _POINTED_LANGUAGES = ("de", "it", "pt")
+_COUNTED_NOUN = re.compile(
+    r" (?:de )?(?!met|mèt|kil|gram|litr|grad|degr|segund|second|hor|heur|minut|porc|pour|veces)[^\W\d]{4}",
+    re.IGNORECASE,
+)
 
 
 def without_pointed_thousands(text: str) -> str:
@@ -402,10 +406,16 @@ def without_pointed_thousands(text: str) -> str:
     if _POINT.search(text) is None or _POINTED_THOUSANDS.search(text) is None:
         return text
     language = language_of(text)
-    is_pointed = language is not None and language.name in _POINTED_LANGUAGES
-    return _POINTED_THOUSANDS.sub(
-        lambda match: match[1] + match[2] if is_pointed or match[3] else match[0], text
-    )
+    name = "" if language is None else language.name
+
+    def without_point(match: re.Match[str]) -> str:
+        # in Spanish it is a decimal point in America, which no count of people has
+        counts = name in ("es", "fr") and _COUNTED_NOUN.match(text, match.end())
+        if name in _POINTED_LANGUAGES or match[3] or counts:
+            return match[1] + match[2]
+        return match[0]
+
+    return _POINTED_THOUSANDS.sub(without_point, text)
 
 
 @lru_cache(maxsize=4096)
