@@ -276,3 +276,28 @@ def test_ticks_are_round_and_few() -> None:
         assert len({f"{p:.{decimals}f}" for p in tick_values}) == len(tick_values), (
             "no two ticks read the same"
         )
+
+
+def lines_of(svg: str) -> list[list[tuple[float, float]]]:
+    paths = [path.attrib["d"] for path in ET.fromstring(svg).iter(f"{SVG}path")]
+    return [
+        [(float(x), float(y)) for x, y in re.findall(r"[ML]([\d.-]+) ([\d.-]+)", path)]
+        for path in paths
+    ]
+
+
+def test_a_whisker_has_a_stroke_at_either_end() -> None:
+    sheet = plot(100, 100, (0, 1), (0, 1)).drawing
+    sheet.whisker(20, 80, 50, "red")
+    across, *strokes = lines_of(sheet.finish("a", "b"))[-3:]
+    assert across == [(20, 50), (80, 50)]
+    assert strokes == [[(x, 46.5), (x, 53.5)] for x in (20, 80)]
+
+
+def test_of_two_curves_the_first_is_named_above_and_the_second_below() -> None:
+    curves = {name: [(x / 4, 0.5) for x in range(5)] for name in ("these", "others")}
+    svg = drawings.error_curves(curves, (0.9, 1.0), [0.5], "errors")
+    heights = {text.text: float(text.attrib["y"]) for text in ET.fromstring(svg).iter(f"{SVG}text")}
+    curve_height = next(points[0][1] for points in lines_of(svg) if len(points) == 5)
+    # the baseline of a name stands on its height
+    assert heights["these"] < curve_height < heights["others"] - 8

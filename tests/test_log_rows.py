@@ -1,5 +1,6 @@
 """What a benchmark is made of that only logs know: rows in, questions, forms, runs and scores out."""
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,12 @@ import pytest
 from hqm.benchmark.log_benchmark import LogBenchmark, benchmarks_of_logs, questions_of_logs
 from hqm.errors import AnswerError, DataError, UsageError
 from hqm.imports.answer_table import TABLE
+from hqm.imports.intake import _without_row_numbers
+from hqm.imports.layouts import ROW
 from hqm.imports.log_answers import LogSettings
-from hqm.imports.row import Log, Row
-from hqm.types import Item, Response
+from hqm.imports.recordings import read_answers, read_recordings
+from hqm.imports.row import Log, Row, stopped
+from hqm.types import Form, Item, Response
 from tests.messages import pattern_of, tells
 from tests.test_any_log import lmms, sample
 
@@ -520,3 +524,29 @@ def test_a_metric_of_the_judge_has_no_scale_that_it_cannot_know() -> None:
     assert Item("1", "?", "vqa").target is None
     with pytest.raises(UsageError):
         benchmark.metric("nobody")
+
+
+def test_an_answer_keeps_what_its_log_says_of_it_and_why_it_ended() -> None:
+    ended = stopped("Yes", "stop", {"tokens": 1})
+    assert (ended.state, ended.reason, ended.detail) == ("ok", "", {"tokens": 1})
+    assert (stopped("Ye", "length").reason, stopped("Ye", "length").detail) == ("length", {})
+
+
+def test_the_numbers_that_a_reader_of_parquet_counted_are_no_column() -> None:
+    records = [{ROW: "0", "a": "x"}, {ROW: "1", "a": "y"}]
+    assert _without_row_numbers(records, "a.PARQUET") == [{"a": "x"}, {"a": "y"}]
+    # a column of the file's own stays, and so do the numbers of other files
+    own = [{ROW: "7", "a": "x"}, {ROW: "1", "a": "y"}]
+    assert _without_row_numbers(own, "a.parquet") == own
+    assert _without_row_numbers(records, "a.csv") == records
+
+
+def test_answers_under_item_and_id_are_those_of_the_item(tmp_path: Path) -> None:
+    form = Form("original", tuple(Item(key, "Is it?", "yes_no", "yes") for key in "123"))
+    path = tmp_path / "answers.jsonl"
+    rows = [{"respondent": "m", "item": key, "id": "3", "answer": "yes"} for key in "12"]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    (recording,) = read_recordings(path, {"original": form})
+    assert list(recording.answers) == ["1", "2"]
+    path.write_text(json.dumps({"item": "1", "answer": "yes"}))
+    assert read_answers(path, form).other_keys == 0

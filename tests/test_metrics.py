@@ -210,6 +210,9 @@ def test_administrations_are_aligned_by_name() -> None:
     assert first.respondents == second.respondents == ("a", "b")
     assert [i.id for i in first.items] == [i.id for i in second.items] == ["q0", "q1", "q2"]
     assert first.score(BY_NAME["accuracy"]).tolist() == second.score(BY_NAME["accuracy"]).tolist()
+    # the same items, and the respondents in another order
+    turned = align(left, matrix({"b": ["yes"] * 4, "a": ["no"] * 4}))[1]
+    assert turned.respondents == ("a", "b")
     with pytest.raises(DesignError, match="share no respondent"):
         align(left, matrix({"z": ["no"] * 4}))
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hqm.reports.latex import latex_tables
 from hqm.reports.latex.latex_tables import (
     INTERVAL_SIZE,
     MAX_PAGE_LINES,
@@ -33,7 +34,7 @@ from hqm.reports.latex.latex_tables import (
     width_needed,
     width_of,
 )
-from hqm.reports.latex.paper import paper_tables, ranks
+from hqm.reports.latex.paper import _by_type, paper_tables, ranks
 from hqm.reports.tables.table import Column, Table, Text
 
 import hqm
@@ -221,7 +222,9 @@ WIDE = Table(
 )
 
 
-def test_a_table_wider_than_a_page_has_a_row_for_each_number() -> None:
+def test_a_table_wider_than_a_page_has_a_row_for_each_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     fitted = fit_to_page(WIDE)
     assert width_needed(WIDE) > MIN_PAGE_WIDTH >= width_needed(fitted)
     assert [column.title for column in fitted.columns[:2]] == ["Benchmark", "Metric"]
@@ -231,6 +234,8 @@ def test_a_table_wider_than_a_page_has_a_row_for_each_number() -> None:
             assert printed_values[row[0].text, f"{head.group}: {head.title}"] == entry.value
     narrow = replace(WIDE, columns=WIDE.columns[:3], rows=tuple(row[:3] for row in WIDE.rows))
     assert fit_to_page(narrow) is narrow
+    monkeypatch.setattr(latex_tables, "MIN_PAGE_WIDTH", width_needed(narrow))
+    assert fit_to_page(narrow) is narrow, "it is as wide as the page"
 
 
 def test_a_table_taller_than_a_page_becomes_several() -> None:
@@ -551,3 +556,30 @@ def test_a_number_that_does_not_exist_is_a_dash() -> None:
     entry = number_cell(math.nan, 0.1, 0.2)
     assert (entry.text, entry.value, entry.small) == ("–", None, "")
     assert number_cell(1 - 1e-16).text == "1.000"
+
+
+def test_a_best_score_of_a_type_is_marked_by_the_error_of_its_few_items(audit: Audit) -> None:
+    """The intervals of 160 items, .04 wide, tell .9 from .7; those of a type with 20 are 2.8 times
+    as wide, and of one with 2 nine times.
+    """
+    base = audit.audits[0]
+    (kind, other), names = list(base.coverage)[:2], base.respondents[:2]
+    rows = tuple(
+        replace(
+            row,
+            by_type={**row.by_type, kind: score, other: score},
+            intervals={"accuracy": (score - 0.04, score + 0.04)},
+        )
+        for row, score in zip(names, (0.9, 0.7), strict=True)
+    )
+    coverage = {
+        **base.coverage,
+        kind: {**base.coverage[kind], "items": 20},
+        other: {**base.coverage[other], "items": 2},
+    }
+    table = _by_type(replace(base, respondents=rows, coverage=coverage))
+    assert table is not None
+    titles = [column.title for column in table.columns]
+    marks = [[row[titles.index(name)].mark for row in table.rows] for name in (kind, other)]
+    assert sorted(marks[0]) == ["", "best"]
+    assert marks[1] == ["", ""]

@@ -106,6 +106,13 @@ def test_data_that_do_not_come_with_hqm_are_asked_for(
             "unknown existense",
         ),
         ("name = ", "no TOML"),
+        *(
+            (
+                f'name = "x"\ntitle = "X"\nversion = "1"\ntask = "yes_no"\n[data]\nitems = "{place}"',
+                "lies outside the benchmark's folder",
+            )
+            for place in ("../a.jsonl", "/a.jsonl", "a/../../b.jsonl")
+        ),
     ],
 )
 def test_a_card_that_cannot_be_used_says_why(tmp_path: Path, text: str, sentence: str) -> None:

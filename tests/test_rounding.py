@@ -3,6 +3,7 @@ printed.
 """
 
 import json
+import math
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -52,6 +53,12 @@ def test_no_metric_of_any_benchmark_rounds(ways: list[Benchmark]) -> None:
         assert np.isfinite(at_zero).all(), metric.name
         assert (at_zero != near_zero).mean() > 0.99, metric.name
         assert len(np.unique(at_zero)) > 390, metric.name
+
+
+def test_the_ends_of_a_scale_are_whole_numbers(ways: list[Benchmark]) -> None:
+    for metric in (metric for benchmark in ways for metric in benchmark.metrics):
+        ends = [end for end in metric.scale or () if end is not None]
+        assert all(math.isinf(end) or end == round(end) for end in ends), (metric.name, ends)
 
 
 def test_what_is_printed_is_near_what_is_computed(ways: list[Benchmark]) -> None:

@@ -1,5 +1,7 @@
 """The embedded benchmark: reproducible, balanced, held out; its oracle; its respondents."""
 
+import hashlib
+import itertools
 import json
 import math
 import sys
@@ -9,7 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hqm.benchmarks.shapes.oracle import claims, kinds_in, mentioned
-from hqm.benchmarks.shapes.scene import SIDE, Scene, draw
+from hqm.benchmarks.shapes.scene import (
+    ACTIONS,
+    GROUNDS,
+    SHAPES,
+    SIDE,
+    SIZES,
+    SKIES,
+    Scene,
+    SceneObject,
+    draw,
+)
 
 import hqm
 from hqm.respondents.hf_loading import find_model
@@ -76,6 +88,17 @@ def test_pictures_are_drawn_the_same_twice_and_differ(tmp_path: Path) -> None:
     with Image.open(tmp_path / "pictures" / "scene-000.png") as picture:
         assert picture.size == (SIDE, SIDE)
         assert picture.convert("RGB").tobytes() == first
+
+
+def test_every_picture_is_that_on_which_the_models_were_trained() -> None:
+    """All shapes, actions, skies, grounds and a sign, pixel for pixel."""
+    digest = hashlib.sha256()
+    for shape, action in zip(SHAPES, ACTIONS, strict=True):
+        for (size, sky), ground in zip(itertools.product(SIZES, SKIES), GROUNDS, strict=True):
+            things = (SceneObject(shape, "red", size, 4), SceneObject(shape, "blue", size, 6))
+            scene = Scene(sky, ground, things, action, 2, "STOP", 0)
+            digest.update(draw(scene).tobytes())
+    assert digest.hexdigest()[:16] == "7111551f6966da17"
 
 
 def test_pictures_that_cannot_be_drawn_are_one_sentence(tmp_path: Path) -> None:

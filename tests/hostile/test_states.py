@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -819,6 +820,7 @@ TEXTS: dict[str, tuple[Any, Any]] = {
     "true": (True, True),
     "none": (None, None),
     "a tuple": (("a", "\0"), ["a", "\ufffd"]),
+    "a mapping that is no dict": (MappingProxyType({"a": "\0"}), {"a": "\ufffd"}),
 }
 
 
