@@ -642,7 +642,7 @@ def _give_ids(
 
 def _item(
     draft: _Draft, answer: RightAnswer, task: Task, use_of_types: str, splits: Sequence[str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     fields = dict(draft.fields)
     label = fields.pop("type", None)
     if use_of_types and label:

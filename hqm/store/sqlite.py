@@ -250,7 +250,7 @@ class ReadCache:
         self._db = db
         self._select = select
         self._state: tuple[int, int] | None = None
-        self._values: dict[Hashable, Any] = {}
+        self._values: dict[Hashable, object] = {}
         self._size = 0
 
     def get_or_read(self, key: Hashable, read: Callable[[], _T]) -> _T:

@@ -14,7 +14,7 @@ from scipy.special import betainc, ndtr
 
 from hqm.psychometrics.result import Array, BoolArray
 
-Number = float | list[float] | npt.NDArray[Any]
+Number = float | list[float] | npt.NDArray[np.float64 | np.int64]
 
 
 def binomial_above(k: Number, n: Number, p: Number) -> Any:
