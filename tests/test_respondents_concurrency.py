@@ -382,6 +382,28 @@ def test_refusals_at_random_hold_back_nobody(share: float, latency: float, seed:
     assert adaptive.late > 64
 
 
+@pytest.mark.parametrize("n_refused", [1, 2, 3])
+def test_a_few_of_the_first_requests_may_be_turned_away_before_any_is_answered(
+    n_refused: int,
+) -> None:
+    """They come back sooner than answers, and say nothing of a number."""
+    concurrency = Concurrency(8, 256)
+    concurrency.begin(0.0)
+    assert not any(concurrency.refused(began=0.0, timestamp=0.01) for _ in range(n_refused))
+    concurrency.answered(began=0.0, timestamp=0.02)
+    assert concurrency.limit == 76, "as if nobody had been turned away"
+
+
+@pytest.mark.parametrize("seed", range(counts(40)))
+def test_a_habit_seen_in_few_requests_permits_no_less_than_an_unknown_one(seed: int) -> None:
+    """A server that answers 600 a second and turns away a tenth, whatever the number is."""
+    rng = random.Random(seed)
+    simulated = simulate(
+        Queue(600.0, 0.02, rng), 2000, refuses=lambda *_: rng.random() < 0.1, wait=0.02
+    )
+    assert simulated.rate > 0.7 * 600
+
+
 @pytest.mark.parametrize(
     ("rate", "size", "latency"), [(20.0, 20, 0.5), (8.0, 60, 1.0), (100.0, 10, 0.05)]
 )

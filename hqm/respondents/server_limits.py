@@ -136,7 +136,7 @@ def _seconds_in(text: str, scale: float) -> float:
 # found to be too much, and where it no longer is, the number doubles as at first. A server that
 # turns everything away, also what was asked after it said stop, is asked by a few requests until
 # it answers one; the number is then what it was. The first requests of all say nothing of a
-# number when they are turned away, and are not halved.
+# number when they are turned away: a few of them change nothing, and many halve nothing.
 #
 # Some servers refuse a request now and then, whatever the number is. So refusals that are scattered
 # among answers lower nothing as long as they are few, and the number goes on as if they had not
@@ -327,7 +327,7 @@ class Concurrency:
         if began < self._halved:
             return False
         self._count_asked(refusals=1)
-        burst = (self._in_burst and self._lowered is None) or not self._answered
+        burst = self._in_burst and self._lowered is None
         if self.adapts and not burst and self._scattered <= self._tolerated():
             return False
         if self._in_burst and not self._came:
@@ -373,10 +373,12 @@ class Concurrency:
         """The refusals of this window that may be unrelated to the number."""
         # a refusal comes sooner than the answers asked with it
         n_requests = self._asked + self.limit
-        if self._habit:
-            return 3 + 3 * self._habit * n_requests
+        share = 3 * self._habit
         if self._lowered is not None or self.limit < _NEAR_CEILING * self._known:
-            return 3 + _MAX_HABIT * n_requests / 2
+            # a small habit was seen in few requests, and permits no less than an unknown one
+            share = max(share, _MAX_HABIT / 2)
+        if share:
+            return 3 + share * n_requests
         return 0.0
 
     def _lower(self, timestamp: float) -> bool:
