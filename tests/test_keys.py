@@ -181,6 +181,16 @@ def test_a_key_names_the_option_where_a_form_has_another_order() -> None:
     assert key.applied(shuffled, original).items[0].target == "A"
 
 
+def test_a_wording_that_lacks_the_corrected_option_loses_the_item() -> None:
+    """MMMU-Pro asks with ten options and with four."""
+    item = Item("1", "What is it?", "choice", "A", options=("cat", "dog", "cow"))
+    original = Form("original", (item,))
+    fewer = Form("four", (replace(item, target="B", options=("cow", "cat")),))
+    for target, kept in (("B", []), ("C", ["A"])):
+        key = CorrectedKey(path="", digest="", targets={"1": target}, changed=("1",), left_out=())
+        assert [item.target for item in key.applied(fewer, original).items] == kept
+
+
 @pytest.mark.parametrize(
     ("rows", "says"),
     [

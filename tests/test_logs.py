@@ -212,6 +212,26 @@ def test_a_score_of_repeats_is_of_the_first_reply_alone(tmp_path: Path) -> None:
     ]
 
 
+def test_a_vote_of_repeats_is_the_score_of_no_reply(tmp_path: Path) -> None:
+    """lm-eval writes a row for each filter; that of `maj@2` scores the most frequent answer."""
+    row = {"doc_id": 3, "doc": {"question": "How many?"}, "resps": [["It is 4.", "It is 5."]]}
+    path = write(
+        tmp_path / "m_samples_t.jsonl",
+        [
+            {**row, "filter": "score-first", "filtered_resps": ["4"], "exact_match": 1.0},
+            {**row, "filter": "maj@2", "filtered_resps": ["5"], "exact_match": 0.0},
+        ],
+    )
+    results = {"results": {"t": {"exact_match,score-first": 1.0, "exact_match,maj@2": 0.0}}}
+    (tmp_path / "m_results.json").write_text(json.dumps(results))
+    (log,) = read_logs([path])
+    scored = [(row.run, row.score, row.scores) for row in log.rows if row.scores]
+    assert scored == [(0, 1.0, {"exact_match,score-first": 1.0})]
+    assert sorted(row.run for row in log.rows) == [0, 1]
+    assert log.totals == {"exact_match,score-first": 1.0}
+    assert text_of("log.joint-scores", names="exact_match,maj@2") in log.notes
+
+
 def test_of_several_right_answers_none_alone_is_the_key(tmp_path: Path) -> None:
     lmms = {"doc_id": 3, "doc": {"question": "Which?"}, "resps": [["red"]]}
     sample = {"id": "q", "epoch": 1, "input": "Which?", "output": {}}
@@ -235,6 +255,22 @@ def test_perturbed_questions_of_helm_are_left_out_and_said(tmp_path: Path) -> No
     path.write_text(json.dumps({"adapter_spec": {"model": "m"}, "request_states": states}))
     (log,) = read_logs([path])
     assert (len(log.rows), log.notes) == (1, (text_of("log.perturbed", n=1),))
+
+
+def test_unchanged_copies_of_helm_are_left_out_beside_their_original(tmp_path: Path) -> None:
+    """HELM's `identity` is a perturbation that changes nothing."""
+    instance = {"id": "id1", "input": {"text": "Is it?"}}
+    alone = {"id": "id2", "input": {"text": "Is it?"}, "perturbation": {"name": "identity"}}
+    states = [
+        {"instance": instance},
+        {"instance": {**instance, "perturbation": {"name": "identity"}}},
+        {"instance": alone},
+    ]
+    path = tmp_path / "scenario_state.json"
+    path.write_text(json.dumps({"adapter_spec": {"model": "m"}, "request_states": states}))
+    (log,) = read_logs([path])
+    assert [row.ids[0].rpartition("/")[2] for row in log.rows] == ["id1", "id2"]
+    assert log.notes == (text_of("log.copies", n=1),)
 
 
 def test_whole_ids_of_vlmevalkit_are_the_same_in_every_file(tmp_path: Path) -> None:

@@ -46,25 +46,29 @@ class CorrectedKey:
     """
 
     def applied(self, form: Form, released: Form | None = None) -> Form:
-        """The form by this key: targets replaced, ambiguous items left out.
+        """The form by this key: targets replaced, ambiguous items left out, and so are items whose
+        right option a wording with fewer options does not offer.
 
         `released` is the original form by the released key, where `form` may be another wording.
         """
         # an item that no rule could reword stays among those left out, unless the key drops it too
         omitted = set(self.left_out)
         originals = (released or form).by_id
+        items = []
+        for item in form.items:
+            target = self._target(item, originals.get(item.id, item))
+            if item.id not in omitted and target is not None:
+                items.append(replace(item, target=target))
         return replace(
             form,
-            items=tuple(
-                replace(item, target=self._target(item, originals.get(item.id, item)))
-                for item in form.items
-                if item.id not in omitted
-            ),
+            items=tuple(items),
             left_out=tuple(item for item in form.left_out if item.id not in omitted),
         )
 
     def _target(self, item: Item, original: Item) -> object:
-        """The target of an item, in words that may be others, or deny those of the original one."""
+        """The target of an item, in words that may be others, or deny those of the original one;
+        None where it is an option that these words do not have.
+        """
         target = self.targets.get(item.id, original.target)
         if target == original.target or item.rule == ANOTHER_ITEM:
             return item.target
@@ -72,6 +76,8 @@ class CorrectedKey:
             option = original.options[LETTERS.index(str(target))]
             if option in item.options:
                 return LETTERS[item.options.index(option)]
+            if len(item.options) != len(original.options):
+                return None
         elif item.target != original.target:  # its words deny those of the original one
             return original.target
         return target

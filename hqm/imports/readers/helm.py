@@ -13,6 +13,8 @@ from hqm.types import LETTERS, Response, State
 
 SOURCE = "helm"
 _STATE = "scenario_state"
+_UNCHANGED = "identity"
+"""The perturbation that changes nothing: a run may have its requests beside the original ones."""
 
 
 def is_log(file: LogFile) -> bool:
@@ -40,14 +42,19 @@ def read_log(file: LogFile) -> Log:
     scenario = stem.partition(",model=")[0]
     model = str(inner_cell(file.document, "adapter_spec.model") or "")
     states = file.document["request_states"]
-    rows = [
-        _row(state, scenario, model, f"{file.path}: request {i}")
-        for i, state in enumerate(states, 1)
-        if _perturbation(state) == "identity"
-    ]
+    originals = {_trial(state) for state in states if not _perturbation(state)}
+    rows = []
+    n_copies = 0
+    for i, state in enumerate(states, 1):
+        if _perturbation(state) == _UNCHANGED and _trial(state) in originals:
+            n_copies += 1
+        elif _perturbation(state) in ("", _UNCHANGED):
+            rows.append(_row(state, scenario, model, f"{file.path}: request {i}"))
     notes = []
-    if n_perturbed := len(states) - len(rows):
+    if n_perturbed := len(states) - len(rows) - n_copies:
         notes.append(f"requests with a perturbed question, left out: {n_perturbed}")
+    if n_copies:
+        notes.append(f"copies of a question ({_UNCHANGED}), left out: {n_copies}")
     return Log(path=str(file.path), tool="HELM", rows=tuple(rows), notes=tuple(notes))
 
 
@@ -55,7 +62,12 @@ def _perturbation(state: Mapping[str, Any]) -> str:
     """What was done to the question for a measure of robustness, such as typos in it; HELM's own
     scores leave these requests out.
     """
-    return str(inner_cell(state, "instance.perturbation.name") or "identity")
+    return str(inner_cell(state, "instance.perturbation.name") or "")
+
+
+def _trial(state: Mapping[str, Any]) -> tuple[str, int]:
+    """The instance that a request asks, and the trial."""
+    return str(state["instance"]["id"]), int(state.get("train_trial_index") or 0)
 
 
 def _row(state: Mapping[str, Any], scenario: str, model: str, location: str) -> Row:
@@ -83,6 +95,6 @@ def _row(state: Mapping[str, Any], scenario: str, model: str, location: str) -> 
         options=tuple(options),
         key=LETTERS[options.index(key)] if key in options else key,
         parts=(scenario,),
-        run=int(state.get("train_trial_index") or 0),
+        run=_trial(state)[1],
         answer=Response(str(inner_cell(completion, "text") or ""), answer_state),
     )

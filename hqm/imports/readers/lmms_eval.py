@@ -9,7 +9,7 @@ dictionaries that some tasks write as their metrics, the prompt (`input`), and t
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from operator import attrgetter
@@ -47,6 +47,10 @@ _IMAGES = ("image_id", "image", "image_source", "filename", "image_path")
 _QUESTIONS = ("question", "text", "query", "prompt")
 
 
+_OF_ALL_REPLIES = re.compile(
+    r"(?:^|[^a-z])(?:maj(?:ority)?|pass)(?:@|_at_)\d+|,majority", re.IGNORECASE
+)
+"""Scores that lm-eval gives to all replies of a question: `exact_match,maj@64`, `pass@10`."""
 _STDERR = ("_stderr", "_stderr_clt", "_stderr_clustered")
 
 SOURCE = "lmms-eval"
@@ -74,7 +78,9 @@ def read_log(file: LogFile) -> Log:
     name_match = _SAMPLES.fullmatch(path.name)
     task = name_match["task"] if name_match else path.stem
     respondent = _model(results) or path.parent.name.rpartition("__")[2] or path.stem
-    rows = list(_rows_of(file.records, path, respondent, task))
+    rows, joint_scores = _without_joint_scores(list(_rows_of(file.records, path, respondent, task)))
+    if joint_scores:
+        notes.append(f"scores of all replies together, left out: {', '.join(joint_scores)}")
     settings = dict(results.get("configs", {}).get(task, {}).get("generation_kwargs", {}) or {})
     version = str(results.get("lmms_eval_version") or "").partition("@")[0]
     tool = f"lmms-eval {version}".removesuffix(" unknown").strip()
@@ -93,6 +99,21 @@ def read_log(file: LogFile) -> Log:
     )
 
 
+def _without_joint_scores(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
+    """The rows without scores that are of several replies, and the names of these scores."""
+    repeated = {row.position for row in rows if row.run}
+    kept = []
+    joint: set[str] = set()
+    for row in rows:
+        names = set(filter(_OF_ALL_REPLIES.search, row.scores))
+        if names and row.position in repeated:
+            joint |= names
+            scores = {name: row.scores[name] for name in row.scores if name not in names}
+            row = replace(row, scores=scores, score=next(iter(scores.values()), None))
+        kept.append(row)
+    return kept, sorted(joint)
+
+
 def _totals(printed: Mapping[str, object], names: Container[str]) -> dict[str, float]:
     """Score -> what the results file prints, under the names that the scores of the rows have: with
     that of its filter ("exact_match,strict") where the rows have it.
@@ -100,7 +121,8 @@ def _totals(printed: Mapping[str, object], names: Container[str]) -> dict[str, f
     totals: dict[str, float] = {}
     for name, value in printed.items():
         metric = name.partition(",")[0]
-        if isinstance(value, (int, float)) and not metric.endswith(_STDERR):
+        is_joint = name not in names and _OF_ALL_REPLIES.search(name)
+        if isinstance(value, (int, float)) and not metric.endswith(_STDERR) and not is_joint:
             totals.setdefault(name if name in names else metric, float(value))
     return totals
 
