@@ -14,7 +14,7 @@ import hqm
 from hqm.respondents.base import Request, RespondentName, Sampling
 from hqm.respondents.openai_server import OpenAIRespondent
 from hqm.respondents.server_limits import Budget
-from hqm.respondents.server_parameters import OPTIONAL, refused_parameter
+from hqm.respondents.server_parameters import OPTIONAL, describe_left_out, refused_parameter
 from hqm.respondents.server_search import MIN_REFUSALS
 from hqm.types import Response
 from tests.conftest import Run
@@ -66,6 +66,11 @@ def random_seed(body: Mapping[str, Any]) -> Reply | None:
         detail = [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "not permitted"}]
         return document(422, {"object": "error", "message": {"detail": detail}})
     return None
+
+
+def refuses_unnamed_seed(body: Mapping[str, Any]) -> Reply | None:
+    """A server that takes `random_seed`, and says nothing of it."""
+    return UNNAMED if "seed" in body else None
 
 
 def refuses_seeds(reply: Callable[[str], Reply]) -> Habit:
@@ -186,6 +191,50 @@ def test_what_a_server_refuses_is_left_out_and_noted(
 
 
 UNNAMED = failure(400, "Bad Request")
+TOO_LARGE = {
+    "pydantic": document(422, {"detail": [{"type": "less_than_equal", "loc": ["body", "seed"], "msg": "Input should be less than or equal to 2147483647"}]}),
+    "a sentence": failure(400, "seed must be between 0 and 2147483647"),
+    "Go": failure(400, "json: cannot unmarshal number 9223372036854775807 into Go struct field .seed of type int32"),
+    "not a valid": failure(400, "seed: not a valid int32"),
+    "param": document(400, {"error": {"message": "no", "param": "seed"}}),
+    "without a word": UNNAMED,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("refusal", TOO_LARGE)
+def test_a_server_of_short_seeds_is_sent_their_lower_bits(refusal: str) -> None:
+    def reply(_number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        return TOO_LARGE[refusal] if body.get("seed", 0) >= 2**31 else completion("Yes.")
+
+    seeds = {f"q{i}": 2**62 + 5 * i for i in range(12)}
+    requests = [Request(text, None, Sampling(0.5), seed) for text, seed in seeds.items()]
+    with PlannedServer(reply) as server:
+        name = RespondentName.parse(f"openai/tiny@{server.url}")
+        respondent = OpenAIRespondent(name, retries=1, backoff=0.01)
+        responses = [response for batch in respondent.answer(requests) for _, response in batch]
+        n_asked = len(server.asked)
+        assert sum(map(len, respondent.answer(requests))) == 12
+    assert [response.state for response in responses] == ["ok"] * 12
+    assert respondent.left_out == ()
+    assert all(response.detail["seed_bits"] == 31 for response in responses)
+    later = server.asked[n_asked:]
+    assert sorted(body["seed"] for _, body in later) == [5 * i for i in range(12)]
+    (sentence,) = describe_left_out([respondent])
+    assert tells(sentence, "server.short-seeds")
+
+
+@pytest.mark.parametrize("habit", [random_seed, refuses_unnamed_seed])
+def test_a_seed_of_another_name_keeps_its_bits(habit: Habit) -> None:
+    def reply(_number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        return habit(body) or completion("Yes.")
+
+    requests = [Request(f"q{i}", None, Sampling(0.5), 2**62 + i) for i in range(12)]
+    with PlannedServer(reply) as server:
+        respondent = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"))
+        assert sum(map(len, respondent.answer(requests))) == 12
+        n_asked = len(server.asked)
+        assert sum(map(len, respondent.answer(requests))) == 12
+    assert all(body["random_seed"] >= 2**62 for _, body in server.asked[n_asked:])
 
 
 def refuses_unnamed(*names: str, reply: Reply = UNNAMED) -> Habit:

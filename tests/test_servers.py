@@ -24,7 +24,7 @@ from hqm import Request, RespondentError, Response, Sampling
 from hqm.respondents import make_respondent
 from hqm.respondents.base import RespondentName, picture_part
 from hqm.respondents.openai_server import OpenAIRespondent
-from hqm.respondents.server_limits import wanted_pause
+from hqm.respondents.server_limits import Budget, wanted_pause
 from hqm.respondents.server_replies import read_reply
 from hqm.signature import request_seed
 from tests.conftest import NIGHTLY, needs_torch
@@ -517,6 +517,21 @@ def test_a_slow_server_is_timed_out_and_the_rest_goes_on() -> None:
         got = ask(server, ["a", "b"], retries=0, timeout=0.3)
     assert {r.state for r in got.values()} == {"error"}
     assert all("Timeout" in r.reason for r in got.values())
+
+
+def test_a_request_that_times_out_counts_with_the_most_that_it_may_write() -> None:
+    """The server may go on writing, and charge for it."""
+    with PlannedServer(lambda _n, body, _h: completion(question(body)), delay=600) as server:
+        name = RespondentName.parse(f"openai/tiny@{server.url}")
+        respondent = OpenAIRespondent(name, retries=0, timeout=0.3, concurrency=1)
+        respondent.budget = Budget(max_tokens=300)
+        requests = [Request(f"q{i}", None, Sampling(max_tokens=100), i) for i in range(9)]
+        answered = sum(map(len, respondent.answer(requests)))
+    assert answered == 3
+    assert (respondent.budget.tokens, respondent.budget.reached) == (
+        300,
+        "--max-tokens-total 300",
+    )
 
 
 @pytest.mark.parametrize(("status", "words"), [(401, "refuses the key"), (404, "no such model")])

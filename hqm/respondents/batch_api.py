@@ -27,7 +27,7 @@ from hqm.respondents.base import Request
 from hqm.respondents.server_bodies import BodyWriter, Settings
 from hqm.respondents.server_client import Redaction, SharedState, one_line
 from hqm.respondents.server_limits import Budget, Hold, wanted_pause
-from hqm.respondents.server_parameters import refused_parameter
+from hqm.respondents.server_parameters import refused_parameter, refuses_value
 from hqm.respondents.server_replies import read_reply
 from hqm.types import Response
 
@@ -371,7 +371,8 @@ class BatchRun:
             content = json.dumps(body or fault)
             settings = self._settings[name]
             refused = refused_parameter(content.encode(), settings.names, request.prompt)
-            if bodies.simplify(settings, refused):
+            large_seed = request.seed if refuses_value(content.encode()) else 0
+            if bodies.simplify(settings, refused, large_seed):
                 return Response("", "error", "a parameter was refused", {"status": status}), True
             reason = one_line(self.clean(f"the server answered {status}: {content}"))
             final = {"final": True} if 400 <= status < 500 and status != 429 else {}
@@ -381,6 +382,5 @@ class BatchRun:
         )
         # how long a batch waited says nothing of the model
         detail = {key: value for key, value in response.detail.items() if key != "seconds"}
-        if bodies.left_out:
-            detail["left_out"] = list(bodies.left_out)
+        detail |= bodies.notes()
         return response._replace(detail=detail, reason=one_line(response.reason)), False

@@ -44,7 +44,12 @@ from hqm.respondents.server_limits import (
     tokens_in,
     wanted_pause,
 )
-from hqm.respondents.server_parameters import is_unexplained, refused_parameter
+from hqm.respondents.server_parameters import (
+    SEED_NAMES,
+    is_unexplained,
+    refused_parameter,
+    refuses_value,
+)
 from hqm.respondents.server_replies import read_reply
 from hqm.respondents.server_search import MIN_REFUSALS, ParameterSearch
 from hqm.types import Response
@@ -61,9 +66,10 @@ from hqm.types import Response
 # refused key, an unknown model or a redirection ends the respondent at once, and twenty failures in
 # a row end it, of whatever kind as long as nothing was answered. A parameter that the server
 # refuses (`seed`, `top_p`, `temperature`, log probabilities) is left out from then on, and every
-# answer notes it (`left_out`); a seed is first sent under its other name (`random_seed`). Where the
-# first requests are refused without a word why, the parameter is searched for
-# (`hqm.respondents.server_search`) before others are sent.
+# answer notes it (`left_out`); a seed is first sent with 31 bits (`seed_bits`), where its value may
+# be refused, and under its other name (`random_seed`). Where the first requests are refused and
+# nothing says why, the parameter is searched for (`hqm.respondents.server_search`) before others
+# are sent.
 #
 # Each answer is handed over as it comes, and the next request begins when that answer is stored:
 # a killed run repeats no more than the requests in flight. Requests go out picture by picture,
@@ -210,6 +216,11 @@ class OpenAIRespondent:
         """The parameters that the server refused in this command, and that are left out."""
         return self.bodies.left_out
 
+    @property
+    def has_short_seeds(self) -> bool:
+        """Whether the server refused seeds of 63 bits in this command, and took shorter ones."""
+        return self.bodies.has_short_seeds
+
     def finish(self) -> None:
         """Begin no further request; those in flight still come."""
         self._stop.set()
@@ -353,11 +364,11 @@ class OpenAIRespondent:
             self._start_workers(todo, state)
             if not search.refusals or state.asking or (todo and not search.is_due):
                 return
-            settings = search.refusals[0].settings
+            request, _, settings = search.refusals[0]
             parameter = await search.find(partial(self._probe, client, state))
             if self._stop.is_set() or self.budget.reached:
                 search.abandon()
-            self.bodies.simplify(settings, parameter)
+            self.bodies.simplify(settings, parameter, request.seed)
 
     async def _hand_over(self, request: Request, response: Response, state: SharedState) -> None:
         """Hand an answer to the caller; raise after too many failures in a row."""
@@ -405,15 +416,15 @@ class OpenAIRespondent:
             if outcome is None:
                 return response, sent
             response, wait, sent, settings = outcome
-            if self.bodies.simplify(settings, response.detail.get("parameter", "")):
+            refused = response.detail.get("parameter", "")
+            if self.bodies.simplify(settings, refused, response.detail.get("large_seed", 0)):
                 continue
             if response.state != "error":
                 self.search.note_answered(settings)
             elif "unexplained" in response.detail:
                 self.search.note_refused(request, response, settings)
-            if self.bodies.left_out and response.state != "error":
-                left_out = list(self.bodies.left_out)
-                response = response._replace(detail={**response.detail, "left_out": left_out})
+            if (notes := self.bodies.notes()) and response.state != "error":
+                response = response._replace(detail={**response.detail, **notes})
             if attempt:
                 response = response._replace(detail={**response.detail, "retries": attempt})
             if wait is None or attempt >= self.retries:
@@ -517,7 +528,10 @@ class OpenAIRespondent:
             response, wait = self._handle_refusal(refusal, attempt, is_general)
             parameter = refused_parameter(refusal.content, settings.names, request.prompt)
             if parameter and not is_overloaded:
-                response = response._replace(detail={**response.detail, "parameter": parameter})
+                detail = {**response.detail, "parameter": parameter}
+                if parameter in SEED_NAMES and refuses_value(refusal.content):
+                    detail["large_seed"] = request.seed
+                response = response._replace(detail=detail)
             elif not self.search.is_decided(settings) and is_unexplained(
                 refusal.status, refusal.content
             ):
@@ -526,6 +540,7 @@ class OpenAIRespondent:
         except TimeoutError:
             self.concurrency.refused(sent, time.monotonic())
             reason = f"Timeout: no whole reply came within {self.timeout:g} s"
+            return Response("", "error", one_line(self.clean(reason)), {"timed_out": True}), wait
         except aiohttp.ClientConnectionError as error:
             number = getattr(error, "errno", None) or 0
             description = os.strerror(number).lower() if number > 0 else str(error)

@@ -8,7 +8,12 @@ from typing import NamedTuple
 
 from hqm.errors import UsageError
 from hqm.respondents.base import Request, RespondentName, Sampling, picture_part
-from hqm.respondents.server_parameters import LIMIT_NAMES, SEED_NAMES
+from hqm.respondents.server_parameters import (
+    FULL_SEED,
+    LIMIT_NAMES,
+    SEED_NAMES,
+    SHORT_SEED,
+)
 
 LOGPROBS_MODE = "logprobs_mode"
 """The setting that says what a server's log probabilities are; `vllm serve` has it as an option."""
@@ -29,6 +34,8 @@ class Settings(NamedTuple):
     schema: Mapping[str, object] | None
     seed_name: str = "seed"
     """What the server calls the seed; empty where it takes none."""
+    max_seed: int = FULL_SEED
+    """The bits of a seed that are sent."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -37,15 +44,19 @@ class Settings(NamedTuple):
 
     @property
     def key(self) -> frozenset[str]:
-        """What a server that takes them all has taken: the names, and how many alternatives."""
-        return frozenset((*self.names, f"top_logprobs={self.sent.get('top_logprobs', 0)}"))
+        """What a server that takes them all has taken: the names, how many alternatives, and how
+        large a seed.
+        """
+        max_seed = self.max_seed if self.seed_name else 0
+        n_alternatives = self.sent.get("top_logprobs", 0)
+        return frozenset((*self.names, f"top_logprobs={n_alternatives}", f"seed<={max_seed}"))
 
     def without(self, units: Iterable[Sequence[str]]) -> Settings:
         """The same without some parameters, each by all its names."""
         omitted = {name for unit in units for name in unit}
         sent = {name: value for name, value in self.sent.items() if name not in omitted}
         seed_name = "" if self.seed_name in omitted else self.seed_name
-        return Settings(sent, _encode(sent), self.schema, seed_name)
+        return Settings(sent, _encode(sent), self.schema, seed_name, self.max_seed)
 
 
 class BodyWriter:
@@ -66,6 +77,7 @@ class BodyWriter:
         self._limit_name = LIMIT_NAMES[0]
         self._schemas = True
         self._seed_name = SEED_NAMES[0]
+        self._max_seed = FULL_SEED
         self._refused: set[str] = set()
         self._settings: dict[tuple[Sampling, bool, int], Settings] = {}
         """The parameters of every kind of request; a schema is identified by its `id`."""
@@ -88,7 +100,7 @@ class BodyWriter:
     def body(content: Sequence[bytes], settings: Settings, seed: int) -> bytes:
         """The body of a request in JSON."""
         # The seed comes last, as the one parameter that differs from request to request.
-        seed_part = b'"%b": %d}' % (settings.seed_name.encode(), seed)
+        seed_part = b'"%b": %d}' % (settings.seed_name.encode(), seed & settings.max_seed)
         return b"".join(
             (
                 b'{"messages": [{"role": "user", "content": [',
@@ -107,7 +119,7 @@ class BodyWriter:
         if settings is None:
             sent = self._parameters(request)
             settings = self._settings[key] = Settings(
-                sent, _encode(sent), request.schema, self._seed_name
+                sent, _encode(sent), request.schema, self._seed_name, self._max_seed
             )
         return settings
 
@@ -142,14 +154,31 @@ class BodyWriter:
             names.append(SEED_NAMES[0])
         return tuple(names)
 
-    def simplify(self, settings: Settings, refused: str) -> bool:
-        """Drop or rename the parameter that the server refuses; False where none was sent."""
+    @property
+    def has_short_seeds(self) -> bool:
+        """Whether the server is sent the lower 31 bits of seeds."""
+        return bool(self._seed_name) and self._max_seed == SHORT_SEED
+
+    def notes(self) -> dict[str, object]:
+        """What every answer notes of the parameters that the server refuses."""
+        notes: dict[str, object] = {}
+        if self.left_out:
+            notes["left_out"] = list(self.left_out)
+        if self.has_short_seeds:
+            notes["seed_bits"] = SHORT_SEED.bit_length()
+        return notes
+
+    def simplify(self, settings: Settings, refused: str, large_seed: int = 0) -> bool:
+        """Drop, rename or shorten the parameter that the server refuses; False where none was sent.
+
+        `large_seed` is the seed that was refused, where its value may be the reason.
+        """
         if not refused or refused not in settings.names:
             return False
         # of requests in flight, the first refusal moves on, and the others try again
         if refused in SEED_NAMES:
-            if refused == self._seed_name:
-                self._seed_name = SEED_NAMES[SEED_NAMES.index(refused) + 1]
+            if (refused, settings.max_seed) == (self._seed_name, self._max_seed):
+                self._shorten_or_rename_seed(large_seed)
         elif refused in LIMIT_NAMES:
             if refused == self._limit_name:
                 self._limit_name = LIMIT_NAMES[LIMIT_NAMES.index(refused) + 1]
@@ -165,6 +194,13 @@ class BodyWriter:
         # Encoded with the parameter that has just been dropped.
         self._settings.clear()
         return True
+
+    def _shorten_or_rename_seed(self, large_seed: int) -> None:
+        if large_seed > SHORT_SEED and self._max_seed == FULL_SEED:
+            self._max_seed = SHORT_SEED
+        else:
+            self._seed_name = SEED_NAMES[SEED_NAMES.index(self._seed_name) + 1]
+            self._max_seed = FULL_SEED
 
 
 def _encode(sent: Mapping[str, object]) -> bytes:

@@ -678,7 +678,8 @@ class Budget:
     def end(self, hold: Hold, request: Request, response: Response) -> None:
         """Replace a request's reservation by its actual use.
 
-        A refused request used nothing; one whose connection broke off may have been read.
+        A refused request used nothing; one whose connection broke off may have been read, and one
+        that timed out may be answered up to its limit all the same.
         """
         self._release(hold)
         estimate = tokens_in(request)
@@ -688,6 +689,8 @@ class Budget:
         if n_written is None:
             reasoned = _counted(response.detail, "tokens_reasoning") or 0
             n_written = len(response.text) // CHARACTERS_A_TOKEN + reasoned
+        if "timed_out" in response.detail:
+            n_written = request.sampling.max_tokens
         if "status" in response.detail:
             n_read = n_written = 0
         self.expect(n_read - estimate + max(0, n_written - request.sampling.max_tokens))

@@ -19,6 +19,9 @@ SEED_NAMES = ("seed", "random_seed", "")
 """What the seed is called, one after another where a server refuses the first: Mistral's API has
 the second. At last none is sent.
 """
+FULL_SEED = 2**63 - 1
+SHORT_SEED = 2**31 - 1
+"""The largest seed, and that of servers that refuse it: they are sent its lower 31 bits."""
 LIMIT_NAMES = ("max_tokens", "max_completion_tokens", "")
 """What the limit of an answer's tokens is called, in the same way."""
 OPTIONAL = (*SEED_NAMES[:2], "top_p", "temperature")
@@ -49,7 +52,12 @@ _REFUSAL = re.compile(
 )
 """Words of a refusal; a text without any names a parameter for another reason."""
 
-
+_OUT_OF_RANGE = re.compile(
+    r"less than|greater than|too (large|big|high)|at most|maximum|between|range|exceed|overflow"
+    r"|int(eger)?[ _-]?32|32[ -]?bit|2147483647|4294967295|2(\^|\*\*)3[12]",
+    re.IGNORECASE,
+)
+"""Words about the value of a seed, whatever else is said of it."""
 UNEXPLAINED_STATUSES = frozenset({400, 422})
 """Refusals that are about a parameter where they say nothing else."""
 _ABOUT_CONTENT = re.compile(
@@ -127,14 +135,34 @@ def refused_parameter(content: bytes, sent: Collection[str], prompt: str = "") -
     return _of_pair(min(offsets, key=lambda name: offsets[name]), text, sent)
 
 
+def refuses_value(content: bytes) -> bool:
+    """Whether the refusal of a seed may be about its value, and not about its name.
+
+    >>> refuses_value(b"seed: 9223372036854775807 is not a valid int32")
+    True
+    >>> refuses_value(b"Unknown field: seed")
+    False
+    """
+    text = content[:MAX_TEXT].decode("utf-8", "replace")
+    return bool(_OUT_OF_RANGE.search(text)) or not _UNKNOWN.search(text)
+
+
 def describe_left_out(respondents: Iterable[Respondent]) -> list[str]:
-    """A sentence on each respondent whose server refused parameters, which were left out."""
-    by_name = {respondent.name: getattr(respondent, "left_out", ()) for respondent in respondents}
-    return [
-        f"{name}: the server refuses {' and '.join(parameters)}, left out of its requests."
-        for name, parameters in by_name.items()
-        if parameters
-    ]
+    """Sentences on the respondents whose servers refused parameters or the size of seeds."""
+    sentences = []
+    for respondent in respondents:
+        if parameters := getattr(respondent, "left_out", ()):
+            refused = " and ".join(parameters)
+            sentences.append(
+                f"{respondent.name}: the server refuses {refused}, left out of its requests."
+            )
+        if getattr(respondent, "has_short_seeds", False):
+            sentences.append(
+                f"{respondent.name}: the server refuses seeds of 63 bits, and is sent their lower"
+                " 31 bits."
+            )
+    # one respondent stands once for each benchmark
+    return list(dict.fromkeys(sentences))
 
 
 def _of_pair(name: str, text: str, sent: Collection[str]) -> str:
