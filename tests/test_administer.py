@@ -11,15 +11,19 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import hqm
 from hqm import Administration, Asks, Request, RespondentError, Response, Store
+from hqm.administration import costs
 from hqm.administration.asks import Job
 from hqm.administration.costs import forecast
 from hqm.administration.stored_answers import respondents_in
 from hqm.errors import ImageError
+from hqm.respondents.base import Sampling
 from tests.conftest import NIGHTLY, Run, in_one_process, needs_torch, recorded
 from tests.quick_respondent import environment_with_quick
 
@@ -423,3 +427,14 @@ def test_a_command_leaves_torch_to_its_worker(tmp_path: Path, run: Run) -> None:
             answers.append([tuple(row) for row in rows])
     assert answers[0] == answers[1]
     assert len(answers[0]) == 8, "two forms"
+
+
+def test_a_model_takes_two_operations_for_each_parameter_and_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """3e12 parameters, (400 / 4 + 100) tokens read and written, 3e13 operations a second."""
+    monkeypatch.setattr(costs, "weights_of", lambda *_: SimpleNamespace(parameters=3e12))
+    model: Any = SimpleNamespace(name="hf/big", device="cuda", path="")
+    request = Request("x" * 100 * costs.CHARACTERS_A_TOKEN, None, Sampling(), 0)
+    asked: Any = [(SimpleNamespace(image=None), request)]
+    assert costs._assume_seconds(model, asked, 100) == pytest.approx(2 * 3e12 * 200 / 3e13)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from hqm import Audit, BenchmarkAudit, Comparison, DataError, DesignError, Store
 from hqm.auditing.study_records import JackknifeRecord, jackknife_rows, read_jackknife_records
 from hqm.commands.options import RunOptions
 from hqm.commands.rescoring import audit_readings
+from hqm.comparison import compare
 from hqm.comparison.compare import compare_audits
 from hqm.comparison.measure_tests import (
     agreements,
@@ -29,7 +32,7 @@ from hqm.comparison.measure_tests import (
     separations,
     williams_comparisons,
 )
-from hqm.comparison.measures import Measure
+from hqm.comparison.measures import Measure, _count_tests
 from hqm.psychometrics import (
     difference_over_clusters,
     holm,
@@ -802,3 +805,18 @@ def test_differences_are_shrunk_by_the_noise_of_the_pictures(statistic: str) -> 
     result = difference_over_clusters(first, second, rng, statistic=statistic, draws=40_000)  # type: ignore[arg-type]
     # the standard deviations of two times 40,000 draws differ by 0.5% (one standard error)
     assert result.error == pytest.approx(expected, rel=0.025)
+
+
+def test_a_test_at_the_level_is_not_beyond_it_and_one_without_a_number_was_not_made() -> None:
+    counted = _count_tests([("", 0.05), ("", 0.049), ("few", math.nan)])
+    assert (counted.n_tests, counted.beyond, counted.not_made) == (2, 1, {"few": 1})
+
+
+def test_a_verdict_costs_where_a_model_gave_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs: list[bool] = []
+    monkeypatch.setattr(compare, "unit_prices", lambda *_, judged: costs.append(judged))
+    monkeypatch.setattr(compare, "_components_of", lambda _: None)
+    for words in ({}, {"judge": "rule"}, {"judge": "human"}, {"judge": "gpt@1"}):
+        measured: Any = SimpleNamespace(words=words, benchmark="b", scores={})
+        assert compare.forecasts([measured], ["m"], None, {}) == ()
+    assert costs == [False, False, False, True]

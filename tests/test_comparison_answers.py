@@ -12,6 +12,7 @@ import pytest
 from hqm.reports.pages.compare_page import (
     beyond_chance,
     comparison_tables,
+    p_value_cell,
     render,
     sections,
     strips,
@@ -25,6 +26,7 @@ from hqm.reports.pages.comparison_answers import (
     strongest_claim,
     unknown_answers,
 )
+from hqm.reports.tables.table import p_value
 
 from hqm import Comparison, ErrorBudget, Estimate, Interval
 from hqm.auditing.budget import BudgetRow
@@ -463,3 +465,13 @@ def test_a_coefficient_is_drawn_with_its_interval_and_for_whom() -> None:
     page = render(replace(compared, measures=(replace(first, estimates=(other,)), second)))
     assert ".900 [.800, .950]*" in page
     assert "<small>[0.800, 0.950]*</small>" in page
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [(0.00099, "below 0.001"), (0.001, "0.001"), (0.999, "0.999"), (0.9991, "above 0.999")],
+)
+def test_a_p_value_has_a_bound_where_its_digits_would_say_0_or_1(p: float, text: str) -> None:
+    assert p_value(p) == text
+    in_cell = text.replace("below", "<") if p < 0.5 else f"{p:.3f}"
+    assert p_value_cell(p).text == in_cell

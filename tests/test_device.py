@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -521,3 +522,24 @@ def test_what_is_asked_of_torch_has_an_answer_without_a_gpu() -> None:
     assert hf_loading.suited_dtype("cuda") == hf_loading.suited_dtype("cuda:3") == "float16"
     assert (torch.cuda.device_count(), hf_loading.visible_gpus()) == (0, ())
     torch.cuda.empty_cache()  # `Engine.release` calls it after a model on a GPU
+
+
+def test_a_worker_with_a_shard_that_is_silent_is_named_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[bool] = []
+    monkeypatch.setattr(local, "tell", lambda _, waits: told.append(waits))
+    process: Any = SimpleNamespace(pid=7)
+    pipe: Any = None
+    worker = local._Worker(process, pipe, last_message=-1e9)
+    worker.report_silence()
+    worker.shard, worker.waits = (0, []), ["a model"]  # type: ignore[assignment]
+    worker.report_silence()
+    assert told == []
+    worker.waits = []
+    worker.report_silence()
+    worker.report_silence()
+    assert told == [True]
+    worker.note_message()
+    worker.report_silence()
+    assert told == [True, False]

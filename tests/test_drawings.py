@@ -15,13 +15,20 @@ import numpy as np
 import pytest
 from hqm.reports.figures import drawings, plots
 from hqm.reports.figures.drawings import plot, scatter, ticks
-from hqm.reports.figures.report_figures import board_figure, budget_figure, budget_strip
+from hqm.reports.figures.report_figures import (
+    _row_in_words,
+    board_figure,
+    budget_figure,
+    budget_strip,
+)
 from hqm.reports.pages.phrases import Points
 from hqm.reports.pages.report_page import render
+from hqm.reports.tables.score_tables import judged_table
 from PIL import ImageFont
 
 import hqm
 from hqm import Audit, BenchmarkAudit, Store, UsageError
+from hqm.auditing.budget import BudgetRow
 from hqm.psychometrics import cronbach_alpha
 from tests.messages import pattern_of
 from tests.test_report import made
@@ -301,3 +308,31 @@ def test_of_two_curves_the_first_is_named_above_and_the_second_below() -> None:
     curve_height = next(points[0][1] for points in lines_of(svg) if len(points) == 5)
     # the baseline of a name stands on its height
     assert heights["these"] < curve_height < heights["others"] - 8
+
+
+@pytest.mark.parametrize("source", ["items", "metric", "wording"])
+def test_models_move_together_to_another_wording_and_not_to_other_items(
+    source: str, benchmark: BenchmarkAudit
+) -> None:
+    points = Points.for_metric(benchmark)
+    still = BudgetRow(source=source, status="ok", half=0.05)
+    moved = replace(still, shift=0.02, low=0.01, high=0.03)
+    are_alike = _row_in_words(still, points) == _row_in_words(moved, points)
+    assert are_alike == (source != "wording")
+
+
+def test_no_name_begins_on_the_axis() -> None:
+    axes = plot(100, 100, (0, 1), (0, 1))
+    places = [
+        axes._label_position(x, 50, 30, 11, ()) for x in np.arange(axes.x.start, axes.x.end, 0.25)
+    ]
+    assert min(left for left, _ in filter(None, places)) == axes.x.start + 2
+
+
+def test_a_judge_that_is_a_rule_is_not_called_people(benchmark: BenchmarkAudit) -> None:
+    judged = {"form=original|run=0|judge=human": 0.5, "form=original|run=0|judge=chair": 0.4}
+    rows = tuple(replace(row, judged=judged) for row in benchmark.respondents)
+    table = judged_table(replace(benchmark, respondents=rows))
+    assert table is not None
+    heads = [str(column.title) for column in table.columns]
+    assert ["people" in head.partition("(")[0] for head in heads[2:4]] == [True, False]

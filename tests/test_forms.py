@@ -49,6 +49,9 @@ FLIPPED = {
     ),
     "Is there a dog in every room?": "Is it false that there is a dog in every room?",
     "Are there a lot of people?": "Is it false that there are a lot of people?",
+    "Is the lake calm in this image?": "Is the lake not calm in this image?",
+    "Does the dog sleep?": "Does the dog not sleep?",
+    "Does the woman smile?": "Does the woman not smile?",
     # numbers
     "Is there one toothbrush in this image?": (
         "Is the number of toothbrushes in this image other than one?"

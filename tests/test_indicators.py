@@ -632,3 +632,9 @@ def test_four_forms_together_are_one_study_of_wording() -> None:
     assert advantage.value == pytest.approx(shift)
     assert (two.status, two.detail["decides"]) == ("insufficient", False)
     assert compare_forms(forms[:1], made.ACCURACY, made.PROTOCOL) == []
+
+
+def test_two_coefficients_of_items_alone_rest_on_the_runs_of_a_form() -> None:
+    """The signature of any other names the one administration that it is of."""
+    over_runs = {indicator.name for indicator in all_indicators() if indicator.over_runs}
+    assert over_runs == {"label_errors", "reading_list"}

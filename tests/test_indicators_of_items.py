@@ -643,3 +643,13 @@ def test_what_a_pair_shares_is_counted_in_questions() -> None:
         )
         assert study.detail["shared_items"] == [40, 40]
         assert {row["clusters"] for row in study.detail["contrasts"]} == {10}
+
+
+def test_errors_along_the_scale_are_in_its_own_unit() -> None:
+    right = np.arange(100) < np.array([99, 60, 50, 40])[:, None]
+    twice = replace(ACCURACY, share=False, scale=(0.0, 2.0))
+    rows = number(single_case(right, metric=twice), "discriminability.measures_up_to").detail
+    study = psy.conditional_errors(right / 2, np.arange(100))
+    for name in ("score", "other_items", "these_items"):
+        given = [row[name] for row in rows["errors"]]
+        assert given == pytest.approx(list(2 * np.asarray(getattr(study, name))), nan_ok=True)

@@ -13,7 +13,8 @@ from hqm.imports.answer_table import TABLE
 from hqm.imports.intake import _without_row_numbers
 from hqm.imports.layouts import ROW
 from hqm.imports.log_answers import LogSettings
-from hqm.imports.recordings import read_answers, read_recordings
+from hqm.imports.match import _option, match_rows
+from hqm.imports.recordings import ItemAnswers, read_answers, read_recordings
 from hqm.imports.row import Log, Row, stopped
 from hqm.types import Form, Item, Response
 from tests.messages import pattern_of, tells
@@ -549,4 +550,24 @@ def test_answers_under_item_and_id_are_those_of_the_item(tmp_path: Path) -> None
     (recording,) = read_recordings(path, {"original": form})
     assert list(recording.answers) == ["1", "2"]
     path.write_text(json.dumps({"item": "1", "answer": "yes"}))
-    assert read_answers(path, form).other_keys == 0
+    assert read_answers(path, form).other_keys == ItemAnswers(form).other_keys == 0
+
+
+def test_the_row_number_decides_where_nothing_else_tells_items_apart() -> None:
+    """Two questions in the same words with other answers; of the same answer any will do."""
+    for targets, cue in ((("yes", "no"), "row number"), (("yes", "yes"), "picture and question")):
+        items = tuple(Item(f"q{k}", DOG, "yes_no", targets[k], image="a.png") for k in range(2))
+        rows = [Row(place="", image="a.png", question=DOG, position=k) for k in (1, 0)]
+        matched = match_rows(rows, Form("original", items))
+        assert set(matched.cue_counts) == {cue}
+        assert matched.ambiguous == ()
+        if cue == "row number":
+            assert matched.items == {0: ("q1",), 1: ("q0",)}
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [("B", "blue"), ("b", "blue"), ("red", "red"), ("B. blue", "blue"), ("c", ""), ("B. red", "")],
+)
+def test_a_key_is_an_option_by_letter_or_text(key: str, text: str) -> None:
+    assert _option(key, ("red", "blue")) == text

@@ -248,6 +248,16 @@ def test_of_several_right_answers_none_alone_is_the_key(tmp_path: Path) -> None:
         assert [log.rows[0].key for log in read_logs(paths)] == [key] * 3
 
 
+def test_a_log_of_inspect_names_its_form_and_the_options(tmp_path: Path) -> None:
+    sample = {"id": "q", "epoch": 1, "input": "Which?", "output": {}, "target": "A"}
+    run = {"task": "t", "model": "m", "task_args": {"form": "parallel"}}
+    log = {"version": 2, "status": "success", "eval": run, "plan": {}}
+    path = tmp_path / "inspect.json"
+    path.write_text(json.dumps({**log, "samples": [{**sample, "choices": ["red", "blue"]}]}))
+    (row,) = read_logs([path])[0].rows
+    assert (row.form, row.options, row.key) == ("parallel", ("red", "blue"), "A")
+
+
 def test_perturbed_questions_of_helm_are_left_out_and_said(tmp_path: Path) -> None:
     instance = {"id": "id1", "input": {"text": "Is it?"}}
     states = [{"instance": instance}, {"instance": {**instance, "perturbation": {"name": "typos"}}}]

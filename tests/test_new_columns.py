@@ -282,3 +282,9 @@ def test_columns_named_options_are_options(columns: tuple[str, str]) -> None:
     chosen = choose_columns(["Question", "Correct answer", *columns], (), {}, "")
     assert chosen.letters == dict(zip("AB", columns, strict=True))
     assert chosen.fields["target"] == "Correct answer"
+
+
+@pytest.mark.parametrize(("n_polar", "task"), [(10, "vqa"), (11, "yes_no"), (20, "yes_no")])
+def test_a_benchmark_of_mostly_yes_and_no_is_one_of_yes_and_no(n_polar: int, task: str) -> None:
+    targets = ["Yes."] * n_polar + ["red"] * (20 - n_polar)
+    assert task_of([{"target": target} for target in targets]) == task

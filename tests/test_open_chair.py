@@ -119,6 +119,13 @@ def test_pictures_come_out_of_the_parquet_files(tmp_path: Path) -> None:
     ]
 
 
+def test_a_dataset_without_pictures_makes_no_folder_for_them(tmp_path: Path) -> None:
+    rows = [{"image": f"{i}.jpg", "text": row["text"]} for i, row in enumerate(ROWS)]
+    benchmark = hqm.load("open_chair", data=dataset(tmp_path, rows, "csv"), images=tmp_path / "no")
+    benchmark.prepare_images(benchmark.original)
+    assert not (tmp_path / "no").exists()
+
+
 def test_one_file_with_pictures_true_and_generated_captions(tmp_path: Path) -> None:
     rows = [
         {"image": "a.jpg", "caption": "A dog.", "generated": "a cat"},

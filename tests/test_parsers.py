@@ -202,6 +202,10 @@ def test_vlmevalkit_reads_every_string_as_its_own_source_does() -> None:
     assert [text for text, read in corpus if (parser("vlmevalkit")(text) or "") != read] == []
     outcomes = dict(corpus)
     assert outcomes["**No**"] == ""
+    # a comma beside a space anywhere, or in a number, leaves all commas out
+    assert parser("vlmevalkit")("It is so, I think,yes") is None
+    assert parser("vlmevalkit")("1,000 dogs,yes") is None
+    assert parser("vlmevalkit")("I think,yes") == "yes"
     assert outcomes["Yes, there is a sign saying 'No'"] == "yes"
 
 

@@ -14,6 +14,8 @@ import pytest
 from scipy.optimize import minimize
 
 import hqm.psychometrics as psy
+from hqm.errors import AnswerError
+from hqm.imports.human_labels import _stages
 from hqm.indicators import comparisons
 from hqm.labels.people_labels import FAITHFUL
 from hqm.psychometrics.agreement import raters
@@ -571,3 +573,12 @@ def test_an_audit_with_raters_has_the_three_estimates_in_its_json_and_its_report
         "raters' share of variance",
     ):
         assert title in report.replace("&#39;", "'"), title
+
+
+@pytest.mark.parametrize(
+    "stages", ['{"nobody": {"1": 1}}', '{"judge": [1]}', '{"judge": {"1": true}}', "[1]", "{"]
+)
+def test_stages_are_labels_of_1_or_0_by_the_role_of_a_judge(stages: str) -> None:
+    assert _stages('{"judge": {"1": 1, "2": 0}}', "a") == {"judge": {"1": 1, "2": 0}}
+    with pytest.raises(AnswerError):
+        _stages(stages, "a")

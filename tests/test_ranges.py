@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pydantic_core import PydanticCustomError
 
+from hqm.auditing.audit_rows import check_values
 from hqm.indicators import compare, compare_forms, compare_runs, describe, indicator_named
 from hqm.psychometrics import family_dependence
 from hqm.types import Cell, Estimate, Form
@@ -111,3 +113,14 @@ def test_the_correlation_within_families_is_one(sizes: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_every_coefficient_stays_in_its_range(seed: int) -> None:
     assert not [fault for estimate in estimates(seed) for fault in wrong(estimate)]
+
+
+DETAIL = ("audits", 0, "estimates", 3, "detail")
+
+
+@pytest.mark.parametrize("name", ["items", "labels", "parts"])
+def test_a_count_of_one_indicator_may_be_a_list_of_another(name: str) -> None:
+    for value in (3, ["a", "b"]):
+        check_values({name: value}, DETAIL)
+    with pytest.raises(PydanticCustomError):
+        check_values({name: "a"}, DETAIL)

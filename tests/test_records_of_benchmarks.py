@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
+from hqm.adapters.pope import Pope
 from PIL import Image
 
 import hqm
@@ -35,6 +36,7 @@ from hqm.benchmark.released_files import (
     texts_in,
 )
 from hqm.errors import AnswerError, DataError, NoReply, UnreadableReply, UsageError
+from hqm.imports.row import Row
 from hqm.types import Form, Item, LeftOut
 from hqm.version import __version__
 from tests.conftest import write_benchmark
@@ -629,3 +631,19 @@ def test_texts_are_found_in_code_that_is_not_run(tmp_path: Path) -> None:
         released_file(tmp_path, "pope", "gone")
     assert "hqm fetch pope" in refused.value.remedy
     assert Card(name="x", title="X", version="1", task="vqa").name == "x"
+
+
+@pytest.mark.parametrize(("asked", "part"), [("dog cat", "a"), ("cat", "b"), ("dog", "a")])
+def test_answers_without_ids_are_of_the_part_whose_questions_they_repeat(
+    asked: str, part: str
+) -> None:
+    things = (("a", "dog"), ("a", "cat"), ("b", "cat"), ("b", "dog"))
+    items = [
+        Item(f"{name}/{thing}", f"Is there a {thing}?", "yes_no", "yes", part=name)
+        for name, thing in things
+    ]
+    rows = [Row(place="", question=f"Is there a {thing}?") for thing in asked.split()]
+    form = Pope._answered_part(rows, Form("original", tuple(items)), Path("answers.jsonl"))
+    assert form.parts == (part,)
+    with pytest.raises(AnswerError):
+        Pope._answered_part(rows[:0], Form("original", tuple(items)), Path("answers.jsonl"))

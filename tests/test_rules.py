@@ -4,6 +4,7 @@ from hqm import DataError, Item, Response, Verdict
 from hqm.scoring.choices import read_choice
 from hqm.scoring.parsers import parser
 from hqm.scoring.rules import score_choice, score_short, score_yes_no, settle
+from hqm.scoring.statements import verdict_in_other_language
 
 COLORS = ("red", "blue", "dark blue", "green")
 
@@ -28,6 +29,16 @@ COLORS = ("red", "blue", "dark blue", "green")
 )
 def test_a_choice_is_read_by_letter_or_by_name(text: str, letter: str | None) -> None:
     assert read_choice(text, COLORS) == letter
+
+
+def test_who_denies_one_of_two_options_has_chosen_none() -> None:
+    assert read_choice("It is not A.", ("red", "blue")) is None
+
+
+def test_a_clause_about_a_statement_that_says_neither_has_no_verdict() -> None:
+    assert verdict_in_other_language("Die Aussage ist lang.") is None
+    assert verdict_in_other_language("Die Aussage ist lang. Die Aussage ist nicht wahr.") is False
+    assert verdict_in_other_language("Die Aussage ist vielleicht wahr.") is None
 
 
 def test_a_choice_tallies_the_slot() -> None:

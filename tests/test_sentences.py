@@ -19,6 +19,7 @@ from hqm.reports.pages.leaderboard_sentences import board_title
 from hqm.reports.pages.phrases import Points, plain_text
 from hqm.reports.pages.sentences import (
     MAX_VERDICT_WORDS,
+    _scores_of_rerun,
     answer_questions,
     budget_notes,
     headline,
@@ -876,3 +877,13 @@ def test_types_without_items_answer_no_point_of_a_checklist() -> None:
     empty = audit_of(PAIRS).coverage["ocr"] | {"items": 0, "claimed": False}
     points = fill_checklist(replace(audit_of(PAIRS), coverage={"ocr": empty})).points
     assert {point.id: point.state for point in points}["Do5"] == "NOT MEASURED"
+
+
+def test_scores_that_were_asked_again_are_of_the_models_that_have_an_error() -> None:
+    audit = audit_of()
+    first, second, *others = audit.scores_by_name("accuracy")
+    errors = {first: 0.01, second: None}
+    rho = est("test_retest.rho_g", 0.9, detail={"by_respondent": errors})
+    assert _scores_of_rerun(audit, rho) == [audit.scores_by_name("accuracy")[first]]
+    older = est("test_retest.rho_g", 0.9)
+    assert len(_scores_of_rerun(audit, older)) == 2 + len(others)

@@ -151,3 +151,8 @@ def test_a_setting_that_is_taken_for_an_option_is_named_as_a_setting(run: Run) -
     status, _, err = run("audit", "x", "--device", "cpu")
     assert status == 2
     assert "--set device=VALUE" in " ".join(err.split()), err
+
+
+def test_counts_that_are_found_are_0_unless_given() -> None:
+    compute = RunOptions().compute
+    assert (compute.batch, compute.workers) == (0, 0)

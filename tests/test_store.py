@@ -10,7 +10,7 @@ import pytest
 from hqm import Judgement, Response, Store, UsageError
 from hqm.errors import StoreError
 from hqm.store.database import ask
-from hqm.store.exchange import export_store, import_store
+from hqm.store.exchange import _COUNT, export_store, import_store
 from tests.messages import tells
 
 
@@ -249,3 +249,13 @@ def test_a_path_below_a_file_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot be written"):
         Store(tmp_path / "file" / "s.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("value", "is_count"),
+    [(0, True), (2**31 - 1, True), (2**31, False), (-1, False), (True, False), (1.0, False)],
+)
+def test_a_count_of_an_exchanged_row_is_whole_and_below_two_to_the_31(
+    value: object, is_count: bool
+) -> None:
+    assert _COUNT[0](value) == is_count

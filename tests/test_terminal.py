@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 import hqm
+from hqm.commands import terminal
+from hqm.commands.interrupt import _remove_secrets
 from tests.conftest import write_benchmark
 from tests.terminals import HQM, environment, in_terminal
 
@@ -234,3 +236,26 @@ def test_a_notebook_shows_bars_and_a_script_shows_none(
     last = kernel.states[-1]
     assert re.search(r'^<progress value="(\d+)" max="\1"></progress> all: \1 of \1<br>', last)
     assert last.endswith("></progress> hf/shapes:dim · parallel: 4 of 4")
+
+
+def test_a_log_has_lines_and_no_bars(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[tuple[int, int]] = []
+    shown = SimpleNamespace(reach=lambda n_done, total: lines.append((n_done, total)))
+    monkeypatch.setattr(terminal, "is_notebook", lambda: False)
+    monkeypatch.setattr(terminal, "can_redraw", lambda _: False)
+    monkeypatch.setattr(terminal, "_ProgressLines", lambda _: shown)
+    with terminal._counting("{}", "{}", "answers", quiet=False) as count:
+        count("m", 3, 10)
+        count("m", 12, 10)
+        count("m", 12, 0)
+    assert lines == [(3, 10), (12, 12), (12, 0)]
+
+
+def test_a_report_of_a_failure_holds_no_secret_and_all_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values = {"MY_API_KEY": "abcdefgh", "SHORT_TOKEN": "abcdefg", "MY_FOLDER": "somewhere/else"}
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    text = _remove_secrets("abcdefgh; abcdefg. somewhere/else")
+    assert text == "<MY_API_KEY>; abcdefg. somewhere/else"

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm.files.whole import atomic_file, write_text, write_together
+from hqm.files.whole import atomic_file, atomic_folder, write_text, write_together
 from hqm.store import connection
 from tests.conftest import Run, write_benchmark
 from tests.messages import tells
@@ -271,3 +271,14 @@ def test_a_served_run_on_a_full_disk_ends_at_once_and_goes_on_where_there_is_roo
     assert 0 < n_stored < 40
     assert n_requests - n_stored <= 4
     assert len(server.asked) - n_requests == 40 - n_stored
+
+
+def test_a_folder_is_made_with_all_above_it_or_none(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b" / "c"
+    with pytest.raises(RuntimeError), atomic_folder(folder) as staging:
+        (staging / "x").write_text("1")
+        raise RuntimeError
+    assert not (tmp_path / "a").exists()
+    with atomic_folder(folder) as staging:
+        (staging / "x").write_text("1")
+    assert (folder / "x").read_text() == "1"
