@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import hqm
 from hqm import DataError, Form, Item
 from hqm.errors import NoRule
-from hqm.forms.grammar import is_negated
+from hqm.forms.find_question import question_of
+from hqm.forms.grammar import find_subject_end, is_negated
 from hqm.forms.languages import foreign_language
 from hqm.forms.make_forms import (
     build_parallel,
@@ -545,3 +546,9 @@ def test_rules_are_tried_on_english_alone_and_say_so(question: str, language: st
     assert shuffle_item(choice).prompt == question, "an order of options needs no language"
     rewording = build_rewording(Form("original", (choice,)), 2, [])
     assert not language or rewording.items[0].prompt == question
+
+
+@pytest.mark.parametrize("question", ["Does the dog sleep?", "Does the woman smile?"])
+def test_a_verb_that_may_be_a_noun_stands_behind_the_subject(question: str) -> None:
+    clause = question_of(question).clause
+    assert find_subject_end(clause) == (len(clause) - 1, 1.0)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
+from hqm.adapters.hal_eval import _share_of
 from hqm.adapters.pope import Pope
 from PIL import Image
 
@@ -647,3 +648,8 @@ def test_answers_without_ids_are_of_the_part_whose_questions_they_repeat(
     assert form.parts == (part,)
     with pytest.raises(AnswerError):
         Pope._answered_part(rows[:0], Form("original", tuple(items)), Path("answers.jsonl"))
+
+
+def test_a_share_of_a_kind_is_of_all_wrong_descriptions() -> None:
+    assert _share_of("object", [{"object": 2.0}, {"object": 1.0}, {}], 4.0) == 0.75
+    assert _share_of("object", [], 0.0) is None
