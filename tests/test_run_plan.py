@@ -62,6 +62,39 @@ def test_letters_and_sentences_of_one_benchmark_are_planned_apart(run: Run, tmp_
     assert forecast["tokens_out_least"] == runs * (30 + 10 * 16)
 
 
+SEEING = """
+'''A judge that looks at the picture.'''
+from hqm import Benchmark, Form, Item, Verdict
+
+CARD = {
+    "name": "seeing", "title": "Seeing", "version": "1", "task": "vqa", "types": ["existence"],
+    "data": {"items": "items.jsonl", "images": "images"},
+}
+
+class Seeing(Benchmark):
+    '''Ten open questions about ten pictures.'''
+
+    roles = ("judge",)
+
+    def read(self):
+        return Form("original", tuple(Item(f"o{i}", f"{i}?", "vqa", "1", f"{i}.png") for i in range(10)))
+
+    async def judge(self, item, response, ask):
+        return Verdict(float(await ask("judge", f"{item.prompt} {response.text}", item.image)))
+"""
+
+
+def test_a_judge_is_planned_though_its_pictures_are_not_there_yet(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "items.jsonl").touch()
+    path = tmp_path / "seeing.py"
+    path.write_text(SEEING)
+    names = ("-r", "hf/shapes:steady", "--judge", "openai/judge@http://127.0.0.1:9/v1")
+    data = planned(run, path, *names, "--forms", "original", "--runs", 1)
+    (judge,) = data["judges"]
+    assert judge["askings"] == 10
+    assert judge["tokens_in"] >= 10 * 576, "with the picture"
+
+
 def test_captions_leave_out_a_card_on_which_none_were_measured(run: Run) -> None:
     data = planned(run, "shapes_caption", "-r", "hf/llava-hf/llava-1.5-13b-hf")
     (row,) = data["gpu_minutes"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import NamedTuple
 
 from hqm.administration.administering import Outcome, give_budget
@@ -161,7 +162,7 @@ class Judging:
 
     def first_requests(self, form: Form, row: Sequence[Response]) -> list[Request]:
         """Return what the first stage would ask about a row of answers; nothing is asked."""
-        asking = self.asking(0, retry=True)
+        asking = replace(self.asking(0, retry=True), is_plan=True)
         verdicts(self.benchmark, form, {"": list(row)}, lambda _: asking)
         return [question.request for question in asking.missing.values()]
 
@@ -344,6 +345,8 @@ class Asking:
     judging: Judging
     number: int
     retry: bool = False
+    is_plan: bool = False
+    """Whether nothing is asked: a picture that is not there yet is taken to be there."""
     missing: dict[tuple[str, str], _Question] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     """Hashes of the replies that were given out."""
@@ -367,6 +370,8 @@ class Asking:
         judging = self.judging
         judge = judging.panel.respondent(role)
         picture, path, reason = judging.asks.picture(judging.benchmark, image)
+        if self.is_plan and image is not None and picture is None:
+            path, reason = Path(image), ""
         if reason and picture is None:
             raise NoReply(reason, location=judge.name)
         # Another schema is another question, though its words are the same.
