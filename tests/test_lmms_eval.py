@@ -3,9 +3,9 @@ reads what it wrote.
 
 `HQM_LMMS_EVAL` names the Python of an environment that has it. Without most of its 60 dependencies
 it runs too: `pip install --no-deps lmms-eval decord qwen-vl-utils` beside HQM's extra `local`, then
-`pip install datasets evaluate loguru sacrebleu pytablewriter jsonlines tenacity python-dotenv
-tiktoken protobuf sqlitedict tqdm-multiprocess einops zss sympy latex2sympy2 math-verify nltk
-spacy`.
+`pip install datasets accelerate evaluate loguru sacrebleu pytablewriter jsonlines tenacity
+python-dotenv tiktoken protobuf sqlitedict tqdm-multiprocess einops zss sympy latex2sympy2
+math-verify nltk spacy`.
 """
 
 import json
