@@ -527,19 +527,19 @@ def test_what_is_asked_of_torch_has_an_answer_without_a_gpu() -> None:
 def test_a_worker_with_a_shard_that_is_silent_is_named_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told: list[bool] = []
-    monkeypatch.setattr(local, "tell", lambda _, waits: told.append(waits))
+    notices: list[bool] = []
+    monkeypatch.setattr(local, "tell", lambda _, waits: notices.append(waits))
     process: Any = SimpleNamespace(pid=7)
     pipe: Any = None
     worker = local._Worker(process, pipe, last_message=-1e9)
     worker.report_silence()
     worker.shard, worker.waits = (0, []), ["a model"]  # type: ignore[assignment]
     worker.report_silence()
-    assert told == []
+    assert notices == []
     worker.waits = []
     worker.report_silence()
     worker.report_silence()
-    assert told == [True]
+    assert notices == [True]
     worker.note_message()
     worker.report_silence()
-    assert told == [True, False]
+    assert notices == [True, False]
