@@ -1,4 +1,5 @@
-"""A claim is one claim: page, terminal, statement, quote, tables for papers, gate, index and
+"""Whatever a study leaves out, its audit passes its own reader and every command that prints it, and a
+claim is one claim: page, terminal, statement, quote, tables for papers, gate, index and
 `audit.json` say the same number about the same target, whatever the design leaves out.
 
 Each claim is collected from every place that makes it, as text; a number is compared with the
@@ -9,7 +10,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,9 +34,11 @@ from hqm.auditing.policy import Policy
 from hqm.auditing.seven_questions import find_estimate, seven_answers
 from hqm.comparison.measures import measures_of
 from tests.audit_designs import random_audit
+from tests.audit_doors import pass_all_doors, written_and_read
 from tests.conftest import NIGHTLY, counts
 
 SEED = int(np.random.SeedSequence().generate_state(1)[0]) % 10_000 if NIGHTLY else 7
+N_DESIGNS = counts(300)
 SMALL_WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()
 TARGETS = {
     "(these models, new items)": "fixed_models",
@@ -305,12 +309,26 @@ CHECKS = {
 }
 
 
-def test_every_place_makes_the_same_claim(tmp_path: Path) -> None:
-    made = dict.fromkeys(CHECKS, 0)
-    for case in range(counts(400)):
+@pytest.fixture(scope="module")
+def designed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], BenchmarkAudit]:
+    """The audit of the design of this number, made once for all that is asked of it."""
+    folder = tmp_path_factory.mktemp("designs")
+
+    @cache
+    def audit(case: int) -> BenchmarkAudit:
         seed = 1000 * SEED + case
         print(f"seed {seed}")
-        audit = random_audit(seed, tmp_path / str(case))
+        return random_audit(seed, folder / str(case))
+
+    return audit
+
+
+def test_every_place_makes_the_same_claim(
+    designed: Callable[[int], BenchmarkAudit], tmp_path: Path
+) -> None:
+    made = dict.fromkeys(CHECKS, 0)
+    for case in range(N_DESIGNS):
+        audit = designed(case)
         path = tmp_path / "audit.json"
         path.write_text(Audit((audit,)).to_json(), encoding="utf-8")
         (read,) = StoredAudit.load(path).audits
@@ -320,3 +338,13 @@ def test_every_place_makes_the_same_claim(tmp_path: Path) -> None:
             made[name] += check(read, texts)
     print(made)
     assert min(made.values()) >= 5, made
+
+
+@pytest.mark.parametrize("case", range(N_DESIGNS))
+def test_every_audit_passes_its_own_reader_and_all_commands(
+    case: int, designed: Callable[[int], BenchmarkAudit], tmp_path: Path
+) -> None:
+    audit = Audit((designed(case),))
+    again = written_and_read(audit, tmp_path / "audit.json")
+    assert again.to_json() == audit.to_json()
+    pass_all_doors(again, figures=case % 4 == 0)

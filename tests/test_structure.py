@@ -25,7 +25,6 @@ from hqm.forms.make_forms import (
     affirm,
     build_parallel,
     build_rewording,
-    draw_of,
     wordings_of,
 )
 from hqm.indicators import Case, compare_forms, describe, warn
@@ -36,7 +35,7 @@ from hqm.scoring.parsers import STRICT
 from hqm.scoring.rules import score_yes_no
 from hqm.types import Cell, Estimate, Form, Item, Response
 from tests import test_flags as made
-from tests.conftest import counts
+from tests.conftest import NIGHTLY, counts
 from tests.messages import pattern_of
 from tests.perf.structure import DESIGNS, Design, answers, functioning, strengths
 from tests.test_gate import audit_of
@@ -327,11 +326,17 @@ def test_older_items_are_compared_with_newer_ones() -> None:
 
 @pytest.mark.parametrize("name", ["shapes_yesno", "shapes_choice", "shapes_vqa", "shapes_caption"])
 def test_rules_make_five_rewordings_that_differ_and_keep_the_right_answer(name: str) -> None:
+    """Nightly of all items, in every other run of every seventh, of each type and rule."""
     benchmark = hqm.load(name)
-    names = wordings_of(benchmark.original.tasks, 5)
-    forms = [benchmark.original, *(benchmark.reworded(draw_of(name) or 0) for name in names[1:])]
-    assert [form.name for form in forms] == list(names)
-    for item in benchmark.original.items:
+    original = replace(benchmark.original, items=benchmark.original.items[:: 1 if NIGHTLY else 7])
+    names = wordings_of(original.tasks, 5)
+    made = [benchmark.parallel(original)]
+    while made[-1].name != names[-1]:
+        made.append(benchmark.rewording(original, len(made) + 1, tuple(made)))
+    form_by_name = {form.name: form for form in (original, *made)}
+    forms = [form_by_name[name] for name in names]
+    assert {item.type for item in original.items} == {*benchmark.card.types}
+    for item in original.items:
         variants = [form.by_id[item.id] for form in forms]
         words = [re.sub("image|photo", "picture", variant.prompt.lower()) for variant in variants]
         assert (
