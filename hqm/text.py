@@ -162,8 +162,8 @@ def check_name(name: str, subject: str, location: str = "") -> str:
     Raises
     ------
     DataError
-        It is longer than `MAX_NAME_CHARS`, looks like a key (which is not repeated), or holds a
-        character that acts on the text around it.
+        It is longer than `MAX_NAME_CHARS`, looks like a key or holds a password (which are not
+        repeated), or holds a character that acts on the text around it.
     """
     if len(name) > MAX_NAME_CHARS:
         raise DataError(
@@ -177,6 +177,12 @@ def check_name(name: str, subject: str, location: str = "") -> str:
             f"the {subject} looks like a key",
             location=location,
             remedy="A name is stored and printed. Write another one in place of the key.",
+        )
+    if _CREDENTIALS.search(name):
+        raise DataError(
+            f"the {subject} holds an address with a user's name or password",
+            location=location,
+            remedy="A name is stored and printed. Leave them out of the address.",
         )
     if acting := _ACTING_CHARACTERS.search(name):
         raise DataError(

@@ -404,7 +404,7 @@ def test_a_question_asked_twice_is_two_items_by_its_row(tmp_path: Path) -> None:
         ([{"model": "a", "aAcc": 0.5}, {"model": "b", "aAcc": 0.7}], pattern_of("layout.no-items")),
         (
             [{"id": i, "response": "a", "label": "good", "gold": i} for i in ITEMS],
-            pattern_of("layout.two-keys"),
+            pattern_of("odd.rivals", field="target"),
         ),
     ],
 )

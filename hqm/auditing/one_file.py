@@ -21,7 +21,7 @@ from hqm.benchmark.judge_api import refuse_empty, replay
 from hqm.errors import AnswerError, HQMError, UsageError
 from hqm.imports.detect import written_by_tool
 from hqm.imports.intake import take_rows
-from hqm.imports.log_answers import LogSettings, take_logs
+from hqm.imports.log_answers import LogSettings, take_logs, takes_table
 from hqm.imports.log_file import LogFile
 from hqm.imports.match import check_options
 from hqm.imports.recordings import (
@@ -248,7 +248,7 @@ def _read(
 ) -> _FileAnswers:
     """The answers of a file, read by the first format that it fits."""
     # A plain table may be the release's own format, which its reader knows better.
-    if written_by_tool(path, tables=False):
+    if written_by_tool(path, tables=False) or takes_table(benchmark, path):
         form = form_named(benchmark, form_name or ORIGINAL)
         return _read_log(benchmark, form, part_name, path, partial)
     recording = _read_recording(benchmark, path, form_name)

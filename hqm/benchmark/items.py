@@ -13,7 +13,7 @@ from pathlib import Path
 from hqm.benchmark.card import Card, FieldsSection
 from hqm.errors import DataError, FieldError, UsageError
 from hqm.files.cache import is_url, safe_name
-from hqm.files.records import required_field
+from hqm.files.records import read_records, required_field
 from hqm.imports.intake import Intake, take_rows
 from hqm.imports.layouts import ROW, Record
 from hqm.text import check_address, check_length, look_of_id, plain_name
@@ -64,8 +64,9 @@ def take_items(card: Card, path: Path, records: list[Record] | None = None) -> I
     DataError
         As `take_rows` does.
     """
-    # the number of a row in a Parquet file is part of its item, and of the item's digest
     headings = {*_mapped_names(card.fields), ROW}
+    # the number of a row in a Parquet file is part of its item, and of the item's digest
+    records = read_records(path, card.data.encoding) if records is None else records
     return take_rows(path, records, encoding=card.data.encoding, names=(), headings=headings)
 
 

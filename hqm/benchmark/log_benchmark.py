@@ -33,7 +33,7 @@ from hqm.benchmark.log_items import (
 )
 from hqm.benchmark.new_sources import Source
 from hqm.errors import AnswerError, DataError, UsageError
-from hqm.files.records import name_fields
+from hqm.files.records import file_stem, name_fields
 from hqm.imports.detect import answers_of, names_its_tool, read_logs
 from hqm.imports.log_answers import ImportedLogs, LogSettings, match_logs
 from hqm.imports.match import summarize_rows
@@ -257,7 +257,7 @@ def _logs_by_task(logs: Sequence[Log]) -> dict[str, list[Log]]:
     """Name of a benchmark -> the logs, each with the rows of that benchmark."""
     logs_by_task: dict[str, list[Log]] = defaultdict(list)
     for log in logs:
-        rows_by_task = group_by(log.rows, partial(_task_name, stem=Path(log.path).stem))
+        rows_by_task = group_by(log.rows, partial(_task_name, stem=file_stem(log.path)))
         for task, rows in rows_by_task.items():
             # `hqm export` writes the plain name: its logs belong to the task that has it
             same_task = next((name for name in logs_by_task if _plain_name(name) == task), task)

@@ -18,7 +18,7 @@ from hqm.benchmark.items import letter_of
 from hqm.benchmark.new_items import given_fields, task_of
 from hqm.errors import AnswerError, DataError
 from hqm.files.datasets import names_picture
-from hqm.imports.answer_table import TABLE
+from hqm.imports.answer_table import TABLE, refuse_no_items
 from hqm.imports.intake import find_repeated, refuse_twice
 from hqm.imports.match import has_other_key, normalised, picture_key
 from hqm.imports.row import Log, Row
@@ -145,6 +145,7 @@ _KEYS: Mapping[str, Key] = {
         if row.question
         else ""
     ),
+    "picture": lambda row, _: _short_name(_picture_keys(row)),
     "row number": lambda _, number: f"row{number}",
 }
 """Keys that may identify a question, the most specific first."""
@@ -220,6 +221,9 @@ def _check_positions(logs: Sequence[Log]) -> None:
     AnswerError
         Rows at one position have other right answers, or none.
     """
+    for log in logs:
+        if len({row.respondent for row in log.rows}) > 1:
+            refuse_no_items(log.path)
     for position in range(max(len(log.rows) for log in logs)):
         rows = [log.rows[position] for log in logs if position < len(log.rows)]
         keys = {normalised(row.key) for row in rows}

@@ -83,6 +83,7 @@ def _json(location: str, line: int | None = None) -> Iterator[None]:
 
 
 _GZIP = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
 _MAX_TEXT_BYTES = 1 << 30
 
 
@@ -156,6 +157,10 @@ def read_text(path: Path | str, encoding: str = "utf-8") -> str:
     except ValueError as error:
         if not isinstance(error, UnicodeDecodeError):  # a path with a NUL character
             raise DataError(f"it cannot be read: {error}", location=str(path)) from None
+        if error.object.startswith(_ZIP):
+            raise DataError(
+                "it is a zip archive", location=str(path), remedy=_CONVERSION_REMEDIES[".zip"]
+            ) from None
         raise DataError(
             f"byte {error.start} (0x{error.object[error.start]:02x}) is not {encoding}",
             location=str(path),
@@ -220,6 +225,18 @@ def _parse_records(path: Path | str, encoding: str) -> list[dict[str, object]]:
     if records is None:
         return list(_concatenated(text, path))
     return records
+
+
+def file_stem(path: PurePath | str) -> str:
+    """Return the name of a file without its ending, and without that of gzip.
+
+    >>> file_stem("a/v1.5.jsonl.gz"), file_stem("b\\\\m.csv")
+    ('v1.5', 'm')
+    """
+    name = PurePath(str(path).replace("\\", "/")).name
+    if name.lower().endswith(".gz"):
+        name = name[: -len(".gz")]
+    return PurePath(name).stem
 
 
 def is_table(text: str, path: Path) -> bool:

@@ -8,14 +8,14 @@ else the model was asked in two ways, and the files' names tell them apart.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
 from operator import attrgetter
 from os.path import commonpath
 from pathlib import PurePath
 
-from hqm.files.records import MAX_NAMED_FIELDS
+from hqm.files.records import MAX_NAMED_FIELDS, file_stem
 from hqm.imports.intake import plain_letters
 
 # The word is needed: a number alone, as in llama-2, belongs to the model's name.
@@ -38,6 +38,23 @@ def say_runs(paths: Sequence[str]) -> bool:
     return all(numbers) and len(remainders) == 1 and len(set(map(str, numbers))) == len(labels)
 
 
+def join_runs(names: Mapping[str, str]) -> dict[str, str]:
+    """Return path -> the name without the number of a run, of files that differ in nothing else.
+
+    >>> join_runs({"a": "x_run1", "b": "x_run2", "c": "y_run1"})
+    {'a': 'x', 'b': 'x', 'c': 'y_run1'}
+    """
+    paths_of: dict[str, list[str]] = defaultdict(list)
+    for path, name in names.items():
+        paths_of[_RUN_IN_NAME.sub(" ", name).strip(" _-")].append(path)
+    joined = dict(names)
+    for remainder, paths in paths_of.items():
+        numbers = {str(_RUN_IN_NAME.findall(names[path])) for path in paths}
+        if remainder and len(paths) > 1 and len(numbers) == len(paths):
+            joined.update(dict.fromkeys(paths, remainder))
+    return joined
+
+
 def file_labels(paths: Sequence[str]) -> dict[str, str]:
     """Return path -> what tells the file from the others: its name, else its folders.
 
@@ -47,7 +64,7 @@ def file_labels(paths: Sequence[str]) -> dict[str, str]:
     {'cot/x.json': 'cot', 'direct/x.json': 'direct'}
     """
     plain_paths = _plain_paths(paths)
-    stems = [path.stem for path in plain_paths.values()]
+    stems = list(map(file_stem, plain_paths.values()))
     if len(set(stems)) == len(paths):
         return dict(zip(plain_paths, stems, strict=True))
     # paths of which only some are absolute have no folder in common
@@ -112,7 +129,7 @@ def name_files(answered: Mapping[str, Collection[Hashable]]) -> dict[str, str]:
         folder = PurePath()
     by_depth: dict[int, dict[str, tuple[str, ...]]] = defaultdict(dict)
     for path, plain in plain_paths.items():
-        levels = (*plain.relative_to(folder).parent.parts, plain.stem)
+        levels = (*plain.relative_to(folder).parent.parts, file_stem(plain))
         by_depth[len(levels)][path] = levels
     names: dict[str, str] = {}
     for levels_by_path in by_depth.values():
@@ -202,6 +219,16 @@ def describe_parts(names: Mapping[str, str], n_items: Mapping[str, int]) -> list
             f" one respondent, {name}"
         )
     return notes[:MAX_NAMED_FIELDS]
+
+
+def describe_runs(names: Mapping[str, str], names_of_runs: Mapping[str, str]) -> list[str]:
+    """Say which files are taken as runs of one respondent, by their names."""
+    joined = [name for path, name in names_of_runs.items() if name != names[path]]
+    counts = [f"{name} {n}" for name, n in Counter(joined).items()]
+    if not counts:
+        return []
+    listed = list_names(counts, MAX_NAMED_FIELDS)
+    return [f"files that differ in the number of a run alone are taken as runs: {listed}"]
 
 
 def list_names(names: Sequence[str], max_names: int) -> str:

@@ -9,17 +9,16 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import partial
-from itertools import chain, filterfalse, repeat
+from itertools import filterfalse, repeat
 from operator import attrgetter
 from pathlib import PurePath
+from typing import NoReturn
 
 from hqm.errors import AnswerError, UsageError
-from hqm.files.records import name_fields
+from hqm.files.records import file_stem, name_fields
 from hqm.imports import row as fields
 from hqm.imports.intake import (
-    FIELDS,
     Intake,
     describe_reading,
     find_repeated,
@@ -37,28 +36,23 @@ from hqm.imports.layouts import (
     lay_out,
     scores_in,
 )
-from hqm.imports.row import RUN_LABEL, SCORES, Log, Row, answers_in, number
+from hqm.imports.row import RUN_LABEL, Log, Row, answers_in, number
+from hqm.imports.score_columns import (
+    COLUMNS,
+    KNOWN_COLUMNS,
+    NO_SCORE,
+    find_scores,
+    is_lower_better,
+    is_numeric,
+    numeric_columns,
+)
 
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    field: names for field, names in FIELDS.items() if field != "rater"
-}
-"""The fields of a row of a table, and the names of columns that are taken for each."""
 TABLE = "a table of answers"
 """What a table calls its tool."""
 # A wide table of fewer items is more likely one of results, a column a benchmark.
 _MIN_ITEMS = 5
 _MAX_BARE_FIELDS = 3
 """So many fields has a row that is no more than an answer."""
-_KNOWN_COLUMNS = frozenset(chain.from_iterable(COLUMNS.values())) | {
-    "answer_id",
-    "metadata",
-    "state",
-    "reason",
-    "detail",
-    "resolution",
-    *fields.RUNS,
-    RUN_LABEL,
-}
 
 
 def holds_answers(records: Sequence[Mapping[str, object]]) -> bool:
@@ -202,7 +196,6 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
     layout = lay_out(records, path, chosen_columns)
     records = layout.records
     chosen_columns = _find_columns(path, records, chosen_columns)
-    _check_keys(path, records, chosen_columns)
     # Whoever names columns says that a row is an answer.
     long_records = [] if chosen_columns else _of_wide(records)
     intake = take_rows(
@@ -210,8 +203,7 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
     )
     records, run_column = _numbered_runs(intake, chosen_columns)
     records, turn_note = _with_turns(records, intake, chosen_columns)
-    records, scores, other_numbers = _with_scores(records, chosen_columns, path)
-    stem = path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0] or path
+    records, scores, other_numbers = _with_scores(records, chosen_columns, intake)
     is_llava = bool(records) and _is_llava(records[0])
     rows = []
     for i, (record_number, record) in enumerate(zip(intake.numbers, records, strict=True)):
@@ -219,15 +211,17 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
     respondents = _check_names(rows)
     if not respondents:
         # A file for each model is how most people keep answers: its name says whose they are.
-        rows = [replace(row, respondent=stem) for row in rows]
-    _check_items(rows, len(respondents), path, records, intake.plain_columns)
-    lower = frozenset(filter(_is_lower_better, scores))
+        rows = [replace(row, respondent=file_stem(path)) for row in rows]
+    item_note = _check_items(
+        rows, len(respondents), intake, records, {*scores, *chosen_columns.values()}
+    )
+    lower = frozenset(filter(is_lower_better, scores))
     notes = [*intake.notes, *_notes_on_scores(rows, scores, lower, path)]
     has_ids = any(map(attrgetter("ids"), rows))
     reading = _describe(intake, run_column, scores, has_ids=has_ids)
     if long_records:
         reading = "a respondent and an item in each row or column, and a score in each cell"
-    notes += [f"read as {reading}", *turn_note]
+    notes += [f"read as {reading}", *item_note, *turn_note]
     if layout.note:
         notes.insert(0, f"its rows are {layout.note}")
     if other_numbers:
@@ -243,7 +237,7 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
 
 
 def _with_scores(
-    records: list[Record], chosen_columns: Mapping[str, str], path: str
+    records: list[Record], chosen_columns: Mapping[str, str], intake: Intake
 ) -> tuple[list[Record], list[str], list[str]]:
     """Return the records with their scores as plain numbers, the columns of scores, and those that
     are taken as none.
@@ -251,9 +245,9 @@ def _with_scores(
     # few commands read scores, and the others need not load what checks them
     from hqm.imports.scales import check_marks, with_plain_numbers
 
-    scores, other_numbers = _score_columns(records, chosen_columns, path)
-    records = with_plain_numbers(records, scores, path)
-    check_marks(records, scores, path)
+    scores, other_numbers = find_scores(records, chosen_columns, intake)
+    records = with_plain_numbers(records, scores, intake.path)
+    check_marks(records, scores, intake.path)
     return records, scores, other_numbers
 
 
@@ -306,35 +300,16 @@ def _row(
     )
 
 
-def _check_keys(
-    path: str, records: Sequence[Mapping[str, object]], chosen_columns: Mapping[str, str]
-) -> None:
-    """Refuse several columns that may each be the right answer, and differ."""
-    if "target" in chosen_columns:
-        return
-    candidates = []
-    columns = set()
-    for name in first_row(records):
-        if heading_words(str(name)) in fields.KEYS:
-            candidates.append(name)
-            columns.add(tuple(cell_texts(records, name)))
-    if len(columns) > 1:
-        raise AnswerError(
-            f"the columns {name_fields(candidates)} may each be the right answer",
-            location=path,
-            remedy=f"Say which: --columns target={candidates[0]}.",
-        )
-
-
 def _check_items(
     rows: Sequence[Row],
     n_respondents: int,
-    path: str,
+    intake: Intake,
     records: Sequence[Mapping[str, object]],
-    columns: Mapping[str, str],
-) -> None:
-    """Refuse ids that are none, and the rows of several respondents that say nothing of their
-    items, as those of a table of results do.
+    taken: Collection[str],
+) -> list[str]:
+    """Refuse ids that are none, and rows that say nothing of their items where several respondents,
+    as in a table of results, or columns that nothing is taken from, show that there is more to
+    say; note where rows are counted.
 
     Raises
     ------
@@ -343,23 +318,62 @@ def _check_items(
     """
     from hqm.imports.scales import is_missing
 
-    column = columns.get("item", "")
+    column = intake.plain_columns.get("item", "")
     if column and not any(map(attrgetter("ids"), rows)):
         odd = next(filterfalse(is_missing, cells_of(records, column)), None)
         if odd is not None:
             raise AnswerError(
                 f"{odd!r:.60} in the column {column!r} is no id",
-                location=path,
+                location=intake.path,
                 remedy="Write a text or a number, or leave the column out.",
             )
-    says_item = any(row.ids or row.question or row.image for row in rows)
-    if n_respondents > 1 and not says_item:
+    if len(rows) < 2 or any(row.ids or row.question for row in rows):
+        return []
+    pictures = [(row.respondent, row.form, row.run, row.image) for row in rows if row.image]
+    if pictures and find_repeated(pictures) is None:
+        return []
+    if n_respondents > 1 or len({row.run for row in rows}) > 1:
+        refuse_no_items(intake.path)
+    untaken = [name for name in first_row(records) if name not in KNOWN_COLUMNS.union(taken)]
+    candidates = [name for name in untaken if _may_name(records, name)]
+    if candidates:
         raise AnswerError(
-            "its rows name respondents, and no items",
-            location=path,
-            remedy="If it is a table of results, read it with `hqm table FILE`; else say which"
-            " column names the items: --columns item=NAME.",
+            f"no column is called as items are, and {name_fields(candidates)} may name them, or the"
+            " respondents",
+            location=intake.path,
+            remedy=f"Say which: --columns item={candidates[0]}; --columns item=row counts the"
+            " rows.",
         )
+    return ["no column names the items: each row is one, by its number"]
+
+
+def refuse_no_items(path: str) -> NoReturn:
+    """Raise that rows name respondents or runs, and say nothing of the items."""
+    raise AnswerError(
+        "its rows name respondents or runs, and no items",
+        location=path,
+        remedy="If it is a table of results, read it with `hqm table FILE`; else say which column"
+        " names the items: --columns item=NAME.",
+    )
+
+
+_MAX_LABEL_CHARS = 60
+
+
+def _may_name(records: Sequence[Mapping[str, object]], column: str) -> bool:
+    """Whether the cells of a column may be the names or numbers of items or respondents."""
+    words = heading_words(column)
+    if NO_SCORE.search(words) and not words.endswith("id"):
+        return False
+    cells = cells_of(records, column)
+    labels = cell_texts(records, column)
+    if bool in set(map(type, cells)) or not all(labels) or len(set(labels)) < 2:
+        return False
+    values = [value for label in labels if (value := number(label)) is not None]
+    if len(values) < len(labels):
+        return max(map(len, labels)) <= _MAX_LABEL_CHARS
+    # two numbers are no list of items or respondents
+    return all(map(float.is_integer, values)) and len(set(labels)) > 2
 
 
 def _check_names(rows: Sequence[Row]) -> set[str]:
@@ -570,180 +584,10 @@ def fields_lacking(
     if first.keys().isdisjoint((*fields.IDS, *fields.QUESTIONS, *fields.IMAGES)):
         lacking.append("item")
     # a column `score` with a cell that is no number is not lacking: the reader names the cell
-    has_scores = "score" in first or bool(_numeric_columns(records, chosen_columns))
+    has_scores = "score" in first or bool(numeric_columns(records, chosen_columns))
     if not answers_in(first) and not has_scores:
         lacking.append("score")
     return [field for field in lacking if field not in chosen_columns]
-
-
-def _numeric_columns(records: Sequence[Record], chosen_columns: Mapping[str, str]) -> list[str]:
-    """The columns of numbers that hold no other field of a row, the column `score` first."""
-    other_columns = _KNOWN_COLUMNS.union(chosen_columns.values()) - {"score"}
-    names = [
-        name
-        for name in first_row(records)
-        if name not in other_columns and _is_numeric(records, name)
-    ]
-    # False sorts before True: `score` is first, and the others keep their order.
-    return sorted(names, key=lambda name: name != "score")
-
-
-def _score_columns(
-    records: Sequence[Record], chosen_columns: Mapping[str, str], path: str
-) -> tuple[list[str], list[str]]:
-    """The columns of scores, and those of numbers that are none by their names.
-
-    It is the column that was said, else `score` and every other column of numbers beside the fields
-    of a row.
-    """
-    from hqm.imports.scales import check_numbers
-
-    if not records:
-        return [], []
-    if "score" in chosen_columns:
-        # The user's word decides, so that a cell that is no number is an error there, and no other
-        # column.
-        check_numbers(records, chosen_columns["score"], path)
-        return [chosen_columns["score"]], []
-    first = records[0]
-    telling_fields = (*fields.RESPONDENTS, *answers_in(first), "score")
-    if not chosen_columns and first.keys().isdisjoint(telling_fields):
-        return [], []
-    numeric = _without_answers(records, _numeric_columns(records, chosen_columns))
-    # beside answers, a number may be anything of the question or of the answer
-    has_answers = bool(answers_in(first)) or "answer" in chosen_columns
-    if has_answers and "target" in chosen_columns:
-        return [], numeric  # the user says what the answers are compared with
-    called_scores = [name for name in first if heading_words(str(name)) in SCORES]
-    _check_score_names(records, called_scores, path)
-    for name in called_scores:
-        check_numbers(records, name, path)
-    scores = _named_scores(records, numeric, chosen_columns.get("item", ""), has_answers)
-    candidates = dict.fromkeys([*numeric, *called_scores])
-    return scores, [name for name in candidates if name not in scores]
-
-
-def _check_score_names(
-    records: Sequence[Mapping[str, object]], called_scores: Sequence[str], path: str
-) -> None:
-    """Refuse records where the score has another name than in the first: it would be missing.
-
-    Raises
-    ------
-    AnswerError
-        A record lacks the score of the first, and has one of another or of a misspelt name.
-    """
-    first = first_row(records)
-    # of many records, few differ in their names
-    for names in dict.fromkeys(map(tuple, records)):
-        for name in filterfalse(set(names).__contains__, called_scores):
-            columns = [column for column in names if column not in first]
-            rivals = [column for column in columns if heading_words(str(column)) in SCORES]
-            rivals += get_close_matches(name, columns, 1, 0.8)
-            if rivals:
-                index = next(i for i, record in enumerate(records, 1) if tuple(record) == names)
-                raise AnswerError(
-                    f"it has {rivals[0]!r} where the first record has {name!r}",
-                    location=f"{path}: record {index}",
-                    remedy="Give the score one name.",
-                )
-
-
-def _named_scores(
-    records: Sequence[Mapping[str, object]], columns: Sequence[str], item: str, has_answers: bool
-) -> list[str]:
-    """The columns of numbers that may be scores, those that are called so first."""
-    scores = [name for name in columns if _is_score_name(name, has_answers)]
-    # a column that is called a score leaves no need of one that is not, and that may be a
-    # difficulty or a number of frames
-    if any(map(_SCORE.search, map(heading_words, scores))):
-        scores = [name for name in scores if not _is_of_items(records, name, item)]
-    scores.sort(key=lambda name: heading_words(name) not in SCORES)
-    return scores
-
-
-def _is_of_items(records: Sequence[Mapping[str, object]], column: str, item_column: str) -> bool:
-    """Return whether a column that is not called a score says the same of every answer to an item,
-    as a difficulty or a number of frames does.
-    """
-    if _SCORE.search(heading_words(column)):
-        return False
-    cells: dict[str, set[str]] = {}
-    names = (item_column,) if item_column else fields.IDS
-    for record in records:
-        cells.setdefault("".join(fields.ids_in(record, names)), set()).add(str(record.get(column)))
-    return len(cells) < len(records) and set(map(len, cells.values())) == {1}
-
-
-def _is_score_name(name: str, has_answers: bool) -> bool:
-    """Return whether a column of numbers is one of scores; beside answers, by its name only."""
-    plain = heading_words(name)
-    return not _NO_SCORE.search(plain) and (not has_answers or bool(_SCORE.search(plain)))
-
-
-_NO_SCORE = re.compile(
-    r"(?:^|_)(?:seeds?|epochs?|runs?|trials?|temperature|top_[pk]|(?:max_|n_|num_)?(?:new_)?tokens"
-    r"|tokens_(?:in|out)|latency|duration|elapsed|seconds|time(?:stamp)?|cost|usd|price"
-    r"|log_?probs?|confidence|steps?|retr(?:y|ies)|attempts?|gpu|worker|(?:n|num)_frames|unnamed:?"
-    r"|length|n_chars|params|parameters|year|date|width|height|index|rank|batch)(?:_|$)"
-)
-"""What the columns of numbers are called that say how an answer was given, not how good it is."""
-_SCORE = re.compile(
-    r"^(?:scores?|acc|accuracy|f1|bleu|rouge|cider|meteor|rating)(?:_|-?\d|$)"
-    r"|(?:^|_)(?:scores?|rating|acc(?:uracy)?|f1|bleu|rouge(?:_?[l\d])?|cider|meteor|em|anls|wer"
-    r"|cer|exact|match|correct(?:ness)?|right|hit|true_false|iou|reward)(?:@?\d+)?$"
-)
-"""What the columns of numbers are called that say how good an answer is."""
-_LOWER = re.compile(
-    r"(?:^|_)(?:is_)?(?:hallucinat(?:ed|ions?|ion_(?:rate|score|count))|errors?|error_(?:rate|count)"
-    r"|wer|cer|harmful|incorrect|wrong|mistakes?|fail(?:ed|ures?)?|loss|perplexity|mae|mse|rmse"
-    r"|edit_distance|unfaithful|unsafe|toxicity|chair(?:_?[is])?|hal_rate)$"
-)
-"""What scores are called of which lower is better."""
-# "no_errors" may be their number, and "no_error" says that there is none.
-_DENIED = re.compile(r"(?:^|_)(?:not|non|without|no(?=_\w*[^s]$))_(?:is_)?(?P<mark>\w+)$")
-_GOOD = re.compile(r"correct|right|accurate|faithful|grounded|safe|match|hit")
-
-
-def _is_lower_better(name: str) -> bool:
-    """Whether a column of scores is called so that lower is better.
-
-    >>> _is_lower_better("not_correct"), _is_lower_better("not_hallucinated")
-    (True, False)
-    """
-    words = heading_words(name)
-    if denied := _DENIED.search(words):
-        return bool(_GOOD.fullmatch(denied["mark"]))
-    return bool(_LOWER.search(words))
-
-
-def _words_of(records: Sequence[Mapping[str, object]], column: str) -> set[str]:
-    """What the cells of a column say, in lower case; empty ones are left out."""
-    return {text.strip().lower() for text in cell_texts(records, column) if text}
-
-
-def _without_answers(records: Sequence[Mapping[str, object]], names: Sequence[str]) -> list[str]:
-    """The columns that may be scores: those called so, and those of other words than the keys'."""
-    key_columns = fields.names_in(records[0], fields.KEYS)
-    keys = _words_of(records, key_columns[0]) if key_columns else set()
-    return [
-        name
-        for name in names
-        if _SCORE.search(heading_words(name)) or not _are_answers(_words_of(records, name), keys)
-    ]
-
-
-def _are_answers(words: set[str], keys: set[str]) -> bool:
-    """Whether a column of words such as yes and no holds answers: the keys are the same words."""
-    return bool(keys) and words <= keys and all(map(str.isalpha, words))
-
-
-def _is_numeric(records: Sequence[Mapping[str, object]], column: str) -> bool:
-    """Whether every cell of a column that is not empty is a number or truth, and one is."""
-    from hqm.imports.scales import is_missing, is_number
-
-    filled = list(filterfalse(is_missing, cells_of(records, column)))
-    return bool(filled) and all(map(is_number, filled))
 
 
 def _of_wide(records: Sequence[Mapping[str, object]]) -> list[Record]:
@@ -758,13 +602,13 @@ def _of_wide(records: Sequence[Mapping[str, object]]) -> list[Record]:
     if len(first_row(records)) < min_columns or (len(records) < _MIN_ITEMS and has_item_rows):
         return []
     first, *item_columns = records[0]
-    if not _KNOWN_COLUMNS.isdisjoint(item_columns):
+    if not KNOWN_COLUMNS.isdisjoint(item_columns):
         return []
     names = cell_texts(records, first)
     # a row a respondent and a column an item: no name stands twice
     if len(set(names)) < len(names) or not all(names):
         return []
-    if not all(map(partial(_is_numeric, records), item_columns)):
+    if not all(map(partial(is_numeric, records), item_columns)):
         return []
     rows: list[Record] = []
     for record, name in zip(records, names, strict=True):

@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from hqm.errors import AnswerError, HQMError, UsageError
-from hqm.files.records import check_is_file, name_fields
+from hqm.files.records import check_is_file, file_stem, name_fields
 from hqm.imports import answer_table, readers
+from hqm.imports import row as fields
 from hqm.imports.layouts import lay_out
 from hqm.imports.log_file import ANSWER_SUFFIXES, LogFile, files_below, files_in, may_answer
+from hqm.imports.recordings import PLAIN_IDS
 from hqm.imports.row import Log
 
 
@@ -96,7 +98,7 @@ def read_logs(
             if log is not None:
                 logs_in_folder[file] = log
         if not any(log.rows and not log.asks for log in logs_in_folder.values()):
-            faults = [f"the folder has no file of answers ({', '.join(ANSWER_SUFFIXES)})"]
+            faults = [f"the folder has no file of answers ({_describe_files(files_in(path))})"]
             for log in logs_in_folder.values():
                 faults += log.located_notes
             raise AnswerError(
@@ -106,6 +108,16 @@ def read_logs(
             )
         logs += [*logs_in_folder.values(), *_without_answers(path, logs_in_folder)]
     return _evaluated_once(logs)
+
+
+def _describe_files(files: Sequence[Path]) -> str:
+    """What the files of a folder hold, where none has answers: the fields of the first."""
+    if not files:
+        return ", ".join(ANSWER_SUFFIXES)
+    first_names = LogFile(files[0]).first_names
+    fields_of_first = name_fields(first_names) if first_names else "no rows"
+    n_more = len(files) - 1
+    return f"{files[0].name} has {fields_of_first}{f', and there are {n_more} more' * (n_more > 0)}"
 
 
 def _evaluated_once(logs: Sequence[Log]) -> list[Log]:
@@ -133,7 +145,7 @@ def _evaluates(evaluation: Log, log: Log) -> bool:
     """
     if not log.rows or log.has_scores:
         return False
-    return evaluation.has_scores or Path(evaluation.path).stem.startswith(f"{Path(log.path).stem}_")
+    return evaluation.has_scores or file_stem(evaluation.path).startswith(f"{file_stem(log.path)}_")
 
 
 def answers_of(log: Log) -> frozenset[tuple[object, ...]]:
@@ -263,6 +275,16 @@ def written_by_tool(path: Path, *, tables: bool = True) -> bool:
     HQM's format does not have.
     """
     return any(_is_foreign(LogFile(file), tables) for file in files_in(path))
+
+
+def is_other_table(path: Path) -> bool:
+    """Whether the first row of a file answers, and names its item as tables do and the formats of
+    HQM do not: by another name of an id, or by the question.
+    """
+    names = LogFile(path).first_names if path.is_file() else frozenset()
+    if not names.isdisjoint(PLAIN_IDS) or names.isdisjoint(fields.ANSWERS):
+        return False
+    return not names.isdisjoint((*fields.IDS, *fields.QUESTIONS))
 
 
 def names_its_tool(path: Path) -> bool:

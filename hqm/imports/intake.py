@@ -180,10 +180,7 @@ def take_rows(
         The file cannot be read; the heading stands again among the rows; or two names look the
         same.
     """
-    rows = read_records(path, encoding) if records is None else records
-    # a user who names the column `row` wants its numbers
-    if ROW not in {*headings, *(columns or {}).values()}:
-        rows = _without_row_numbers(rows, str(path))
+    rows = read_rows(path, encoding) if records is None else records
     layout = lay_out(rows, str(path), columns)
     # a row of empty cells, as spreadsheets leave them, would be a respondent without a name
     filled = [not all(map(_is_blank, row.values())) for row in layout.records]
@@ -207,17 +204,17 @@ def take_rows(
     # A user wrote the heading of the file, and must find it in what is said of the reading.
     original_names = dict(zip(written_names.values(), written_names, strict=True))
     planned = _plan_columns(present, columns)
-    rival_notes = _check_columns(planned, present, columns, rows, str(path))
-    number_of = dict(zip(map(id, rows), numbers, strict=True))
-    rows, notes = _without_summaries(rows, planned, names)
-    numbers = list(map(number_of.__getitem__, map(id, rows)))
+    rival_notes = _check_columns(planned, present, columns, rows, numbers, str(path))
+    kept, notes = _without_summaries(rows, planned, names)
+    rows = list(compress(rows, kept))
+    numbers = list(compress(numbers, kept))
     notes += rival_notes
     # before names are compared: 100 and 100.0 are one item
     rows = _with_whole_ids(rows, planned.get("item", ""), notes)
     rows = _without_row_ids(rows, planned, columns, notes)
     for field in names:
         if field in planned:
-            _check_lengths(rows, planned[field], _MEANINGS[field], str(path))
+            _check_lengths(rows, numbers, planned[field], _MEANINGS[field], str(path))
             _check_looks(rows, planned[field], field, planned, str(path))
             rows = _with_trimmed(rows, planned[field])
     named_columns = {field: original_names.get(name, name) for field, name in planned.items()}
@@ -325,6 +322,7 @@ def _check_columns(
     present: Collection[str],
     columns: Mapping[str, str],
     records: Sequence[Mapping[str, object]],
+    numbers: Sequence[int],
     location: str,
 ) -> list[str]:
     """Refuse columns of answers, or of right answers, that differ, unless the user names one."""
@@ -347,7 +345,8 @@ def _check_columns(
             from hqm.imports.rival_columns import check_rivals
 
             cells = {name: cell_texts(records, name) for name in (read, *rivals)}
-            notes += check_rivals(field, cells, location, are_keys=field == "target")
+            are_keys = field == "target"
+            notes += check_rivals(field, cells, location, are_keys=are_keys, numbers=numbers)
     for field, aliases in (("model", fields.RESPONDENTS), ("item", fields.IDS)):
         read = planned.get(field, "")
         candidates = fields.names_in(present, aliases)
@@ -356,7 +355,7 @@ def _check_columns(
 
             ordered = dict.fromkeys((read, *candidates))
             cells = {name: cell_texts(records, name) for name in ordered}
-            notes += check_rival_names(field, cells, location)
+            notes += check_rival_names(field, cells, location, numbers)
     return notes
 
 
@@ -368,11 +367,14 @@ def _has_verdicts(records: Sequence[Mapping[str, object]]) -> bool:
     return False
 
 
-def _without_row_numbers(records: list[Record], path: str) -> list[Record]:
-    """Return the records of a Parquet file without their numbers, which its reader counted."""
+def read_rows(path: Path | str, encoding: str = "utf-8") -> list[Record]:
+    """Return the records of a file, those of Parquet without their numbers, which its reader
+    counted.
+    """
+    records = read_records(path, encoding)
     # the reader counts from 0, as texts; a column of the file's own may be anything
     numbers = map(str, range(len(records)))
-    if not path.lower().endswith(".parquet") or cells_of(records, ROW) != list(numbers):
+    if not str(path).lower().endswith(".parquet") or cells_of(records, ROW) != list(numbers):
         return records
     records = list(map(dict, records))
     for record in records:
@@ -491,16 +493,20 @@ def _cells(records: Iterable[Mapping[str, object]], column: str) -> set[str]:
 
 
 def _check_lengths(
-    records: Sequence[Mapping[str, object]], column: str, subject: str, location: str
+    records: Sequence[Mapping[str, object]],
+    numbers: Sequence[int],
+    column: str,
+    subject: str,
+    location: str,
 ) -> None:
     """Refuse names that are longer than a name may be, or than one with its address."""
-    for index, record in enumerate(records, 1):
+    for number, record in zip(numbers, records, strict=True):
         name = record.get(column)
         if type(name) is not str or len(name) <= MAX_NAME_CHARS:
             continue
         # A name may carry the address that the model was asked at.
         if "@" not in name or len(name) > MAX_ADDRESSED_CHARS:
-            check_name(name, f"name of one of the {subject}", f"{location}: record {index}")
+            check_name(name, f"name of one of the {subject}", f"{location}: record {number}")
 
 
 def _check_looks(
@@ -580,33 +586,36 @@ def find_repeated(units: Iterable[Hashable]) -> tuple[int, int] | None:
 
 
 def _without_summaries(
-    records: list[Record], columns: Mapping[str, str], names: Sequence[str]
-) -> tuple[list[Record], list[str]]:
-    """Return the records without those of respondents, or of items, that are means or sums of the
+    records: Sequence[Mapping[str, object]], columns: Mapping[str, str], names: Sequence[str]
+) -> tuple[list[bool], list[str]]:
+    """Return which records are of no respondent, and of no item, that is a mean or a sum of the
     others, and a note on each.
     """
+    kept = [True] * len(records)
     notes = []
     for field in ("model", "item"):
         if field not in columns or field not in names:
             continue
-        column = columns[field]
-        cells = _cells(records, column)
-        summaries = {cell for cell in cells if SUMMARY_NAMES.match(cell.strip())}
+        labels = cells_of(records, columns[field])
+        texts = {cell for cell in compress(labels, kept) if type(cell) is str}
+        summaries = {text for text in texts if SUMMARY_NAMES.match(text.strip())}
         if field == "item":
-            summaries |= {cell for cell in cells if heading_words(cell) in fields.SCORES}
+            summaries |= {text for text in texts if heading_words(text) in fields.SCORES}
         # where all are called so, they are no summaries of others
-        if not summaries or summaries == cells:
+        if not summaries or summaries == texts:
             continue
-        kept = [record for record in records if record.get(column) not in summaries]
-        n_rows = len(records) - len(kept)
+        n_before = sum(kept)
+        # a list or an object is no name, and cannot be looked up
+        is_summary = [type(cell) is str and cell in summaries for cell in labels]
+        kept = [was and not summary for was, summary in zip(kept, is_summary, strict=True)]
+        n_rows = n_before - sum(kept)
         listed = ", ".join(map(repr, sorted(summaries)[:MAX_NAMED_FIELDS]))
         verb = "row of {} is" if n_rows == 1 else "rows of {} are"
         notes.append(
             f"{n_rows} {verb.format(listed)} left out: a mean or a sum of others is none of the"
             f" {_MEANINGS[field]}"
         )
-        records = kept
-    return records, notes
+    return kept, notes
 
 
 def check_benchmark(benchmark: str, row_benchmarks: Iterable[str], location: str) -> None:

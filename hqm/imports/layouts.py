@@ -18,7 +18,7 @@ from pathlib import PurePath
 from typing import TypeGuard, cast
 
 from hqm.errors import AnswerError
-from hqm.files.records import name_fields
+from hqm.files.records import file_stem, name_fields
 from hqm.imports import row as fields
 from hqm.text import plain_name
 
@@ -130,10 +130,8 @@ def _of_file(records: list[Record], location: str, columns: Mapping[str, str]) -
 def _with_location(rows: list[Record], names: Collection[str], location: str) -> list[Record]:
     """The rows with where they lie, as far as the user names it."""
     path = PurePath(location.replace("\\", "/"))
-    # names of models have dots: only the last suffix goes
-    stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
     # The folder next to the file is FOLDERS[0], since only that end is the same on every machine.
-    cells = {FILE: stem, **dict(zip(FOLDERS, reversed(path.parent.parts), strict=False))}
+    cells = {FILE: file_stem(path), **dict(zip(FOLDERS, reversed(path.parent.parts), strict=False))}
     laid: list[Record] = []
     for number, row in enumerate(rows, 1):
         cells[ROW] = str(number)

@@ -13,16 +13,18 @@ from pathlib import Path
 from typing import Protocol
 
 from hqm.errors import AnswerError, HQMError, UsageError
-from hqm.files.records import first_record
+from hqm.files.records import file_stem, first_record
 from hqm.imports.administrations import (
     describe_files,
     describe_parts,
+    describe_runs,
+    join_runs,
     list_names,
     name_files,
     name_respondents,
     say_runs,
 )
-from hqm.imports.detect import TABLE, read_logs, written_by_tool
+from hqm.imports.detect import TABLE, is_other_table, read_logs, written_by_tool
 from hqm.imports.intake import check_benchmark
 from hqm.imports.match import (
     MAX_SHOWN_ROWS,
@@ -272,11 +274,13 @@ def _name_by_file(files: Sequence[_MatchedFile]) -> tuple[list[_MatchedFile], li
     notes = []
     if len(answered) > 1:
         names_of_files = name_files(answered)
+        runs_of_files = join_runs(names_of_files)
         for file in files:
-            if file.log.path in names_of_files:
-                names[file.key[0], file.log.path] = names_of_files[file.log.path]
+            if file.log.path in runs_of_files:
+                names[file.key[0], file.log.path] = runs_of_files[file.log.path]
         n_answers = dict(zip(answered, map(len, answered.values()), strict=True))
         notes += describe_parts(names_of_files, n_answers)
+        notes += describe_runs(names_of_files, runs_of_files)
     for respondent, of_respondent in by_respondent.items():
         paths = list(dict.fromkeys(file.log.path for file in of_respondent))
         # files that differ in the number of a run are runs, whatever their rows say
@@ -562,7 +566,7 @@ def read_recorded(
         released = benchmark.recordings(path)
         if released is not None:
             recordings += released
-        elif path.exists() and written_by_tool(path):
+        elif path.exists() and (written_by_tool(path) or takes_table(benchmark, path)):
             logs.append(path)
         else:
             recordings += _plain_or_released(benchmark, path, forms)
@@ -593,6 +597,13 @@ def read_recorded(
     )
 
 
+def takes_table(benchmark: AnsweredBenchmark, path: Path) -> bool:
+    """Whether a file is a table whose rows are matched to the items, as those of tools are; a
+    release may have such files of its own.
+    """
+    return not benchmark.has_own_answer_files and is_other_table(path)
+
+
 def report_of(recording: Recording, n_items: int) -> MatchReport:
     """The report on an administration whose file names its items."""
     n_answers = len(recording.answers)
@@ -617,7 +628,7 @@ def _plain_or_released(
 
     def released() -> Sequence[Recording]:
         _, answers = benchmark.read_answers(path, forms[ORIGINAL])
-        return [Recording(path.stem, ORIGINAL, 0, answers, str(path))]
+        return [Recording(file_stem(path), ORIGINAL, 0, answers, str(path))]
 
     readers: list[Callable[[], Sequence[Recording]]] = [
         lambda: read_recordings(path, forms, benchmark.spelled, benchmark.name)

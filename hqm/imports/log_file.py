@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError
-from hqm.files.records import first_record, read_json, read_records, read_text
-from hqm.imports.intake import rename_headings
+from hqm.files.records import file_stem, first_record, read_json, read_text
+from hqm.imports.intake import read_rows, rename_headings
 from hqm.imports.layouts import Record, first_row
 
 ANSWER_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".eval")
@@ -58,16 +58,7 @@ class LogFile:
     @cached_property
     def records(self) -> list[Record]:
         """All records of the file."""
-        return rename_headings(read_records(self.path))
-
-
-def file_stem(path: Path) -> str:
-    """Return the name of a file without its ending, and without that of gzip.
-
-    >>> file_stem(Path("a/v1.5.jsonl.gz"))
-    'v1.5'
-    """
-    return Path(path.name.removesuffix(".gz")).stem
+        return rename_headings(read_rows(self.path))
 
 
 def files_in(path: Path) -> list[Path]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from hqm.errors import AnswerError
-from hqm.files.records import whole_number
+from hqm.files.records import file_stem, whole_number
 from hqm.imports.intake import (
     Intake,
     check_benchmark,
@@ -42,7 +42,8 @@ from hqm.signature import canonical_json
 from hqm.text import SHORT, check_name, storable
 from hqm.types import ORIGINAL, STATES, Form, Item, Response, State, is_scale
 
-_IDS = ("item", "id", "question_id")
+PLAIN_IDS = ("item", "id", "question_id")
+"""What an item's id is called in HQM's formats of answers."""
 _ASKS = OF_A_MODEL.union(QUESTIONS, KEYS, IMAGES)
 _UNUSUAL = _ASKS.union(("resolution", "sight", "finish_reason", "error"))
 """Fields that few records have, so that most are read in the short way."""
@@ -203,7 +204,7 @@ def read_answers(
                 location=location,
                 remedy=f"Keep one respondent's answers to one run of the form {form.name}.",
             )
-        key = storable(_name(first_field(record, _IDS, location), "item", location))
+        key = storable(_name(first_field(record, PLAIN_IDS, location), "item", location))
         answers.put(key, _response(record, location), location)
         if not _ASKS.isdisjoint(record):
             questions.append((claims_of(record, location), form.by_id[key]))
@@ -283,7 +284,7 @@ def read_recordings(
             rows = with_column(rows, "respondent", cells_of(rows, name_column))
         # Questions are checked file by file, so that an error names the right one.
         reader.asked.clear()
-        stem = Path(file.name.removesuffix(".gz")).stem
+        stem = file_stem(file)
         for i, record in reader.not_plain(zip(intake.numbers, rows, strict=True), stem):
             reader.take(record, stem, f"{file}: record {i}")
         check_rows([(row, item) for row, item, _ in reader.asked], file, spelling)
@@ -445,7 +446,7 @@ class _Reader:
         if type(form) is not str:
             form = _name(form, "form", location)
         items = form_of(self.known, form, location).by_id
-        key = storable(_name(first_field(record, _IDS, location), "item", location))
+        key = storable(_name(first_field(record, PLAIN_IDS, location), "item", location))
         item = items.get(key)
         if item is None:
             if key in self.known[ORIGINAL].by_id:

@@ -22,6 +22,7 @@ def check_rivals(
     location: str,
     *,
     are_keys: bool,
+    numbers: Sequence[int] | None = None,
 ) -> list[str]:
     """Refuse columns that could all hold a field and differ; say which one is read where they
     agree.
@@ -34,6 +35,8 @@ def check_rivals(
         Column -> its cells: the column that is read, and the others.
     are_keys
         Whether they hold right answers, and not answers of a model.
+    numbers
+        The number of each row in the file, where some were left out before.
 
     Raises
     ------
@@ -50,7 +53,7 @@ def check_rivals(
             raise DataError(
                 f"the columns {read!r} and {rival!r} could both be the {field}, and differ:"
                 f" {cells[index]!r:.60} and {rival_cells[index]!r:.60}",
-                location=f"{location}: record {index + 1}",
+                location=f"{location}: record {numbers[index] if numbers else index + 1}",
                 remedy=f"Remove one, or say which it is: --columns {field}={read}.",
             )
     return [rivals_note(field, read, rivals)]
@@ -97,7 +100,8 @@ def _other_answer(first: Sequence[str], second: Sequence[str]) -> int | None:
 
 def _other_key(first: Sequence[str], second: Sequence[str]) -> int | None:
     """Return the first row in which two columns hold two right answers; None where they agree, or
-    have no text in common, as letters and the texts of options.
+    have no text in common, as letters and the texts of options. One that says the same of every
+    row is no other spelling of one that does not.
 
     >>> _other_key(["A", "B"], ["B", "B"]), _other_key(["A", "B"], ["red", "blue"])
     (0, None)
@@ -117,12 +121,17 @@ def _other_key(first: Sequence[str], second: Sequence[str]) -> int | None:
                 differing.append(index)
     # Letters beside the texts of options have no text in common; columns of equal texts in another
     # order are two keys.
-    if differing and (first_texts == second_texts or len(differing) < n_compared):
+    n_texts = {len(first_texts), len(second_texts)}
+    is_one_constant = 1 in n_texts and len(n_texts) == 2
+    are_two_keys = first_texts == second_texts or len(differing) < n_compared or is_one_constant
+    if differing and are_two_keys:
         return differing[0]
     return None
 
 
-def check_rival_names(field: str, columns: Mapping[str, Sequence[str]], location: str) -> list[str]:
+def check_rival_names(
+    field: str, columns: Mapping[str, Sequence[str]], location: str, numbers: Sequence[int]
+) -> list[str]:
     """Refuse two columns that name what a row is about, its model or its item, where one row has
     two names out of one list; say which one is read where the other has fewer names.
 
@@ -147,7 +156,7 @@ def check_rival_names(field: str, columns: Mapping[str, Sequence[str]], location
                 raise DataError(
                     f"the columns {read!r} and {rival!r} could both be the {field}, and differ:"
                     f" {cell!r:.60} and {rival_cell!r:.60}",
-                    location=f"{location}: record {index + 1}",
+                    location=f"{location}: record {numbers[index]}",
                     remedy="Remove the column that is not meant.",
                 )
         if rival_names and len(rival_names) < len(names):

@@ -155,7 +155,9 @@ def with_plain_numbers(
     return records
 
 
-def check_numbers(records: Sequence[Mapping[str, object]], column: str, location: str) -> None:
+def check_numbers(
+    records: Sequence[Mapping[str, object]], column: str, location: str, numbers: Sequence[int]
+) -> None:
     """Refuse a column that is called a score, where some cells are numbers and others are not, or
     are written around a number such as 4/5: the answers would be scored otherwise in silence.
 
@@ -175,7 +177,7 @@ def check_numbers(records: Sequence[Mapping[str, object]], column: str, location
     if n_numbers or any(map(str.isdigit, text)) or not any(map(str.isalpha, text)):
         raise DataError(
             f"{cells[first]!r:.60} in the column {column!r} is no number",
-            location=f"{location}: record {first + 1}",
+            location=f"{location}: record {numbers[first]}",
             remedy="Write a number, or leave the cell empty; a column of right answers is named"
             f" with --columns target={column}.",
         )

@@ -22,10 +22,16 @@ from hqm.administration.stored_answers import Answers
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.judge_api import ASKING_SEPARATOR, parse_judge
 from hqm.errors import AnswerError, DataError, UsageError
-from hqm.files.records import read_records
 from hqm.imports.detect import log_of_tool
 from hqm.imports.human_labels import HUMAN, respondent_named, short_names
-from hqm.imports.intake import Intake, find_alike, refuse_alike, rename_headings, take_rows
+from hqm.imports.intake import (
+    Intake,
+    find_alike,
+    read_rows,
+    refuse_alike,
+    rename_headings,
+    take_rows,
+)
 from hqm.imports.layouts import Record
 from hqm.imports.log_file import LogFile
 from hqm.imports.match import MatchReport, match_rows
@@ -627,7 +633,7 @@ def _plain_records(path: Path) -> list[Record]:
     release's own shape, such as a list of texts, whose reader says what is wrong with it.
     """
     try:
-        records = read_records(path)
+        records = read_rows(path)
     except DataError:
         return []
     return rename_headings(records, location=str(path))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hqm.errors import DataError, missing_library
+from hqm.files.records import file_stem
 from hqm.imports.layouts import objects_in
 from hqm.imports.log_file import LogFile
 from hqm.imports.row import (
@@ -146,8 +147,8 @@ def _log(
         notes.append(f"the run ended with the status {status}{f': {error}' if error else ''}")
     # HQM's own tasks pass the form on (`hqm/benchmark -T form=...`).
     form = str((run.get("task_args") or {}).get("form") or "")
-    model = str(run.get("model") or path.stem)
-    task = str(run.get("task") or path.stem).rpartition("/")[2]
+    model = str(run.get("model") or file_stem(path))
+    task = str(run.get("task") or file_stem(path)).rpartition("/")[2]
     rows: list[Row] = []
     for name, sample in samples:
         run_row = Row(place="", respondent=model, form=form, task=task)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import AnswerError, HQMError
-from hqm.files.records import parse_value, read_json
+from hqm.files.records import file_stem, parse_value, read_json
 from hqm.imports.layouts import inner_cell
 from hqm.imports.log_file import LogFile
 from hqm.imports.row import (
@@ -76,8 +76,8 @@ def read_log(file: LogFile) -> Log:
     path = file.path
     results, notes = _results(path)
     name_match = _SAMPLES.fullmatch(path.name)
-    task = name_match["task"] if name_match else path.stem
-    respondent = _model(results) or path.parent.name.rpartition("__")[2] or path.stem
+    task = name_match["task"] if name_match else file_stem(path)
+    respondent = _model(results) or path.parent.name.rpartition("__")[2] or file_stem(path)
     rows, joint_scores = _without_joint_scores(list(_rows_of(file.records, path, respondent, task)))
     if joint_scores:
         notes.append(f"scores of all replies together, left out: {', '.join(joint_scores)}")
@@ -145,8 +145,8 @@ def _of_filters(rows: Iterable[Row]) -> tuple[Row, ...]:
 def _read_old(path: Path, document: Mapping[str, Any]) -> Log:
     """The one JSON that lmms-eval 0.3 wrote for a task."""
     model = str(inner_cell(document, "args.model_args") or "")
-    respondent = _pretrained(model) or path.parent.name or path.stem
-    rows = _rows_of(document["logs"], path, respondent, path.stem)
+    respondent = _pretrained(model) or path.parent.name or file_stem(path)
+    rows = _rows_of(document["logs"], path, respondent, file_stem(path))
     return Log(path=str(path), tool="lmms-eval 0.3", rows=tuple(rows))
 
 

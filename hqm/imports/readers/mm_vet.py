@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hqm.errors import AnswerError
-from hqm.files.records import read_json
+from hqm.files.records import file_stem, read_json
 from hqm.imports.log_file import LogFile
 from hqm.imports.row import Log, Row, number
 from hqm.types import Response
@@ -29,8 +29,8 @@ def is_log(file: LogFile) -> bool:
 
 def read_log(file: LogFile) -> Log:
     """The rows of one file: a row a grade."""
-    name_match = _NAME.match(file.path.stem)
-    respondent = name_match["model"] if name_match else file.path.stem
+    name_match = _NAME.match(file_stem(file.path))
+    respondent = name_match["model"] if name_match else file_stem(file.path)
     answers_path = file.path.with_name(f"{respondent}.json")
     if name_match and answers_path.is_file():
         answers = read_json(answers_path)

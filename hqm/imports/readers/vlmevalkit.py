@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from hqm.files.records import required_field
+from hqm.files.records import file_stem, required_field
 from hqm.imports.intake import whole_ids
 from hqm.imports.layouts import scores_in, with_column
 from hqm.imports.log_file import LogFile
-from hqm.imports.row import Log, Row, number, options_in, parts_in
+from hqm.imports.row import RESPONDENTS, RUNS, Log, Row, number, options_in, parts_in
 from hqm.types import Response
 
 _FAILED = "Failed to obtain answer"
@@ -33,8 +33,11 @@ SOURCE = "vlmevalkit"
 
 
 def is_log(file: LogFile) -> bool:
-    """Whether a file holds such rows."""
-    return {"index", "prediction"} <= file.first_names
+    """Whether a file holds such rows; a table whose rows name the model or the run is of another
+    tool.
+    """
+    names = file.first_names
+    return {"index", "prediction"} <= names and names.isdisjoint((*RESPONDENTS, *RUNS))
 
 
 def read_log(file: LogFile) -> Log:
@@ -46,7 +49,7 @@ def read_log(file: LogFile) -> Log:
     if ids is not None:
         records = with_column(records, "index", ids)
     respondent, dataset = _respondent_and_dataset(path, str(records[0].get("dataset") or ""))
-    judged = _JUDGE.search(_SCORED.sub("", path.stem))
+    judged = _JUDGE.search(_SCORED.sub("", file_stem(path)))
     judge = (judged["judge"] or "") if judged else ""  # exact matching is no judge
     shared = Row(place="", respondent=respondent, task=dataset, judge=judge)
     rows = [_row(record, f"{path}: record {i}", shared) for i, record in enumerate(records, 1)]
@@ -65,7 +68,7 @@ def _respondent_and_dataset(path: Path, dataset: str) -> tuple[str, str]:
 
     What the evaluation writes behind the name (`_auxmatch`, `_<judge>_result`) is left out.
     """
-    stem = _JUDGE.sub("", _SCORED.sub("", path.stem))
+    stem = _JUDGE.sub("", _SCORED.sub("", file_stem(path)))
     if _FOLDER.match(path.parent.name):
         folder = path.parent.parent.name
     else:
