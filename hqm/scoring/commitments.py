@@ -326,7 +326,7 @@ UNABLE_ABROAD = (
     r"(?:kann|lässt sich|ist)(?: [\wäöü]+){0,4} nicht (?:\w+ )?(?:sagen|beurteil|bestimm|feststell"
     r"|beantwort|möglich|sicher|klar|eindeutig)\w*"
     r"|\bdas (?:kann|lässt) (?:ich|man|sich) (?:\w+ ){0,3}?nicht (?:erkennen|sehen|lesen)|kann nicht|weiß nicht|\bunklar\b",
-    r"\bno (?:es posible|est[áo]y? (?:claro|segur\w)|sé|puedo (?!ver)|se (?:puede|sabe|distingue)"
+    r"\bno (?:es posible|est[áo]y? (?:claro|segur\w)|(?:lo )?sé|puedo (?!ver)|se (?:puede|sabe|distingue)"
     r"(?! (?:ver|apreciar|observar)))",
     r"\bne (?:peu[xt]|sais|permet|peut-on) pas(?! (?:le |la )?voir)|\bimpossible de\b"
     r"|\bpas (?:possible|certain|sûr|clair)\b",

@@ -44,15 +44,25 @@ _NO = (
 ).split()
 # they are polar only where they stand alone: "right" and "correct" are adjectives as well
 _TRUE = (
-    "true correct right affirmative positive absolutely definitely certainly indeed likely"
-    " richtig korrekt stimmt genau doch correcto efectivamente cierto exact exactement effectivement"
-    " exatamente correto верно правильно конечно そうです その通りです います あります 맞습니다 맞아요"
-    " 그렇습니다 있습니다 있어요 没错 正确 存在 أجل صحيح सही"
-).split() + ["tout à fait", "en effet", "así es", "जी हाँ"]
+    *"true correct right affirmative positive absolutely definitely certainly indeed likely".split(),
+    *"richtig korrekt stimmt genau doch natürlich correcto efectivamente cierto claro".split(),
+    *"exact exactement effectivement exatamente correto верно правильно конечно разумеется".split(),
+    *"そうです その通りです います あります ええ そう思います 맞습니다 맞아요 그렇습니다 있습니다 있어요".split(),
+    *"没错 正确 存在 当然 确实 أجل صحيح بالطبع بالتأكيد सही बिल्कुल ज़रूर".split(),
+    *("ich denke schon", "ich glaube schon", "sieht so aus", "so ist es", "por supuesto"),
+    *("así es", "desde luego", "tout à fait", "en effet", "bien sûr", "com certeza", "isso mesmo"),
+    *("그런 것 같습니다", "أظن ذلك", "जी हाँ", "जी, हाँ"),
+)
 _FALSE = (
-    "false incorrect wrong negative untrue unlikely falsch incorrecto falso faux incorreto неверно"
-    " неправильно いません ありません 違います 아닙니다 없습니다 없어요 틀렸습니다 不存在 错误 不正确 خطأ गलत"
-).split() + ["pas du tout", "जी नहीं"]
+    *"false incorrect wrong negative untrue unlikely falsch keineswegs incorrecto falso faux".split(),
+    *"incorreto неверно неправильно いません ありません 違います いえ 아닙니다 없습니다 없어요 아뇨 틀렸습니다".split(),
+    *"不存在 错误 不正确 没 كلا أبدا خطأ गलत".split(),
+    *("ich glaube nicht", "ich denke nicht", "überhaupt nicht", "auf keinen fall", "eher nicht"),
+    *("wahrscheinlich nicht", "vermutlich nicht", "en absoluto", "para nada", "claro que no"),
+    *("pas du tout", "absolument pas", "bien sûr que non", "probablement pas", "de forma alguma"),
+    *("de jeito nenhum", "de modo algum", "claro que não", "вряд ли", "ни в коем случае"),
+    *("जी नहीं", "बिल्कुल नहीं"),
+)
 _CONTRARY: Mapping[Polar, Polar] = MappingProxyType({"yes": "no", "no": "yes"})
 POLARITY: Mapping[str, Polar] = MappingProxyType(
     dict.fromkeys((*_YES, *_TRUE), "yes")  # type: ignore[arg-type]
@@ -67,7 +77,9 @@ def _alternatives(words: Iterable[str]) -> str:
 # "Claro que sí", "Ich glaube, ja"
 _ASSURANCE = (
     r"(?:(?:(?:creo|parece|diría|claro|acho|penso|credo|je (?:pense|crois|dirais)) (?:que|che)"
-    r"|por supuesto(?: que)?|bien sûr(?: que)?|ich (?:glaube|denke)|natürlich|конечно|certamente)"
+    r"|por supuesto(?: que)?|bien sûr(?: que)?|il semble que|ich (?:glaube|denke)|natürlich|leider"
+    r"|offenbar|anscheinend|vermutlich|wahrscheinlich|offensichtlich|seguramente|lamentablemente"
+    r"|malheureusement|infelizmente|конечно|думаю|скорее всего|к сожалению|certamente)"
     r",? (?=[^\W\d]+\b))?"
 )
 # a yes or no at the very beginning; longer phrases before shorter ones
@@ -87,7 +99,10 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 # Chinese and Japanese set no space behind the word, so that no word boundary can be asked for
-_CJK_LEAD = re.compile(r"^[\W_]*(?P<word>不是|没有|不对|是的|对的|否|不|是|对|有|いいえ|はい)")
+_CJK_LEAD = re.compile(
+    r"^[\W_]*(?:(?:应该|好像|似乎|看起来|确实|当然|并)(?=没有|不是|是|有)|(?:おそらく|たぶん|恐らく)、?)?"
+    r"(?P<word>不是|没有|不对|是的|对的|否|不|是|对|有|いいえ|はい)"
+)
 # "No idea" and "yes or no" begin like an answer
 _NO_ANSWER = re.compile(
     r"^\W*no\s+(?:idea|way|clue|information|answer|image|picture|comment|opinion|data)\b"
@@ -474,6 +489,8 @@ def _clause_polarities(text: str, question: str, negated: bool) -> Iterator[tupl
     each with whether it only says how things look.
     """
     text = _without_parentheses(text)
+    if "no " in text:
+        text = _NO_SIGN.sub("no ", text)
     if "and " in text:
         text = _AND_PREDICATE.sub(", ", _AND_NO.sub("; there is no ", text))
     placed = _PLACE_FIRST.match(text) if "," in text else None
@@ -487,6 +504,7 @@ def _clause_polarities(text: str, question: str, negated: bool) -> Iterator[tupl
         yield from _statement_polarities(statement.strip(), question, negated)
 
 
+_NO_SIGN = re.compile(r"\bno (?:evidence|signs?|trace|hint|indication) of (?:any |an? )?", re.IGNORECASE)
 _AND_NO = re.compile(r",? and no (?=[a-z])", re.IGNORECASE)
 _AND_PREDICATE = re.compile(
     r" and (?=(?:is|are|was|were|does|do|did)(?: not|n't)\b)", re.IGNORECASE

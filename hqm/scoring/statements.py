@@ -220,6 +220,8 @@ def language_of(text: str) -> Language | None:
         for language in _LANGUAGES:
             if language.script and re.search(language.script, text):
                 return language
+    if "¿" in text:
+        return next(language for language in _LANGUAGES if language.name == "es")
     words = _folded_words(text)
     telling = [word for word in words if word in _TELLING_WORDS or word[:4] == "kein"]
     telling += [word for word in telling if word in _SURE_WORDS or word[:4] == "kein"]
@@ -371,6 +373,8 @@ def _restated_denial(clauses: Sequence[str], language: Language, question: str) 
         if says_same is not None:
             verdicts.add(denies == says_same)
         if not question_words <= content:
+            if _leaves_out_subject(clause, content, question_words, language):
+                verdicts.add(denies)
             continue
         if (
             denies
@@ -391,6 +395,24 @@ def _is_contrary(question_words: set[str], content: set[str]) -> bool:
     return len(missing) == 1 and any(
         missing & group and content & group - missing for group in _FOREIGN_CONTRARIES
     )
+
+
+def _leaves_out_subject(
+    clause: str, content: set[str], question_words: set[str], language: Language
+) -> bool:
+    """Whether a clause has all of a question but one word, its subject: "Lleva gafas"."""
+    if content - question_words or _EXISTENTIAL.search(clause):
+        return False
+    if language.unspaced:
+        return len(clause) <= _MAX_VERB_CHARS
+    return len(question_words - content) == 1 and len(question_words) > 2
+
+
+_MAX_VERB_CHARS = 14
+_EXISTENTIAL = re.compile(
+    r"\b(?:hay|gibt|il y a|há|есть|existe)\b|(?:いま|いる|あり|ある)|(?:이|가) 있|有|يوجد|توجد", re.IGNORECASE
+)
+"""What says that something is there, of which another word may say where."""
 
 
 def _says_same_predicate(
@@ -438,7 +460,7 @@ def _denies_first_asked(clause: str, language: Language, question_words: set[str
 # --- statements in English ---
 
 _ADVERBIAL = re.compile(
-    r"^(?:(?:based on|according to|in|from|as shown in|looking at|judging (?:by|from)"
+    r"^(?:it (?:looks like|(?:seems|appears)(?: that)?)\s+(?=(?:she|he|they|it|there)\b)|(?:based on|according to|in|from|as shown in|looking at|judging (?:by|from)"
     r"|since|because|as|given|while|although|though)\b"
     r"(?:[^,.]|\.(?=\d))*,\s*|i (?:(?:would |can )?(?:think|believe|guess|assume|say|conclude)"
     r"|am (?:confident|sure))(?: that)?\s+(?!so\b|not\b)"
