@@ -483,16 +483,33 @@ def _question_numbers(
     return frozenset((number.value, number.unit) for number in numbers), values
 
 
+@lru_cache(maxsize=1024)
+def _question_counters(question: str) -> frozenset[str]:
+    """The numbers of a question with the sign behind them, in scripts that set no spaces."""
+    if question.isascii():
+        return frozenset()
+    return frozenset(_COUNTED.findall(question))
+
+
+_FLOORS = ("층", "階", "层", "楼", "호", "号", "番")
+"""What stands behind a number that counts nothing."""
+_COUNTED = re.compile("\\d+[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
 def _new_numbers(text: str, question: str) -> list[Number]:
     """The numbers of a text that do not repeat the question: "9 dots", or the year in "in 2019"."""
     in_question, values = _question_numbers(question)
+    counters = _question_counters(question)
     new_numbers = []
     numbers = undenied_numbers(text)
-    if not values:
+    if not values and text.isascii():
         return numbers
     years = _years(numbers)
     for number in numbers:
         is_repeated = bool(number.unit) and (number.value, number.unit) in in_question
+        # "2층" of the question is the same floor, and of other questions no count
+        is_repeated = is_repeated or text[number.start : number.end + 1] in counters
+        is_repeated = is_repeated or (len(numbers) > 1 and text[number.end : number.end + 1] in _FLOORS)
         is_time = number.value in values and (
             number in years
             # the unit of "2010 betrug" is a verb
@@ -645,7 +662,7 @@ _FORMER_VALUE = re.compile(
 _SIMPLIFIED = re.compile(
     r"\b(?:which|that|this) (?:simplifies|reduces|converts|works out|comes out|amounts|adds up|is equal"
     r"|is equivalent) to\b|\bin other words\b,?|\bi\.e\.,?|[,;] (?:sprich|d\. ?h\.|c'est-à-dire|es decir"
-    r"|o sea|ou seja|т\. ?е\.|то есть)\b,?|[,，、]\s?(?:즉|つまり|すなわち|即|也就是|यानी|أي )",
+    r"|o sea|ou seja|т\. ?е\.|то есть)\b,?|(?:なので|ので|ため)、|(?:이므로|므로),?\s|[,，、]\s?(?:즉|つまり|すなわち|即|也就是|यानी|أي )",
     re.IGNORECASE,
 )
 """What says a number again in another form: "4 of 10, which simplifies to 2/5"."""

@@ -295,7 +295,7 @@ _OPEN_SIGNS = tuple("=+×*,(")
 _MAX_OPEN_CHARS = 24
 _OPEN_END = re.compile(
     r"(?:\s[=+×*(]|[=+×*)]\s?\(|(?:\S+, ){4}\S+,"
-    r"|\b(?:the|of|its|their|and|or|into|onto|between|among|through|which|because|since|than|equals?|equal to|let's"
+    r"|\b(?:which (?:is|are|was|were)(?: \w+ed)?|the|of|its|their|and|or|into|onto|between|among|through|which|because|since|than|equals?|equal to|let's"
     r"|(?:is|are|of|with|in|on|by|as|has|and|to) an?|(?:is|are|was|were) (?:the|to|in|on|at|by)"
     r"|(?:also|then|we|[Nn]ow)|(?:of|so|=|for) [\w°²]+ (?:is|are|was|were)"
     r"|der|das|und|oder|des|les|et|el|los|las|del|da|do|dos|и|что))$"

@@ -676,7 +676,7 @@ def leading_polarity(text: str) -> Polar | None:
         return _CONTRARY[POLARITY[denied[1].lower()]]
     match = _LEAD.match(text) or _CJK_LEAD.match(text)
     if match is None:
-        mark = None if text.isascii() else _SOLE_MARK.fullmatch(text)
+        mark = None if text.isascii() else _LEADING_MARK.match(text)
         return _MARK_POLARITY[mark[1]] if mark else None
     word = match["word"].lower()
     if word in POLARITY:
@@ -689,7 +689,9 @@ def leading_polarity(text: str) -> Polar | None:
 _MARK_POLARITY: Mapping[str, Polar] = MappingProxyType(
     dict.fromkeys("✅✔☑✓👍", "yes") | dict.fromkeys("❌✗✘✖👎", "no")  # type: ignore[arg-type]
 )
-_SOLE_MARK = re.compile(rf"[\s.*]*([{''.join(_MARK_POLARITY)}])[\s.*\ufe0f]*")
+_LEADING_MARK = re.compile(
+    rf"[\s.*]*([{''.join(_MARK_POLARITY)}])\ufe0f?(?:[\s.*]*$| [^{''.join(_MARK_POLARITY)}]*$)"
+)
 
 
 @lru_cache(maxsize=65536)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from hqm.scoring.clock_times import ClockTime, sole_time, times_in
@@ -384,6 +384,7 @@ def _match_list(
         stated = [sentence for sentence in answer.sentences if not NEGATIVE.search(sentence)]
         readings += list(filter(is_list, map(split_members, stated)))
     for members in readings:
+        members = _without_introduction(members, targets, item.prompt)
         names = _member_targets(members, targets)
         # any reading that names exactly the key is right: wrong readings seldom hit it by chance
         if set(names) == set(targets):
@@ -502,6 +503,21 @@ def _row_members(row: str) -> tuple[str, ...]:
 # "I" before a verb is who answers: "I can't tell"
 _LIST_LETTER = re.compile(r"\b(?!I(?:['’]|\s+(?!(?:and|or|is|are|has|have)\b)[a-z]))[A-Z]\b")
 _LOWER_LETTER = re.compile("[a-z]")
+
+
+def _without_introduction(
+    members: tuple[str, ...], targets: Sequence[str], question: str
+) -> tuple[str, ...]:
+    """The members without a first one that repeats the question and is none: "On the carpet, ..."."""
+    if len(members) < 2 or _phrases_in(members[0], targets):
+        return members
+    first = members[0]
+    pairs = ("".join(pair) for pair in pairwise(first)) if not first.isascii() else ()
+    is_repeated = any(_UNSPACED_PAIR.fullmatch(pair) and pair in question for pair in pairs)
+    return members[1:] if is_repeated or shared_words(first, question) else members
+
+
+_UNSPACED_PAIR = re.compile("[\u3400-\u9fff\u30a1-\u30fa\uac00-\ud7a3]{2}")
 
 
 def _member_targets(members: Sequence[str], targets: Sequence[str]) -> list[str]:
