@@ -21,10 +21,10 @@ from hqm.scoring.commitments import (
     parse_answer,
     shared_words,
 )
-from hqm.scoring.list_answers import read_list
+from hqm.scoring.list_answers import names_phrase, phrases_in, read_list
 from hqm.scoring.number_answers import _passage_number
 from hqm.scoring.plain_text import plain, with_plain_digits
-from hqm.scoring.short_answers import _match_text, _phrases_in, names_phrase
+from hqm.scoring.short_answers import _match_text
 from hqm.scoring.statements import _without_adjectives, restates
 from hqm.scoring.written_numbers import Number, numbers_in, sole_number
 
@@ -401,7 +401,7 @@ def test_what_is_said_beside_an_answer_stands_near_its_beginning(
 ) -> None:
     text = f"{'x' * (start - 4)} red, near the blue one"
     assert text.index(",") == start
-    assert _phrases_in(text, ("red", "blue")) == phrases
+    assert phrases_in(text, ("red", "blue")) == phrases
 
 
 @pytest.mark.parametrize("tag", ["answer", "ANSWER", "Final_Answer"])

@@ -20,24 +20,27 @@ from hqm.scoring.commitments import (
     longest_spans,
     normalize,
     parse_answer,
-    says_unable,
     sentence_start,
     shared_words,
     without_side_remark,
 )
+from hqm.scoring.inability import says_unable
 from hqm.scoring.number_answers import CALCULATION, read_number
 from hqm.scoring.option_letters import (
+    UPPER_LETTER,
     called_correct,
     called_correct_abroad,
     is_cut_listing,
+    is_word,
+    letter_called_right,
+    lone_letter,
     names_letters,
-    ordinal_index,
     with_latin_letters,
     without_ruled_out,
 )
 from hqm.scoring.plain_text import plain
 from hqm.scoring.polar_answers import POLARITY, Polar, leading_polarity, read_polar
-from hqm.scoring.written_numbers import LATIN, Number, numbers_in, sole_number
+from hqm.scoring.written_numbers import RANGE, Number, numbers_in, range_ends, sole_number
 from hqm.types import LETTERS
 
 # the words that may stand before a letter without changing what is chosen
@@ -60,13 +63,6 @@ _LETTER = re.compile(
 )
 # several letters in a row are one choice of several options
 _NEXT = re.compile(r"[\s,/&;]*(?:\b(?:and|or|und|oder|et|ou|y|e|o)\b|[,/&、和或]|(?=[\[(]))\s*")
-# "A" and "I" are words, unless a verb or a mark follows: "A is correct"
-_VERB = re.compile(
-    r"\s+(?i:is|was|because|since|as|and|or|would|seems|looks|matches|shows|has|must|fits|due|best"
-    r"|correctly|for|but|by|will|ist|wäre|passt|stimmt|est|serait|es|sería|é|seria|è)\b|\s*(?:$|[^\w\s]|[^\x00-\x7f])|\s+(?![A-Z'’]{2,}\b)[^a-z\s]"
-)
-_PERSONAL_VERB = re.compile(r"\s+(?:was|would|must|will)\b", re.IGNORECASE)
-"""Behind "I" it is what the writer does: "I was unable to tell"."""
 _MENTION_ONLY = re.compile(
     r"\s+(?:would|could|might|may|lacks?|needs?|requires?|are|were|do|does|did|have|cannot|can't"
     r"|also|both|all)\b|\s+(?:is|was)\s+(?:also|too|a|an|the(?! (?:correct|right|best|only|most"
@@ -79,8 +75,8 @@ _HYPOTHETICAL = re.compile(
 )
 """What would hold if the letter were chosen: "La réponse D aurait des traits inégaux"."""
 _DISMISSED = re.compile(
-    r"\s*(?:\([^()]*\)\s*)?(?:would|could|might|can(?:no|')t|(?:is|was|are)(?:n't| not| (?:wrong|incorrect"
-    r"|unlikely|false))|do(?:es)?(?:n't| not))\b"
+    r"\s*(?:\([^()]*\)\s*)?(?:would|could|might)\b(?! be (?:the )?(?:best|correct|right|most"
+    r"|closest|answer))"
 )
 """What dismisses an option behind its text: "A) population growth would raise the values"."""
 # a letter within a sentence chooses only where it is marked as that of an option
@@ -94,7 +90,6 @@ _BEST = re.compile(
     r" (?:is|seems|looks) (?:the )?(?:best|closest|only|correct|right(?! at first)"
     r"|most (?:likely|reasonable|plausible|probable|appropriate|suitable|sensible|realistic))\b"
 )
-_UPPER_LETTER = re.compile(rf"(?<![{LATIN}'’.∠△-])[(\[]?([A-Z])[)\]]?(?![{LATIN}'’-])")
 _INSUFFICIENT = re.compile(r"\b(?:information|determin\w+|data|enough)\b", re.IGNORECASE)
 
 
@@ -130,9 +125,9 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
         ticked = _ticked_option(text, written_options)
         if ticked:
             return (ticked,)
-    judged = _judged_option(text, letters)
-    if judged and not _polar_options(parse_options(written_options)):
-        return (judged,)
+    right_letter = letter_called_right(text, letters)
+    if right_letter and not _polar_options(parse_options(written_options)):
+        return (right_letter,)
     text = with_latin_letters(text, written_options)
     answer = parse_answer(text)
     if not answer.text:
@@ -164,26 +159,6 @@ def _ticked_option(text: str, options: tuple[str, ...]) -> str:
         if len(letters) == 1:
             return letters[0]
     return ""
-
-
-def _judged_option(text: str, letters: str) -> str:
-    """The letter of the only option that an answer calls right where it judges all of them:
-    "(A) Wrong. (B) Right."; nothing where it does not.
-    """
-    verdicts = _LETTER_VERDICT.findall(text)
-    judged_letters = [letter for letter, _ in verdicts]
-    if sorted(judged_letters) != list(letters):
-        return ""
-    right = [letter for letter, verdict in verdicts if verdict.lower() in _RIGHT_VERDICTS]
-    return right[0] if len(right) == 1 else ""
-
-
-_RIGHT_VERDICTS = ("true", "right", "correct", "yes")
-_LETTER_VERDICT = re.compile(
-    r"(?:^|(?<=\W))\(?(?-i:([A-Z]))[).:]?(?:\s*(?:[:–—→-]|->))?\s+\(?(?:is\s+)?"
-    r"((?:in)?correct|right|wrong|true|false|yes|no)\b",
-    re.IGNORECASE,
-)
 
 
 def _read_parsed(
@@ -336,7 +311,7 @@ def _read_head_letters(text: str, letters: str) -> tuple[tuple[str, ...], int]:
     end = start
     while (match := _LETTER.match(text, end)) is not None:
         letter = (match[1] or match[2] or match[3]).upper()
-        if letter not in letters or _is_word(match, text):
+        if letter not in letters or is_word(match, text):
             break
         head_letters.append(letter)
         end = match.end()
@@ -345,14 +320,6 @@ def _read_head_letters(text: str, letters: str) -> tuple[tuple[str, ...], int]:
             break
         end = follows.end()
     return tuple(dict.fromkeys(head_letters)), end
-
-
-def _is_word(match: re.Match[str], text: str) -> bool:
-    """Whether a capital is the article or the pronoun: "A dog", "I must decline"."""
-    if match[0] not in ("A", "I"):
-        return False
-    is_subject = match[0] == "I" and _PERSONAL_VERB.match(text, match.end()) is not None
-    return is_subject or _VERB.match(text, match.end()) is None
 
 
 _LEADING_MARKS = re.compile(r"[\s.,:;)\]*\"'—–-]+")
@@ -391,7 +358,7 @@ def _named_choice(
         conclusion = _concluded_choice(answer, options, question)
     if conclusion is not None:
         return conclusion
-    letter = _lone_letter(last, LETTERS[: len(options)])
+    letter = lone_letter(last, LETTERS[: len(options)])
     if letter:
         return (letter,)
     # in a long answer one thing may be illegible and the rest not
@@ -441,7 +408,7 @@ def _undenied_option(text: str, options: Sequence[Option]) -> tuple[str, ...]:
     """The one option left where the answer denies the letters of all others."""
     letters = set(LETTERS[: len(options)])
     denied = set()
-    for match in _UPPER_LETTER.finditer(text):
+    for match in UPPER_LETTER.finditer(text):
         if match[1] in letters and is_denied(text, *match.span()):
             denied.add(match[1])
     # the letter that is left is chosen only where each of the others was denied by a word
@@ -586,43 +553,9 @@ def _clause_choice(text: str, options: Sequence[Option], question: str) -> tuple
     return tuple(next((letters for letters in choices if len(letters) == 1), ()))
 
 
-def _lone_letter(text: str, letters: str) -> str:
-    """The only letter of an option that a sentence has and does not deny; an ordinal ("the second
-    option") is one.
-    """
-    mentioned: set[str] = set()
-    for match in _UPPER_LETTER.finditer(text):
-        is_letter = match[1] in letters and not _is_word(match, text)
-        start = sentence_start(text, match.start())
-        is_supposed = _SUPPOSITION.search(text, start, match.start()) is not None
-        if is_letter and not is_supposed and not is_denied(text, *match.span()):
-            mentioned.add(match[1])
-    index = ordinal_index(text)
-    if 0 <= index < len(letters):
-        mentioned.add(letters[index])
-    if len(mentioned) == 1:
-        return mentioned.pop()
-    return ""
-
-
-# "If A is correct, the slope is positive" supposes it
-_SUPPOSITION = re.compile(r"\bif\b(?:(?!\bthen\b)[^,;:.!?\n])*$", re.IGNORECASE)
-
-
 # --- options by their texts ---
 
-_RANGE = re.compile(
-    r"(?<![\w.])(?:between )?[$€£]?(\d+(?:[.,]\d+)*)\s?(?:[a-z%°]{1,12}\s)?\s?"
-    r"(?:[-–—~〜至到]|to|bis|until|до|(?<!\d)and)\s?[$€£]?(\d+(?:[.,]\d+)*)"
-    r"|(?<![\w.])between [$€£]?(\d+(?:[.,]\d+)*) and [$€£]?(\d+(?:[.,]\d+)*)"
-)
 _MAX_UNIT_CHARS = 16
-
-
-def _range_ends(match: re.Match[str]) -> tuple[str, ...]:
-    """The two ends of a range."""
-    return tuple(end for end in match.groups() if end)
-
 
 
 class Option:
@@ -639,9 +572,9 @@ class Option:
         self.time = sole_time(option) if ":" in option else None
         self.compact = compact_formula(option)
         # "5–10 s", which may be written "between 5 and 10 seconds"
-        whole_range = _RANGE.match(self.text)
+        whole_range = RANGE.match(self.text)
         is_range = whole_range is not None and whole_range.end() > len(self.text) - _MAX_UNIT_CHARS
-        self.range = _range_ends(whole_range) if whole_range and is_range else ()
+        self.range = range_ends(whole_range) if whole_range and is_range else ()
         is_unspaced = self.text != "" and _UNSPACED.match(self.text[0]) is not None
         self.is_letter = len(self.text) == 1 and self.text.isalpha() and not is_unspaced
         """Whether it is a letter, which no word of an answer names; "青" is a word."""
@@ -698,8 +631,8 @@ class Option:
         if self.time is not None:
             return [(start, end) for time, start, end in times_in(text) if time.matches(self.time)]
         if self.range:
-            ranges = _RANGE.finditer(text)
-            return [match.span() for match in ranges if _range_ends(match) == self.range]
+            ranges = RANGE.finditer(text)
+            return [match.span() for match in ranges if range_ends(match) == self.range]
         spans = []
         end = 0
         for low, high in self.occurrences(text):

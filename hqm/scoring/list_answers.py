@@ -1,20 +1,32 @@
-"""The reader of lists: the members that an answer names."""
+"""The reader of lists: the members that an answer names in one list, in several that it sorts
+("Inside: 2, 5; outside: 1, 3, 4"), or in its sentences.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import chain, pairwise
+from typing import NamedTuple
 
 from hqm.scoring.commitments import (
     ParsedAnswer,
+    is_denied,
+    longest_spans,
+    normalize,
     parse_answer,
-    says_unable,
+    shared_words,
+    without_side_remark,
 )
+from hqm.scoring.inability import says_unable
 from hqm.scoring.number_answers import (
     IN_PARENTHESES,
     SUBORDINATE,
 )
 from hqm.scoring.polar_answers import NEGATIVE
+from hqm.scoring.statements import asked_words, content_words, contraries_of
+from hqm.scoring.written_numbers import LATIN
 
 # lists in brackets or braces, and tuples that are the whole text or of numbers
 _BRACKETS = re.compile(
@@ -24,7 +36,8 @@ _BRACKETS = re.compile(
 _BULLET = re.compile(r"^\s*(?:[-*•–▪]|\(?\d{1,2}[.)])\s+(?=\S)")
 # what surrounds a member without being part of it: "x = 3", "the star", "respectively"
 _MEMBER_AFFIXES = re.compile(
-    r"^(?:only|just)\s+|^(?:no\.|nr\.|n[°º]|#|№)\s*(?=\d)|^(?:an?|the|both|then|finally|lastly|also|followed by|one|some)\s+(?=\w{2}|an? )"
+    r"^(?:only|just)\s+|^(?:no\.|nr\.|n[°º]|#|№)\s*(?=\d)|^(?:an?|the|both|then|finally|lastly"
+    r"|also|followed by|one|some)\s+(?=\w{2}|an? )"
     r"|^[a-z]\s*[=:]\s*"
     r"|,?\s+(?:respectively|each|too|as well)$|\s+\([^()]*\)$",
     re.IGNORECASE,
@@ -40,7 +53,8 @@ _SEPARATOR = re.compile(
     re.IGNORECASE,
 )
 _LIST_INTRODUCTION = re.compile(
-    r"^.*?(?:\b(?:belong to|namely|are|is|were|was|includes?|see|shows?|contains?|have|has|spot|identify|lists?)\b"
+    r"^.*?(?:\b(?:belong to|namely|are|is|were|was|includes?|see|shows?|contains?|have|has|spot"
+    r"|identify|lists?)\b"
     r"|:)\s*",
     re.IGNORECASE,
 )
@@ -142,7 +156,9 @@ _LEADING_REMARK = re.compile(
     r"|conforme|согласно)\b[^,:]*, ",
     re.IGNORECASE,
 )
-_CHINESE_INTRODUCTION = re.compile(r"^[^，,、]*?(?:的[^，,、]{0,6}是|包括|分别是|的?有|为)(?=\S+[、和及与])")
+_CHINESE_INTRODUCTION = re.compile(
+    r"^[^，,、]*?(?:的[^，,、]{0,6}是|包括|分别是|的?有|为)(?=\S+[、和及与])"
+)
 _CHINESE_CONTRAST = re.compile(r"[，,](?=[^，,、]*(?:只有|没有|不|则))[^。]*")
 _DENIED_REMARK = re.compile(r"\s[-–—]\s*(?:no|not|but)\b.*", re.IGNORECASE)
 
@@ -176,3 +192,301 @@ def split_members(text: str) -> tuple[str, ...]:
     if re.search(r"\bor\b", text):
         return ()
     return tuple(filter(None, map(clean_member, _SEPARATOR.split(text))))
+
+
+# --- what an answer sorts out ---
+
+_TICKS = "✅✔☑✓"
+_CROSSES = "❌✗✘✖"
+_RULE = re.compile(r"^[\s|:–—-]+$")
+_BULLET_MARK = re.compile(r"^\s*(?:[-*•–▪]\s+)?")
+_SENTENCE_END = re.compile(rf"(?<=[\w)][.!])\s+|;\s*|[。；]|(?<=[{_TICKS}{_CROSSES}])\s+")
+_CLAUSE_END = re.compile(
+    r",?\s+(?:while|whereas|but|and(?=\s+(?:the\s+)?[^\W\d]\w*\s+(?:\w+\s+)?(?:is|are|was|were)\b))\s+"
+    r"|[,，](?!\d)\s*(?:and\s+|but\s+|while\s+|whereas\s+)?"
+)
+_AFFIRMED = re.compile(
+    rf"[{_TICKS}]|\b(?:true|correct|right|yes|holds|richtig|wahr|ja|correct[oae]s?|verdader[oa]s?|vraie?s?"
+    r"|oui|sí|sim|да|верно)\b|正确|正しい|맞",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(
+    rf"[{_CROSSES}]|\b(?:false|incorrect|wrong|nein|falsch|fals[oa]s?|faux|fausses?|incorrect[oa]s?|non|não"
+    r"|нет|неверно)\b|错误|誤り|틀",
+    re.IGNORECASE,
+)
+_COPULA = re.compile(
+    r"\b(?:is|are|was|were|isn|aren|lies?|sits?|ist|sind|liegen|liegt|est|sont|es|son|está|están|é|são)\b"
+)
+
+
+def sorted_out(text: str, question: str, names: Callable[[str], object]) -> list[str]:
+    """The pieces of an answer that name what is asked for, where others name what is not; nothing
+    for an answer that sorts nothing out.
+
+    Parameters
+    ----------
+    text
+        The answer as it would be read aloud.
+    question
+        The question, whose words a piece repeats, or says the contrary of.
+    names
+        Whether a piece names one of the things in question.
+
+    Examples
+    --------
+    >>> sorted_out("1 and 3 outside; 2 inside", "Which are inside?", lambda piece: True)
+    ['2 inside']
+    """
+    all_pieces = _pieces(text, names)
+    pieces = [piece for piece in all_pieces if names(piece)]
+    if len(all_pieces) < 2 or not pieces:
+        return []
+    contraried = set()
+    all_words = set(chain.from_iterable(map(content_words, all_pieces)))
+    for word in asked_words(question):
+        contraries = contraries_of(word)
+        # "from top to bottom" asks for both
+        if contraries.isdisjoint(asked_words(question)) and not contraries.isdisjoint(all_words):
+            contraried.add(word)
+    if contraried:
+        return [
+            piece
+            for piece in pieces
+            if contraried.intersection(content_words(piece)) and not NEGATIVE.search(piece)
+        ]
+    affirmed = called_right(pieces) or _repeating(pieces, question)
+    return affirmed if len(affirmed) < len(pieces) else []
+
+
+def called_right(pieces: Sequence[str]) -> list[str]:
+    """The pieces that call right what they name, where all others are called wrong."""
+    right = []
+    for piece in pieces:
+        is_denied = _DENIED.search(piece) or NEGATIVE.search(piece)
+        if _AFFIRMED.search(piece) and not is_denied:
+            right.append(piece)
+        elif not is_denied:
+            return []
+    return right
+
+
+def _repeating(pieces: Sequence[str], question: str) -> list[str]:
+    """The pieces that repeat the same words of a question, where each other one repeats none."""
+    if not all(map(_COPULA.search, pieces)):
+        return []
+    repeating = []
+    common = set(asked_words(question))
+    for piece in pieces:
+        if shared_words(piece, question) and not NEGATIVE.search(piece):
+            repeating.append(piece)
+            common.intersection_update(content_words(piece))
+    return repeating if common else []
+
+
+def _pieces(text: str, names: Callable[[str], object]) -> list[str]:
+    """The rows, sentences and clauses of an answer."""
+    pieces: list[str] = []
+    lines = text.split("\n")
+    if any(map(_RULE.match, lines)):  # what stands above the rule is the head of a table
+        lines = [
+            line for line, next_line in pairwise([*lines, ""]) if not _RULE.match(next_line or "x")
+        ]
+    for line in lines:
+        for sentence in filter(str.strip, _SENTENCE_END.split(_BULLET_MARK.sub("", line))):
+            clauses = list(filter(None, map(str.strip, _CLAUSE_END.split(sentence))))
+            is_split = len(clauses) > 1 and all(names(it) and _has_verdict(it) for it in clauses)
+            pieces += clauses if is_split else [sentence]
+    return pieces
+
+
+def _has_verdict(clause: str) -> bool:
+    return any(pattern.search(clause) for pattern in (_COPULA, _AFFIRMED, _DENIED, _POSITION))
+
+
+_POSITION = re.compile(r"\b(?:in|out)(?:side)?\b\W*$")
+
+
+_ROW = re.compile(r"^\s*(?:[-*•–▪]\s+)?([^:|]{1,40}?)\s*(?::|\s[–—-])\s+(\S.{0,60})$")
+_TABLE_ROW = re.compile(r"^\s*\|([^|]+)\|([^|]+)\|\s*$")
+
+
+_CLAUSE = re.compile(
+    r"\b(?:is|are|was|were|has|have|we|i|you|step|answer|question)\b", re.IGNORECASE
+)
+"""What makes the words before a colon a sentence, and no name of a row."""
+
+
+def asked_value(text: str, question: str) -> str:
+    """The value in the only row of an answer whose name is that of the thing asked for; nothing
+    where an answer has no such rows.
+
+    >>> asked_value("Coat: red\\nUmbrella: yellow", "What color is the umbrella?")
+    'yellow'
+    """
+    if "\n" not in text or (":" not in text and "|" not in text and " - " not in text):
+        return ""
+    lines = list(filter(str.strip, text.split("\n")))
+    rows = [_TABLE_ROW.match(line) or _ROW.match(line) for line in lines]
+    rows = [row for row in rows if row and not _RULE.match(row[0]) and not _CLAUSE.search(row[1])]
+    n_prose = len(lines) - len(rows)
+    if len(rows) < 2 or n_prose > 1:
+        return ""
+    overlaps = [shared_words(row[1], question) for row in rows if row]
+    if not max(overlaps) or overlaps.count(max(overlaps)) > 1:
+        return ""
+    row = rows[overlaps.index(max(overlaps))]
+    return row[2].strip() if row else ""
+
+
+# --- texts that an answer names ---
+
+_ALTERNATIVE = re.compile(
+    r"\s*(?:,? ?\(?\b(?:or|oder|ou|o|или|أو|या)\b|/|または|또는|或者?"
+    r"|か(?=[\u30a1-\u30fc\u4e00-\u9fff]))"
+    r"\s*\w",
+    re.IGNORECASE,
+)
+
+
+_ALTERNATIVE_BEFORE = re.compile(
+    r"\w\s*(?:,? ?\b(?:or|oder|ou|или|أو|या)\b|/|または|또는|或者?)\s*(?:an?\s)?(?:\w+\s)?$"
+)
+_ALTERNATIVE_PARTS = ("or", "/", "ode", "ou", " o ", "или", "أو", "या", "また", "또는", "或", "か")
+"""What a text must have to name alternatives."""
+
+
+def names_phrase(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
+    """The phrases, of these, that an answer commits itself to, in the order in which it names them.
+
+    A phrase counts as whole words, in the singular or plural, wherever the answer does not deny it;
+    of one inside a longer one ("blue" in "dark blue") the longer counts.
+
+    >>> names_phrase("It is not red, it is blue.", ("red", "blue"))
+    ('blue',)
+    """
+    answer = parse_answer(text)
+    if not answer.text or answer.retraction_end >= 0:
+        return ()
+    for passage in answer.explicit:
+        names = phrases_in(passage.text, phrases)
+        # a correction may only explain; a short one that names nothing takes back what was said
+        if names or not passage.corrects or len(passage.text.split()) < 5:
+            return names
+    texts = [*answer.emphasised, *answer.concluding[:1]]
+    if len(answer.sentences) > 1:
+        texts += [answer.sentences[0], answer.sentences[-1]]
+    if len(answer.sentences) <= 3:
+        texts.append(answer.text)
+    return next(filter(None, (phrases_in(text, phrases) for text in texts)), ())
+
+
+def phrases_in(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
+    """The phrases that a text names and does not deny, in its order."""
+    text = _SUBJECT_PLACE.sub(r"\1 ", without_side_remark(normalize(text)))
+    spans: list[tuple[int, int, str]] = []
+    for phrase in phrases:
+        for low, high in _phrase_spans(phrase, text):
+            is_modified = _COMPOUND_DENIAL.match(text, high)
+            if is_modified and text.startswith(text[low:high], is_modified.end()):
+                continue  # "table tennis, not tennis"
+            if not is_denied(text, low, high):
+                spans.append((low, high, phrase))
+    return tuple(dict.fromkeys(phrase for _, _, phrase in sorted(longest_spans(spans))))
+
+
+# where the subject is says nothing of what it does: "The arrow to the left of the door points up"
+_SUBJECT_PLACE = re.compile(
+    r"^((?:this |that )?\w+) (?:(?:to|on|at|in) (?:the )?(?:left|right|top|bottom|front|back|middle"
+    r"|center|centre) of|near|behind|beside|above|below|under) (?:\w+ ){1,3}?"
+    r"(?=(?:is|are|was|points?|shows?|says|reads|has)\b)"
+)
+_COMPOUND_DENIAL = re.compile(r",? (?:not|rather than|instead of) ")
+
+
+class _Phrase(NamedTuple):
+    """A phrase as it is looked for in a normalized text, in the singular or plural."""
+
+    first: str
+    others: tuple[tuple[str, str], ...]
+    """The further words, each behind the space or hyphen before it."""
+    inflects: bool
+
+
+@lru_cache(maxsize=4096)
+def _parse_phrase(phrase: str) -> _Phrase:
+    normalized = normalize(phrase)
+    single = re.sub(r"(?<=[a-z]{2}[^s])s$", "", normalized)
+    first, *pieces = re.split("( and |[ -])", single)
+    others = tuple(zip(pieces[::2], pieces[1::2], strict=True))
+    return _Phrase(first, others, re.search(r"[a-z]{2}$", normalized) is not None)
+
+
+_LATIN_SIGN = re.compile(f"[{LATIN}]")
+_WORD_END = re.compile(f"(?![{LATIN}])")
+_PLURAL_END = re.compile(f"(?:e?s)?(?![{LATIN}])")
+_GAPS = {
+    " ": re.compile(r"[\s-]+"),
+    "-": re.compile(r"[\s-]?"),
+    # "a mother and her daughter", "mother–daughter"
+    " and ": re.compile(r"(?:\s+and\s+|\s*[&/–—-]\s*)(?:(?:her|his|its|their)\s+)?"),
+}
+"""What may stand in a text for the space or hyphen of a phrase."""
+
+
+def _phrase_spans(phrase: str, text: str) -> list[tuple[int, int]]:
+    """Where a normalized text has a phrase, found without a pattern of its own."""
+    parsed = _parse_phrase(phrase)
+    if not parsed.first or not all(word for _, word in parsed.others):
+        return [match.span() for match in _phrase_pattern(phrase).finditer(text)]
+    spans = []
+    start = text.find(parsed.first)
+    while start >= 0:
+        end = _phrase_end(parsed, text, start)
+        if end:
+            spans.append((start, end))
+        start = text.find(parsed.first, end or start + 1)
+    return spans
+
+
+def _phrase_end(phrase: _Phrase, text: str, start: int) -> int:
+    """Where a phrase ends whose first word a text has at an offset; 0 where it is another."""
+    if start and _LATIN_SIGN.match(text, start - 1):
+        return 0
+    end = start + len(phrase.first)
+    for sign, word in phrase.others:
+        gap = _GAPS[sign].match(text, end)
+        if gap is None or not text.startswith(word, gap.end()):
+            return 0
+        end = gap.end() + len(word)
+    ending = (_PLURAL_END if phrase.inflects else _WORD_END).match(text, end)
+    return ending.end() if ending else 0
+
+
+@lru_cache(maxsize=256)
+def _phrase_pattern(phrase: str) -> re.Pattern[str]:
+    """The pattern of a phrase in which signs stand beside each other, as in "5 - 3"."""
+    single = re.sub(r"(?<=[a-z]{2}[^s])s$", "", normalize(phrase))
+    words = re.escape(single).replace(r"\ ", r"[\s-]+").replace(r"\-", r"[\s-]?")
+    plural = "(?:e?s)?" if re.search(r"[a-z]{2}$", normalize(phrase)) else ""
+    return re.compile(rf"(?<![{LATIN}]){words}{plural}(?![{LATIN}])")
+
+
+def hedges(text: str, phrase: str) -> bool:
+    """Whether an answer names a phrase as one of several possibilities: "red or blue"."""
+    text = normalize(parse_answer(text).text)
+    joins_phrases = " and " in text and " and " not in phrase
+    # "red and blue" as a whole answer names two where one is right
+    if joins_phrases and (len(text.split()) < 5 or re.search(r"\b(?:tied?|both)\b", text)):
+        return True
+    if not any(part in text for part in _ALTERNATIVE_PARTS):
+        return False
+    for start, end in _phrase_spans(phrase, text):
+        before = text[max(0, start - 80) : start]
+        # the pattern looks back over the whole text, and is asked only where it can match
+        may_follow = any(part in before for part in _ALTERNATIVE_PARTS)
+        if may_follow and _ALTERNATIVE_BEFORE.search(before):
+            return True
+        if _ALTERNATIVE.match(text, end):
+            return True
+    return False

@@ -14,11 +14,11 @@ from hqm.scoring.commitments import (
     first_sentence,
     is_denied,
     parse_answer,
-    says_unable,
     sentences,
     shared_words,
 )
 from hqm.scoring.cue_search import WordSearch
+from hqm.scoring.inability import says_unable
 from hqm.scoring.written_numbers import (
     SMALL_NUMBERS,
     Number,
@@ -26,6 +26,8 @@ from hqm.scoring.written_numbers import (
     names_number,
     numbers_in,
     sole_number,
+    with_signs,
+    without_verification,
 )
 
 # the words that may stand between a verb and the number that it states
@@ -103,7 +105,8 @@ _ZERO_COUNT = re.compile(
 # the same in other languages
 _FOREIGN_ZERO = re.compile(
     r"\b(?:kein(?:e[nrms]?)?|niemand(?:en)?|ning[uú]n[oa]?s?|nadie|aucune?|personne(?=\W*$)|nenhuma?"
-    r"|ninguém|nessun[oa]?|никого|ни одно(?:го|й)|нету?(?=\W*$))\b|(?:いません|ありません|いない|ない)。?$"
+    r"|ninguém|nessun[oa]?|никого|ни одно(?:го|й)|нету?(?=\W*$))\b|(?:いません|ありません|いない"
+    r"|ない)。?$"
     r"|없(?:습니다|어요|다)|没有|^无|(?<!\w)لا (?:يوجد|توجد|أحد)|कोई नहीं|नहीं (?:है|हैं)",
     re.IGNORECASE,
 )
@@ -130,12 +133,6 @@ _REFERENCE_AMOUNT = re.compile(
     re.IGNORECASE,
 )
 # the number of a step of the reasoning
-# what follows verifies the answer
-_VERIFICATION = re.compile(
-    r"(?<=\S)[\s(]+(?:to )?(?:check|verif\w+|proof|probe|kontrolle|comprobación|vérification"
-    r"|проверка)\b:.*",
-    re.IGNORECASE | re.DOTALL,
-)
 _STEP = re.compile(r"^\W*(?:step|schritt|étape|paso)\s+\d+\b", re.IGNORECASE)
 IN_PARENTHESES = re.compile(r"\([^()]*\)")
 # a number with one of these before or behind it is one that is not reached, or a maximum; "at least
@@ -189,10 +186,7 @@ def read_number(text: str, counts: bool = False, question: str = "") -> Number |
     >>> str(read_number("5 + 7 = 12, so there are **12** apples.")), read_number("not 7")
     ('12', None)
     """
-    if ":" in text:
-        text = _VERIFICATION.sub("", text)
-    if _BELOW_ZERO.search(text):
-        text = _BELOW_ZERO.sub(r"-\1\2", text)
+    text = with_signs(without_verification(text))
     answer = parse_answer(text)
     if not answer.text:
         return None
@@ -207,14 +201,6 @@ def read_number(text: str, counts: bool = False, question: str = "") -> Number |
     if answer.retraction_end >= 0:
         return None
     return _uncued_number(answer, counts, question)
-
-
-_BELOW_ZERO = re.compile(
-    r"(?<![-\d.,])(\d+(?:[.,]\d+)?)(\s?°?\s?(?:[CF]\b|degrees?|Grad|grados|degrés|graus|градус\w*)?"
-    r"(?: Celsius| Fahrenheit)?) (?:below (?:zero|freezing)|unter (?:null|dem gefrierpunkt)|bajo cero"
-    r"|(?:en|au)[- ]dessous de zéro|abaixo de zero|ниже нуля)\b",
-    re.IGNORECASE,
-)
 
 
 def _corrected_result(text: str) -> str:
@@ -236,12 +222,7 @@ def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number 
         number = _number_at_head(text)
         if number is not None:
             return number
-    zero_count = _ZERO_COUNT.match(first)
-    counts_asked_noun = zero_count and (zero_count[1] or "").lower() in question.lower()
-    if counts and counts_asked_noun and not _new_numbers(answer.text, question):
-        return numbers_in("0")[0]
-    is_brief = len(answer.text) < _MAX_ZERO_CHARS and not names_number(answer.text)
-    if counts and is_brief and _FOREIGN_ZERO.search(first) and not says_unable(answer.text):
+    if counts and _counts_nothing(answer, question):
         return numbers_in("0")[0]
     # a number beside "I cannot tell" is that of something else
     if says_unable(last) or (len(answer.sentences) <= 3 and says_unable(answer.text)):
@@ -250,15 +231,22 @@ def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number 
     if _states_total(last, answer):
         texts.insert(0, last)
     for text in texts:
-        if says_unable(text):
-            number = None
-        else:
-            number = _passage_number(text, counts, question)
+        number = None if says_unable(text) else _passage_number(text, counts, question)
         if number is not None:
             return _exact_number(number, text, question)
         if text in answer.concluding and text in last and _is_hedged(text, numbers_in(text)):
             return None
     return _number_of_asked(last, question) if first == last else None
+
+
+def _counts_nothing(answer: ParsedAnswer, question: str) -> bool:
+    """Whether an answer says that there is nothing of what is counted."""
+    first = answer.sentences[0]
+    zero_count = _ZERO_COUNT.match(first)
+    if zero_count and (zero_count[1] or "").lower() in question.lower():
+        return not _new_numbers(answer.text, question)
+    is_brief = len(answer.text) < _MAX_ZERO_CHARS and not names_number(answer.text)
+    return is_brief and _FOREIGN_ZERO.search(first) is not None and not says_unable(answer.text)
 
 
 _GOES_ON = re.compile(r"(?:\b(?:and|plus|as well as|und|et|y|e|и)|[,+])$", re.IGNORECASE)
@@ -502,14 +490,16 @@ def _new_numbers(text: str, question: str) -> list[Number]:
     counters = _question_counters(question)
     new_numbers = []
     numbers = undenied_numbers(text)
-    if not values and text.isascii():
+    if not values and not (counters or any(map(text.__contains__, _FLOORS))):
         return numbers
     years = _years(numbers)
     for number in numbers:
         is_repeated = bool(number.unit) and (number.value, number.unit) in in_question
         # "2층" of the question is the same floor, and of other questions no count
         is_repeated = is_repeated or text[number.start : number.end + 1] in counters
-        is_repeated = is_repeated or (len(numbers) > 1 and text[number.end : number.end + 1] in _FLOORS)
+        is_repeated = is_repeated or (
+            len(numbers) > 1 and text[number.end : number.end + 1] in _FLOORS
+        )
         is_time = number.value in values and (
             number in years
             # the unit of "2010 betrug" is a verb
@@ -596,12 +586,17 @@ def _passage_number(text: str, counts: bool, question: str = "") -> Number | Non
         number = _predicated_number(segment, numbers, question)
         if number is not None:
             return number
-    enumerated = _enumerated(text) if counts else None
+    return _spelled_count(text) if counts else None
+
+
+def _spelled_count(text: str) -> Number | None:
+    """The count of a text that counts one by one, or says that there is none or a single one."""
+    enumerated = _enumerated(text)
     if enumerated is not None:
         return enumerated
-    if counts and _ZERO_COUNT.match(text):
+    if _ZERO_COUNT.match(text):
         return numbers_in("0")[0]
-    if counts and "single" in text.lower() and re.search(r"\ba single\b", text, re.IGNORECASE):
+    if "single" in text.lower() and re.search(r"\ba single\b", text, re.IGNORECASE):
         return numbers_in("1")[0]
     return None
 
@@ -660,9 +655,12 @@ _FORMER_VALUE = re.compile(
 
 
 _SIMPLIFIED = re.compile(
-    r"\b(?:which|that|this) (?:simplifies|reduces|converts|works out|comes out|amounts|adds up|is equal"
-    r"|is equivalent) to\b|\bin other words\b,?|\bi\.e\.,?|[,;] (?:sprich|d\. ?h\.|c'est-à-dire|es decir"
-    r"|o sea|ou seja|т\. ?е\.|то есть)\b,?|(?:なので|ので|ため)、|(?:이므로|므로),?\s|[,，、]\s?(?:즉|つまり|すなわち|即|也就是|यानी|أي )",
+    r"\b(?:which|that|this) (?:simplifies|reduces|converts|works out|comes out|amounts|adds up"
+    r"|is equal"
+    r"|is equivalent) to\b|\bin other words\b,?|\bi\.e\.,?|[,;] (?:sprich|d\. ?h\.|c'est-à-dire"
+    r"|es decir"
+    r"|o sea|ou seja|т\. ?е\.|то есть)\b,?|(?:なので|ので|ため)、|(?:이므로|므로),?\s"
+    r"|[,，、]\s?(?:즉|つまり|すなわち|即|也就是|यानी|أي )",
     re.IGNORECASE,
 )
 """What says a number again in another form: "4 of 10, which simplifies to 2/5"."""

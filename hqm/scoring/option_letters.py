@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
+from hqm.scoring.commitments import is_denied, sentence_start
 from hqm.scoring.cue_search import CueIndex, CueSearch, words_pattern
+from hqm.scoring.written_numbers import LATIN
 from hqm.types import LETTERS
 
 # --- letters of other alphabets ---
@@ -29,7 +31,8 @@ _LATIN_LETTERS = MappingProxyType(
 )
 _OTHER_SIGN = re.compile(f"[{''.join(_LATIN_LETTERS)}]")
 _OTHER_LETTER = re.compile(
-    rf"(?:(?<=[(\[:：—–«\"])|(?<=[(\[:：—–«\"] )|(?<=الخيار )|(?<=вариант )|(?<=विकल्प )|^)([{''.join(_LATIN_LETTERS)}])"
+    rf"(?:(?<=[(\[:：—–«\"])|(?<=[(\[:：—–«\"] )|(?<=الخيار )|(?<=вариант )|(?<=विकल्प )"
+    rf"|^)([{''.join(_LATIN_LETTERS)}])"
     r"(?=\s*(?:$|[)\].،,;:»\"。、]))"
 )
 
@@ -116,7 +119,8 @@ _MAX_NOUN_CHARS = 48
 
 
 _EXCEPT_BEFORE = re.compile(
-    r"\b(?:but|except(?: for)?|besides|other than|apart from|außer|sauf|excepto|exceto|menos|salvo|кроме)"
+    r"\b(?:but|except(?: for)?|besides|other than|apart from|außer|sauf|excepto|exceto|menos"
+    r"|salvo|кроме)"
     r" (?:option |the |la |a |der )?\(?$",
     re.IGNORECASE,
 )
@@ -210,7 +214,8 @@ _CORRECT_WORDS = CueIndex(
         _CORRECT,
         frozenset(
             "option options choice choices answer answers letter letters correspond corresponds"
-            " support supports favor favors favour favours suggest suggests indicate indicates point matches belongs equals makes refers points best closest correct right".split()
+            " support supports favor favors favour favours suggest suggests indicate indicates"
+            " point matches belongs equals makes refers points best closest correct right".split()
         ),
     )
 )
@@ -236,23 +241,29 @@ def called_correct(text: str) -> Iterator[re.Match[str]]:
 
 # what calls a letter correct in other languages, behind it and before it
 _CORRECT_BEHIND = re.compile(
-    r"\s*\)?\s+(?:(?:ist|wäre) (?:damit |also |daher |die |der |das )*(?:richtig|korrekt|zutreffend|beste)"
+    r"\s*\)?\s+(?:(?:ist|wäre) (?:damit |also |daher |die |der |das )*(?:richtig|korrekt"
+    r"|zutreffend|beste)"
     r"|trifft (?:\w+ )?zu\b|stimmt\b|passt (?:am besten|genau)"
-    r"|(?:es|sería|está|é|seria) (?:la |a |el |o )?(?:opción |respuesta |opção |resposta |alternativa )?"
+    r"|(?:es|sería|está|é|seria) (?:la |a |el |o )?(?:opción |respuesta |opção |resposta "
+    r"|alternativa )?"
     r"(?:correct|corret|cert|adecuad|adequad|verdader|verdadeir)"
     r"|(?:est|serait) (?:donc )?(?:la |le )?(?:bonne|correcte?|juste|vraie|exacte)"
     r"|(?:—|–|-|является)? ?(?:верн|правильн)\w+|подходит\b)"
-    r"|\s*\)?\s*(?:が(?:正し|正解|最も適切|適切)|(?:选项)?(?:是)?(?:正确|对的|最合适|符合)|(?:가|이) (?:맞|정답|옳|적절)"
+    r"|\s*\)?\s*(?:が(?:正し|正解|最も適切|適切)|(?:选项)?(?:是)?(?:正确|对的|最合适|符合)|(?:가"
+    r"|이) (?:맞|정답|옳|적절)"
     r"|सही है|हي (?:الإجابة )?الصحيح|صحيح)",
     re.IGNORECASE,
 )
 _EXCEPTED = re.compile(
     r"\b(?:(?:all|every)\w*(?: (?:the )?(?:options?|choices?|answers?|others?|of them))?"
     r" (?:except|but|besides|other than|apart from)(?: for)?"
-    r"|alle (?:\w+ )?außer|toutes? (?:\w+ )?sauf|todas? (?:las \w+ |as \w+ )?(?:excepto|menos|exceto|salvo)"
+    r"|alle (?:\w+ )?außer|toutes? (?:\w+ )?sauf|todas? (?:las \w+ |as \w+ )?(?:excepto|menos"
+    r"|exceto|salvo)"
     r"|все,? кроме) (?:option |the |la |a |der )?\(?([A-Z])\)?"
-    r" (?:(?:can|could|may) be|are|is|sind|sont|son|están|estão|são|скорее)? ?(?:all )?(?:wrong|incorrect"
-    r"|false|ruled out|eliminated|excluded|falsch|ausgeschlossen|fausses|incorrect|fals|descartad|errad"
+    r" (?:(?:can|could|may) be|are|is|sind|sont|son|están|estão|são|скорее)? ?(?:all )?(?:wrong"
+    r"|incorrect"
+    r"|false|ruled out|eliminated|excluded|falsch|ausgeschlossen|fausses|incorrect|fals|descartad"
+    r"|errad"
     r"|неверн)",
     re.IGNORECASE,
 )
@@ -262,14 +273,20 @@ def called_correct_abroad(text: str, letters: str) -> list[tuple[str, int]]:
     """The letters that a text calls correct in another language than English, or excepts from
     those that it calls wrong, with their offsets.
     """
-    called = [(match[1], match.start(1)) for match in _EXCEPTED.finditer(text)]
+    called = []
     for capital in _LONE_CAPITAL.finditer(text):
         start = capital.start()
+        if capital[0] not in letters:
+            continue
         is_word_end = start and (text[start - 1].isalnum() or text[start - 1] in "'’")
         behind = None if is_word_end else _CORRECT_BEHIND.match(text, capital.end())
         if behind and not _DENIED_BEFORE.search(text, max(0, start - 30), start):
             called.append((capital[0], start))
-    return [(letter, start) for letter, start in called if letter in letters]
+        elif not is_word_end and _EXCEPT_BEFORE.search(text, max(0, start - 24), start):
+            excepted = _EXCEPTED.search(text, max(0, start - 60))
+            if excepted and excepted.start(1) == start:
+                called.append((capital[0], start))
+    return called
 
 
 _DENIED_BEFORE = re.compile(
@@ -306,3 +323,71 @@ def ordinal_index(text: str) -> int:
     if number:
         return int(number[1]) - 1
     return -1
+
+
+# --- letters that are words, and letters alone ---
+
+# "A" and "I" are words, unless a verb or a mark follows: "A is correct"
+_VERB = re.compile(
+    r"\s+(?i:is|was|because|since|as|and|or|would|seems|looks|matches|shows|has|must|fits|due|best"
+    r"|correctly|for|but|by|will|ist|wäre|passt|stimmt|est|serait|es|sería|é|seria|è)\b|\s*(?:$|[^\w\s]|[^\x00-\x7f])|\s+(?![A-Z'’]{2,}\b)[^a-z\s]"
+)
+_PERSONAL_VERB = re.compile(r"\s+(?:was|would|must|will)\b", re.IGNORECASE)
+"""Behind "I" it is what the writer does: "I was unable to tell"."""
+UPPER_LETTER = re.compile(rf"(?<![{LATIN}'’.∠△-])[(\[]?([A-Z])[)\]]?(?![{LATIN}'’-])")
+
+
+def is_word(match: re.Match[str], text: str) -> bool:
+    """Whether a capital is the article or the pronoun: "A dog", "I must decline"."""
+    if match[0] not in ("A", "I"):
+        return False
+    is_subject = match[0] == "I" and _PERSONAL_VERB.match(text, match.end()) is not None
+    return is_subject or _VERB.match(text, match.end()) is None
+
+
+def lone_letter(text: str, letters: str) -> str:
+    """The only letter of an option that a sentence has and does not deny; an ordinal ("the second
+    option") is one.
+    """
+    mentioned: set[str] = set()
+    for match in UPPER_LETTER.finditer(text):
+        is_letter = match[1] in letters and not is_word(match, text)
+        start = sentence_start(text, match.start())
+        is_supposed = _SUPPOSITION.search(text, start, match.start()) is not None
+        if is_letter and not is_supposed and not is_denied(text, *match.span()):
+            mentioned.add(match[1])
+    index = ordinal_index(text)
+    if 0 <= index < len(letters):
+        mentioned.add(letters[index])
+    if len(mentioned) == 1:
+        return mentioned.pop()
+    return ""
+
+
+# "If A is correct, the slope is positive" supposes it
+_SUPPOSITION = re.compile(r"\bif\b(?:(?!\bthen\b)[^,;:.!?\n])*$", re.IGNORECASE)
+
+
+def letter_called_right(text: str, letters: str) -> str:
+    """The letter of the only option that an answer calls right where it judges all of them:
+    "(A) Wrong. (B) Right."; nothing where it does not.
+    """
+    if not all(map(text.__contains__, letters)):
+        return ""
+    verdicts = []
+    for letter in _LETTER_ALONE.finditer(text):
+        verdict = _VERDICT_BEHIND.match(text, letter.end())
+        if verdict:
+            verdicts.append((letter[0], verdict[1].lower()))
+    if sorted(letter for letter, _ in verdicts) != list(letters):
+        return ""
+    right = [letter for letter, verdict in verdicts if verdict in _RIGHT_VERDICTS]
+    return right[0] if len(right) == 1 else ""
+
+
+_RIGHT_VERDICTS = ("true", "right", "correct", "yes")
+_LETTER_ALONE = re.compile(r"(?<![^\W_])[A-Z](?![^\W_])")
+_VERDICT_BEHIND = re.compile(
+    r"[).:]?(?:\s*(?:[:–—→-]|->))?\s+\(?(?:is\s+)?((?:in)?correct|right|wrong|true|false|yes|no)\b",
+    re.IGNORECASE,
+)

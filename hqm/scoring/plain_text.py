@@ -77,9 +77,8 @@ _FOREIGN_MINUS = re.compile(_MINUS)
 _FRACTIONS: Mapping[str, str] = MappingProxyType(
     {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅕": "1/5", "⅛": "1/8"}
 )
-_DIGIT_SIGN = re.compile(
-    f"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻₀₁₂₃₄₅₆₇₈₉٫٬{''.join(_FRACTIONS)}]|{_MINUS}"
-)
+_DIGIT_SIGN = re.compile(f"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻₀₁₂₃₄₅₆₇₈₉٫٬{''.join(_FRACTIONS)}]")
+_MINUS_WORDS = ("负", "零下", "マイナス", "氷点下", "마이너스", "영하", "минус", "moins ")
 """What `with_plain_digits` writes out."""
 # a heading announces the line below it
 _HEADING = re.compile(
@@ -232,12 +231,16 @@ def with_plain_digits(text: str) -> str:
     """A text with superscripts, subscripts and signs for fractions written out: 10⁻⁵ is 10^-5, ½ is
     1/2.
     """
-    if text.isascii() or _DIGIT_SIGN.search(text) is None:
+    if text.isascii():
+        return text
+    if any(map(text.__contains__, _MINUS_WORDS)):
+        text = _FOREIGN_MINUS.sub("-", text)
+    if _DIGIT_SIGN.search(text) is None:
         return text
     text = _POWER_OF_TEN.sub(lambda m: f"10^{m[1].translate(_SUPERSCRIPTS)}", text)
     for sign, fraction in _FRACTIONS.items():
         text = text.replace(sign, f" {fraction}")
-    text = _FOREIGN_MINUS.sub("-", text.replace("٫", ".").replace("٬", ""))
+    text = text.replace("٫", ".").replace("٬", "")
     text = _SUBSCRIPT.sub(lambda m: m[0].translate(_SUBSCRIPTS), text)
     return _POWER.sub("^2", text)
 
@@ -295,7 +298,8 @@ _OPEN_SIGNS = tuple("=+×*,(")
 _MAX_OPEN_CHARS = 24
 _OPEN_END = re.compile(
     r"(?:\s[=+×*(]|[=+×*)]\s?\(|(?:\S+, ){4}\S+,"
-    r"|\b(?:which (?:is|are|was|were)(?: \w+ed)?|the|of|its|their|and|or|into|onto|between|among|through|which|because|since|than|equals?|equal to|let's"
+    r"|\b(?:which (?:is|are|was|were)(?: \w+ed)?|the|of|its|their|and|or|into|onto|between|among"
+    r"|through|which|because|since|than|equals?|equal to|let's"
     r"|(?:is|are|of|with|in|on|by|as|has|and|to) an?|(?:is|are|was|were) (?:the|to|in|on|at|by)"
     r"|(?:also|then|we|[Nn]ow)|(?:of|so|=|for) [\w°²]+ (?:is|are|was|were)"
     r"|der|das|und|oder|des|les|et|el|los|las|del|da|do|dos|и|что))$"

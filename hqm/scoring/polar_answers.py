@@ -9,13 +9,11 @@ from types import MappingProxyType
 from typing import Literal
 
 from hqm.scoring.commitments import (
-    UNABLE_ABROAD,
     ParsedAnswer,
     normalize,
     parse_answer,
-    says_unable,
-    says_unable_abroad,
 )
+from hqm.scoring.inability import UNABLE_ABROAD, says_unable, says_unable_abroad
 from hqm.scoring.statements import (
     EXISTENCE_QUESTION,
     asked_words,
@@ -44,18 +42,22 @@ _NO = (
 ).split()
 # they are polar only where they stand alone: "right" and "correct" are adjectives as well
 _TRUE = (
-    *"true correct right affirmative positive absolutely definitely certainly indeed likely".split(),
+    *"true correct right affirmative positive absolutely definitely certainly indeed"
+    " likely".split(),
     *"richtig korrekt stimmt genau doch natürlich correcto efectivamente cierto claro".split(),
     *"exact exactement effectivement exatamente correto верно правильно конечно разумеется".split(),
-    *"そうです その通りです います あります ええ そう思います 맞습니다 맞아요 그렇습니다 있습니다 있어요".split(),
+    *"そうです その通りです います あります ええ そう思います 맞습니다 맞아요 그렇습니다 있습니다"
+    " 있어요".split(),
     *"没错 正确 存在 当然 确实 أجل صحيح بالطبع بالتأكيد सही बिल्कुल ज़रूर".split(),
     *("ich denke schon", "ich glaube schon", "sieht so aus", "so ist es", "por supuesto"),
     *("así es", "desde luego", "tout à fait", "en effet", "bien sûr", "com certeza", "isso mesmo"),
     *("그런 것 같습니다", "أظن ذلك", "जी हाँ", "जी, हाँ"),
 )
 _FALSE = (
-    *"false incorrect wrong negative untrue unlikely falsch keineswegs incorrecto falso faux".split(),
-    *"incorreto неверно неправильно いません ありません 違います いえ 아닙니다 없습니다 없어요 아뇨 틀렸습니다".split(),
+    *"false incorrect wrong negative untrue unlikely falsch keineswegs incorrecto falso"
+    " faux".split(),
+    *"incorreto неверно неправильно いません ありません 違います いえ 아닙니다 없습니다 없어요"
+    " 아뇨 틀렸습니다".split(),
     *"不存在 错误 不正确 没 كلا أبدا خطأ गलत".split(),
     *("ich glaube nicht", "ich denke nicht", "überhaupt nicht", "auf keinen fall", "eher nicht"),
     *("wahrscheinlich nicht", "vermutlich nicht", "en absoluto", "para nada", "claro que no"),
@@ -196,7 +198,8 @@ _ABSENCE = re.compile(
 _ELLIPSIS = re.compile(
     r".*\b(?:it|they|he|she|this|that|these|those|i|there|both|all)\s(?:is|are|was|were|does|do|did"
     r"|has|have|had|can|cannot|will)(?:\snot|n't)?\W*$|\W*(?:there (?:is|are|was|were) )?none\b"
-    r"|.*\b(?:there (?:is|are|was|were)(?:n't| not)?|i (?:can )?see|i (?:don't|do not|can't|cannot) see"
+    r"|.*\b(?:there (?:is|are|was|were)(?:n't| not)?|i (?:can )?see|i (?:don't|do not|can't"
+    r"|cannot) see"
     r"|there (?:does|do)(?:n't| not) (?:seem|appear) to be|it has|(?:has|contains|shows) )"
     r"\s?(?:one|some|several|none|any)\W*$",
     re.IGNORECASE,
@@ -443,14 +446,15 @@ def _particle_polarity(sentence: str, question: str, negated: bool) -> Polar | N
     """The polarity of a sentence that ends in the particle of a question, or in its contrary: "so
     it is on", asked whether the screen is turned on.
     """
-    asked = _ASKED_PARTICLE.search(question)
-    stated = _STATED_PARTICLE.search(sentence) if asked else None
-    if asked is None or stated is None or DOUBT.search(sentence):
+    question_particle = _ASKED_PARTICLE.search(question)
+    statement = _STATED_PARTICLE.search(sentence) if question_particle else None
+    if question_particle is None or statement is None or DOUBT.search(sentence):
         return None
-    agrees = stated[2].lower() == asked[1].lower()
-    if not agrees and {stated[2].lower(), asked[1].lower()} not in _CONTRARY_PARTICLES:
+    particles = {statement[2].lower(), question_particle[1].lower()}
+    agrees = len(particles) == 1
+    if not agrees and particles not in _CONTRARY_PARTICLES:
         return None
-    return _stated_polarity(agrees, stated[1] is not None, negated)
+    return _stated_polarity(agrees, statement[1] is not None, negated)
 
 
 _CONTRARY_PARTICLES = ({"on", "off"}, {"up", "down"}, {"in", "out"})
@@ -471,15 +475,18 @@ def _exclusive_polarity(answer: ParsedAnswer, question: str, negated: bool) -> P
         return None
     if EXISTENCE_QUESTION.search(question) is None or _EXCLUSIVE.match(first) is None:
         return None
-    asked = asked_words(question)
-    is_other = bool(asked) and asked[0] not in content_words(first)
-    return "no" if is_other else None
+    question_words = asked_words(question)
+    if question_words and question_words[0] not in content_words(first):
+        return "no"
+    return None
 
 
 _EXCLUSIVE = re.compile(
-    r"\W*(?:(?:there (?:is|are) |i (?:can )?see )?(?:just|only|nothing but) (?:an?|the|some|one|two|three)\b"
+    r"\W*(?:(?:there (?:is|are) |i (?:can )?see )?(?:just|only|nothing but) (?:an?|the|some|one"
+    r"|two|three)\b"
     r"|the only \w+ (?:\w+ ){0,4}?(?:is|are) (?:an?|the|some)\b"
-    r"|(?:there (?:is|are) |i see )?no (?:other )?(?:animals?|objects?|people|persons?|humans?|vehicles?)\b)",
+    r"|(?:there (?:is|are) |i see )?no (?:other )?(?:animals?|objects?|people|persons?|humans?"
+    r"|vehicles?)\b)",
     re.IGNORECASE,
 )
 
@@ -491,8 +498,10 @@ def _clause_polarities(text: str, question: str, negated: bool) -> Iterator[tupl
     text = _without_parentheses(text)
     if "no " in text:
         text = _NO_SIGN.sub("no ", text)
-    if "and " in text:
-        text = _AND_PREDICATE.sub(", ", _AND_NO.sub("; there is no ", text))
+    if "and no " in text:
+        text = _AND_NO.sub("; there is no ", text)
+    if " and " in text and ("not" in text or "n't" in text):
+        text = _AND_PREDICATE.sub(", ", text)
     placed = _PLACE_FIRST.match(text) if "," in text else None
     if placed:
         text = f"{placed[2]} {placed[1]}"
@@ -504,13 +513,16 @@ def _clause_polarities(text: str, question: str, negated: bool) -> Iterator[tupl
         yield from _statement_polarities(statement.strip(), question, negated)
 
 
-_NO_SIGN = re.compile(r"\bno (?:evidence|signs?|trace|hint|indication) of (?:any |an? )?", re.IGNORECASE)
+_NO_SIGN = re.compile(
+    r"\bno (?:evidence|signs?|trace|hint|indication) of (?:any |an? )?", re.IGNORECASE
+)
 _AND_NO = re.compile(r",? and no (?=[a-z])", re.IGNORECASE)
 _AND_PREDICATE = re.compile(
     r" and (?=(?:is|are|was|were|does|do|did)(?: not|n't)\b)", re.IGNORECASE
 )
 _PLACE_FIRST = re.compile(
-    r"^(?:(?:looking|peering|checking) )?((?:beneath|under|underneath|behind|next to|beside|near|above"
+    r"^(?:(?:looking|peering|checking) )?((?:beneath|under|underneath|behind|next to|beside|near"
+    r"|above"
     r"|below|between|inside|on) [^,.;]{3,40}), ((?:i (?:can )?see|there (?:is|are)) [^,.;]+)[.!]?$",
     re.IGNORECASE,
 )
@@ -662,8 +674,9 @@ def _is_statement(clause: str, words: Sequence[str], question_words: Sequence[st
     has_predicate = _VERB.search(clause) or NEGATIVE.search(clause)
     if len(words) == 1 and question_words and len(clause.split()) < 3:
         # "Green.", asked whether the light is red
-        asked = question_words[-1]
-        return words[0] == asked or asked in contraries_of(words[0]) or bool(has_predicate)
+        property_word = question_words[-1]
+        is_property = property_word in (words[0], *contraries_of(words[0]))
+        return is_property or bool(has_predicate)
     return bool(has_predicate) or len(words) > max(1, len(question_words) - 2)
 
 

@@ -25,19 +25,22 @@ from hqm.scoring.commitments import (
     answering_clause,
     is_denied,
     is_tentative,
-    longest_spans,
     normalize,
     parse_answer,
-    says_unable,
     shared_words,
-    without_side_remark,
 )
+from hqm.scoring.inability import says_unable
 from hqm.scoring.list_answers import (
     EMPTY_LIST,
-    is_list,
     ORDER_QUESTION,
+    asked_value,
+    hedges,
+    is_list,
     line_members,
+    names_phrase,
+    phrases_in,
     read_list,
+    sorted_out,
     split_members,
 )
 from hqm.scoring.number_answers import (
@@ -47,10 +50,8 @@ from hqm.scoring.number_answers import (
     without_parentheses,
 )
 from hqm.scoring.polar_answers import DOUBT, NEGATIVE, read_polar
-from hqm.scoring.sorted_members import asked_value, sorted_out
 from hqm.scoring.statements import denies_asked_noun, language_of
 from hqm.scoring.written_numbers import (
-    LATIN,
     SCALES,
     Number,
     is_unit,
@@ -59,158 +60,6 @@ from hqm.scoring.written_numbers import (
     without_pointed_thousands,
 )
 from hqm.types import Item
-
-# --- a text ---
-
-_ALTERNATIVE = re.compile(
-    r"\s*(?:,? ?\(?\b(?:or|oder|ou|o|или|أو|या)\b|/|または|또는|或者?|か(?=[\u30a1-\u30fc\u4e00-\u9fff]))"
-    r"\s*\w",
-    re.IGNORECASE,
-)
-
-
-_ALTERNATIVE_BEFORE = re.compile(
-    r"\w\s*(?:,? ?\b(?:or|oder|ou|или|أو|या)\b|/|または|또는|或者?)\s*(?:an?\s)?(?:\w+\s)?$"
-)
-_ALTERNATIVE_PARTS = ("or", "/", "ode", "ou", " o ", "или", "أو", "या", "また", "또는", "或", "か")
-"""What a text must have to name alternatives."""
-
-
-def names_phrase(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
-    """The phrases, of these, that an answer commits itself to, in the order in which it names them.
-
-    A phrase counts as whole words, in the singular or plural, wherever the answer does not deny it;
-    of one inside a longer one ("blue" in "dark blue") the longer counts.
-
-    >>> names_phrase("It is not red, it is blue.", ("red", "blue"))
-    ('blue',)
-    """
-    answer = parse_answer(text)
-    if not answer.text or answer.retraction_end >= 0:
-        return ()
-    for passage in answer.explicit:
-        names = _phrases_in(passage.text, phrases)
-        # a correction may only explain; a short one that names nothing takes back what was said
-        if names or not passage.corrects or len(passage.text.split()) < 5:
-            return names
-    texts = [*answer.emphasised, *answer.concluding[:1]]
-    if len(answer.sentences) > 1:
-        texts += [answer.sentences[0], answer.sentences[-1]]
-    if len(answer.sentences) <= 3:
-        texts.append(answer.text)
-    return next(filter(None, (_phrases_in(text, phrases) for text in texts)), ())
-
-
-def _phrases_in(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
-    """The phrases that a text names and does not deny, in its order."""
-    text = _SUBJECT_PLACE.sub(r"\1 ", without_side_remark(normalize(text)))
-    spans: list[tuple[int, int, str]] = []
-    for phrase in phrases:
-        for low, high in _phrase_spans(phrase, text):
-            is_modified = _COMPOUND_DENIAL.match(text, high)
-            if is_modified and text.startswith(text[low:high], is_modified.end()):
-                continue  # "table tennis, not tennis"
-            if not is_denied(text, low, high):
-                spans.append((low, high, phrase))
-    return tuple(dict.fromkeys(phrase for _, _, phrase in sorted(longest_spans(spans))))
-
-
-# where the subject is says nothing of what it does: "The arrow to the left of the door points up"
-_SUBJECT_PLACE = re.compile(
-    r"^((?:this |that )?\w+) (?:(?:to|on|at|in) (?:the )?(?:left|right|top|bottom|front|back|middle"
-    r"|center|centre) of|near|behind|beside|above|below|under) (?:\w+ ){1,3}?"
-    r"(?=(?:is|are|was|points?|shows?|says|reads|has)\b)"
-)
-_COMPOUND_DENIAL = re.compile(r",? (?:not|rather than|instead of) ")
-
-
-class _Phrase(NamedTuple):
-    """A phrase as it is looked for in a normalized text, in the singular or plural."""
-
-    first: str
-    others: tuple[tuple[str, str], ...]
-    """The further words, each behind the space or hyphen before it."""
-    inflects: bool
-
-
-@lru_cache(maxsize=4096)
-def _parse_phrase(phrase: str) -> _Phrase:
-    normalized = normalize(phrase)
-    single = re.sub(r"(?<=[a-z]{2}[^s])s$", "", normalized)
-    first, *pieces = re.split("( and |[ -])", single)
-    others = tuple(zip(pieces[::2], pieces[1::2], strict=True))
-    return _Phrase(first, others, re.search(r"[a-z]{2}$", normalized) is not None)
-
-
-_LATIN_SIGN = re.compile(f"[{LATIN}]")
-_WORD_END = re.compile(f"(?![{LATIN}])")
-_PLURAL_END = re.compile(f"(?:e?s)?(?![{LATIN}])")
-_GAPS = {
-    " ": re.compile(r"[\s-]+"),
-    "-": re.compile(r"[\s-]?"),
-    # "a mother and her daughter", "mother–daughter"
-    " and ": re.compile(r"(?:\s+and\s+|\s*[&/–—-]\s*)(?:(?:her|his|its|their)\s+)?"),
-}
-"""What may stand in a text for the space or hyphen of a phrase."""
-
-
-def _phrase_spans(phrase: str, text: str) -> list[tuple[int, int]]:
-    """Where a normalized text has a phrase, found without a pattern of its own."""
-    parsed = _parse_phrase(phrase)
-    if not parsed.first or not all(word for _, word in parsed.others):
-        return [match.span() for match in _phrase_pattern(phrase).finditer(text)]
-    spans = []
-    start = text.find(parsed.first)
-    while start >= 0:
-        end = _phrase_end(parsed, text, start)
-        if end:
-            spans.append((start, end))
-        start = text.find(parsed.first, end or start + 1)
-    return spans
-
-
-def _phrase_end(phrase: _Phrase, text: str, start: int) -> int:
-    """Where a phrase ends whose first word a text has at an offset; 0 where it is another."""
-    if start and _LATIN_SIGN.match(text, start - 1):
-        return 0
-    end = start + len(phrase.first)
-    for sign, word in phrase.others:
-        gap = _GAPS[sign].match(text, end)
-        if gap is None or not text.startswith(word, gap.end()):
-            return 0
-        end = gap.end() + len(word)
-    ending = (_PLURAL_END if phrase.inflects else _WORD_END).match(text, end)
-    return ending.end() if ending else 0
-
-
-@lru_cache(maxsize=256)
-def _phrase_pattern(phrase: str) -> re.Pattern[str]:
-    """The pattern of a phrase in which signs stand beside each other, as in "5 - 3"."""
-    single = re.sub(r"(?<=[a-z]{2}[^s])s$", "", normalize(phrase))
-    words = re.escape(single).replace(r"\ ", r"[\s-]+").replace(r"\-", r"[\s-]?")
-    plural = "(?:e?s)?" if re.search(r"[a-z]{2}$", normalize(phrase)) else ""
-    return re.compile(rf"(?<![{LATIN}]){words}{plural}(?![{LATIN}])")
-
-
-def hedges(text: str, phrase: str) -> bool:
-    """Whether an answer names a phrase as one of several possibilities: "red or blue"."""
-    text = normalize(parse_answer(text).text)
-    joins_phrases = " and " in text and " and " not in phrase
-    # "red and blue" as a whole answer names two where one is right
-    if joins_phrases and (len(text.split()) < 5 or re.search(r"\b(?:tied?|both)\b", text)):
-        return True
-    if not any(part in text for part in _ALTERNATIVE_PARTS):
-        return False
-    for start, end in _phrase_spans(phrase, text):
-        before = text[max(0, start - 80) : start]
-        # the pattern looks back over the whole text, and is asked only where it can match
-        may_follow = any(part in before for part in _ALTERNATIVE_PARTS)
-        if may_follow and _ALTERNATIVE_BEFORE.search(before):
-            return True
-        if _ALTERNATIVE.match(text, end):
-            return True
-    return False
-
 
 # --- right or wrong ---
 
@@ -335,7 +184,8 @@ def _match_number(text: str, key: Number, item: Item, rivals: Sequence[str]) -> 
 
 _COUNT_QUESTION = re.compile(
     r"\W*(?:how many|wie viele|cuánt[oa]s|combien de|quant[oa]s|quant[ie]\b|сколько)\b|[^?？]*"
-    r"(?:多少[个只名人条张辆本]|几[个只名人条张辆本]|いくつ|何[人個本匹枚台冊頭羽]|몇)|\W*كم |[^?]*(?:कितने|कितनी)\s",
+    r"(?:多少[个只名人条张辆本]|几[个只名人条张辆本]|いくつ|何[人個本匹枚台冊頭羽]|몇)|\W*كم "
+    r"|[^?]*(?:कितने|कितनी)\s",
     re.IGNORECASE,
 )
 _UNIT_QUESTION = re.compile(r"\b(?:in|how many) ([a-z]+?)s?\b", re.IGNORECASE)
@@ -366,9 +216,7 @@ def _match_list(
     stand in its order.
     """
     answer = parse_answer(text)
-    if len(answer.sentences) < 3 and _OPEN_LIST.search(answer.text):
-        return None
-    if _gives_exceptions(answer) or _is_tentative_list(answer, targets):
+    if _is_open_list(answer) or _gives_exceptions(answer) or _is_tentative_list(answer, targets):
         return None
     keys = [number.value for number in numbers if number is not None]
     if len(keys) == len(targets):
@@ -380,11 +228,7 @@ def _match_list(
             return ShortMatch(is_right, ", ".join(phrases))
         return None
     readings = _list_readings(text, answer, targets, item.prompt)
-    if not answer.explicit and len(answer.sentences) in (2, 3):
-        stated = [sentence for sentence in answer.sentences if not NEGATIVE.search(sentence)]
-        readings += list(filter(is_list, map(split_members, stated)))
     for members in readings:
-        members = _without_introduction(members, targets, item.prompt)
         names = _member_targets(members, targets)
         # any reading that names exactly the key is right: wrong readings seldom hit it by chance
         if set(names) == set(targets):
@@ -409,6 +253,13 @@ _OPEN_LIST = re.compile(
 """What leaves a list open: "apple, banana, etc."."""
 
 
+def _is_open_list(answer: ParsedAnswer) -> bool:
+    return len(answer.sentences) < _MAX_OPEN_SENTENCES and bool(_OPEN_LIST.search(answer.text))
+
+
+_MAX_OPEN_SENTENCES = 3
+
+
 def _gives_exceptions(answer: ParsedAnswer) -> bool:
     """Whether the sentence that may give the list says what is not in it: "all except 2015"."""
     called = [passage.text for passage in answer.explicit[:1]]
@@ -425,7 +276,7 @@ def _is_tentative_list(answer: ParsedAnswer, targets: Sequence[str]) -> bool:
     if not _is_tentative(answer):
         return False
     certain = TENTATIVE.split(answer.text, maxsplit=1)[0]
-    return not _phrases_in(certain, targets)
+    return not phrases_in(certain, targets)
 
 
 _REFUSAL = re.compile(r"\bsorry\b", re.IGNORECASE)
@@ -442,8 +293,8 @@ def _match_named_list(
     if says_unable(last) and not is_empty and len(phrases) < 2:
         return None
     if len(phrases) < len(targets) and not answer.explicit and not is_empty:
-        phrases = _phrases_in(answer.text, targets)
-        names_more = not all(_phrases_in(sentence, targets) for sentence in answer.sentences)
+        phrases = phrases_in(answer.text, targets)
+        names_more = not all(phrases_in(sentence, targets) for sentence in answer.sentences)
         if len(phrases) == len(targets) and names_more:
             return None  # a sentence may name what is not in the list
     if len(phrases) < len(targets):
@@ -454,7 +305,7 @@ def _match_named_list(
         return None
     first, _, second = answer.text.partition(";")
     if second and shared_words(first, question) > shared_words(second, question):
-        phrases = _phrases_in(first, targets)  # "on the desk; the lamp stands on the floor"
+        phrases = phrases_in(first, targets)  # "on the desk; the lamp stands on the floor"
         if len(phrases) < len(targets):
             return ShortMatch(False, ", ".join(phrases))
     return ShortMatch(True, ", ".join(phrases))
@@ -463,12 +314,23 @@ def _match_named_list(
 def _list_readings(
     text: str, answer: ParsedAnswer, targets: Sequence[str], question: str
 ) -> list[tuple[str, ...]]:
+    """The lists that an answer may give, the likeliest first, and those of its few sentences."""
+    readings = _likely_lists(text, answer, targets, question)
+    if not answer.explicit and len(answer.sentences) in (2, 3):
+        affirmative = [line for line in answer.sentences if not NEGATIVE.search(line)]
+        readings += filter(is_list, map(split_members, affirmative))
+    return [_without_introduction(members, targets, question) for members in readings]
+
+
+def _likely_lists(
+    text: str, answer: ParsedAnswer, targets: Sequence[str], question: str
+) -> list[tuple[str, ...]]:
     """The lists that an answer may give, the likeliest first; for letters the letters it names."""
     if all(re.fullmatch("[A-Z]", target) for target in targets):
         return _letter_readings(answer, question)
     affirmed = []
     if not answer.explicit and not answer.concluding:
-        affirmed = sorted_out(answer.text, question, lambda text: _phrases_in(text, targets))
+        affirmed = sorted_out(answer.text, question, lambda text: phrases_in(text, targets))
     if affirmed:
         sorted_members = tuple(chain.from_iterable(map(_row_members, affirmed)))
         return list(filter(None, (sorted_members, read_list("; ".join(affirmed)))))
@@ -508,8 +370,9 @@ _LOWER_LETTER = re.compile("[a-z]")
 def _without_introduction(
     members: tuple[str, ...], targets: Sequence[str], question: str
 ) -> tuple[str, ...]:
-    """The members without a first one that repeats the question and is none: "On the carpet, ..."."""
-    if len(members) < 2 or _phrases_in(members[0], targets):
+    """The members without a first one that repeats the question and is none:"
+    " "On the carpet, ..."."""
+    if len(members) < 2 or phrases_in(members[0], targets):
         return members
     first = members[0]
     pairs = ("".join(pair) for pair in pairwise(first)) if not first.isascii() else ()
@@ -525,10 +388,10 @@ def _member_targets(members: Sequence[str], targets: Sequence[str]) -> list[str]
     names: list[str] = []
     for member in members:
         pieces: tuple[str, ...] = (member,)
-        if len(_phrases_in(member, targets)) > 1:
+        if len(phrases_in(member, targets)) > 1:
             pieces = split_members(member)
         for piece in pieces:
-            targets_named = _phrases_in(piece, targets)
+            targets_named = phrases_in(piece, targets)
             if len(targets_named) != 1:
                 return []
             names += targets_named
@@ -539,31 +402,20 @@ def _match_numbers(text: str, keys: list[Fraction], item: Item) -> ShortMatch | 
     """The match of a list of numbers: its members, or all numbers of a sentence that has as
     many.
     """
+    text = _affirmed_numbers(text, item.prompt)
     answer = parse_answer(text)
-    if not answer.explicit and not answer.concluding and "[" not in answer.text:
-        affirmed = sorted_out(answer.text, item.prompt, numbers_in)
-        if affirmed:
-            text = ", ".join(map(str, chain.from_iterable(map(_row_numbers, affirmed))))
-        else:
-            text = _answering_half(text, answer, item.prompt)
-        answer = parse_answer(text)
     if _OPEN_MEMBER.search(answer.text) and not answer.explicit:
         return None
-    members = read_list(text)
-    numbers = [sole_number(member) or _named_step(member, item.prompt) for member in members]
+    numbers = [
+        sole_number(member) or _named_step(member, item.prompt) for member in read_list(text)
+    ]
     if (not numbers or None in numbers) and answer.sentences and not says_unable(answer.text):
         last = _COUNTER_STATEMENT.split(without_parentheses(answer.sentences[-1]), maxsplit=1)[0]
-        stated = stated_numbers(last, item.prompt)
-        is_single = sole_number(last[last.rfind("=") + 1 :]) or re.search(
-            r"\b(?:only|nur|just|solo|sólo|seulement|apenas|somente|только)\b|只有",
-            last,
-            re.IGNORECASE,
-        )
-        if len(stated) < len(keys) and is_single:
-            return ShortMatch(False, ", ".join(map(str, stated)))
-        predicate = re.sub(r"^.*\b(?:are|is)\b", "", last)
-        readings = (stated, undenied_numbers(predicate))
-        numbers = next((list(read) for read in readings if len(read) == len(keys)), [])
+        new_numbers = stated_numbers(last, item.prompt)
+        is_single = sole_number(last[last.rfind("=") + 1 :]) or _SINGLE.search(last)
+        if len(new_numbers) < len(keys) and is_single:
+            return ShortMatch(False, ", ".join(map(str, new_numbers)))
+        numbers = _numbers_of_sentence(last, new_numbers, len(keys))
     values = [number.value for number in numbers if number is not None]
     if not values and EMPTY_LIST.search(answer.text):
         return ShortMatch(False, "none")
@@ -572,6 +424,31 @@ def _match_numbers(text: str, keys: list[Fraction], item: Item) -> ShortMatch | 
     if keys == sorted(keys) and not ORDER_QUESTION.search(item.prompt):
         values.sort()
     return ShortMatch(values == keys, ", ".join(map(str, numbers)))
+
+
+def _numbers_of_sentence(
+    sentence: str, new_numbers: list[Number], n_keys: int
+) -> list[Number | None]:
+    """All numbers of a sentence, or of its predicate, where these are as many as the keys."""
+    predicate = re.sub(r"^.*\b(?:are|is)\b", "", sentence)
+    readings = (new_numbers, undenied_numbers(predicate))
+    return next((list(numbers) for numbers in readings if len(numbers) == n_keys), [])
+
+
+_SINGLE = re.compile(
+    r"\b(?:only|nur|just|solo|sólo|seulement|apenas|somente|только)\b|只有", re.IGNORECASE
+)
+
+
+def _affirmed_numbers(text: str, question: str) -> str:
+    """The numbers that an answer sorts out, as a list, or its clause that answers."""
+    answer = parse_answer(text)
+    if answer.explicit or answer.concluding or "[" in answer.text:
+        return text
+    affirmed = sorted_out(answer.text, question, numbers_in)
+    if affirmed:
+        return ", ".join(map(str, chain.from_iterable(map(_row_numbers, affirmed))))
+    return _answering_half(text, answer, question)
 
 
 def _answering_half(text: str, answer: ParsedAnswer, question: str) -> str:
@@ -642,7 +519,7 @@ def _is_overridden(answer: ParsedAnswer, target: str, question: str) -> bool | N
         if says_unable(answer.text):
             return None
         return False
-    first_names, second_names = (_phrases_in(clause, (target,)) for clause in clauses)
+    first_names, second_names = (phrases_in(clause, (target,)) for clause in clauses)
     if first_names == second_names:
         return False
     contrast, naming = reversed(clauses) if first_names else clauses
@@ -773,7 +650,7 @@ def _concludes_otherwise(answer: ParsedAnswer, target: str, question: str) -> bo
     return bool(
         not is_pronoun
         and shared_words(conclusion, question)
-        and not _phrases_in(conclusion, (target,))
+        and not phrases_in(conclusion, (target,))
     )
 
 
@@ -848,7 +725,7 @@ def _names_inflected(text: str, target: str, question: str) -> bool:
     if len(key) < 4 or not key.isalpha() or language_of(question) is None:
         return False
     n_shared = len(key) - (2 if _CYRILLIC.match(key) else 1)
-    if n_shared < 3 or not key.isascii() and not _CYRILLIC.match(key):
+    if n_shared < 3 or (not key.isascii() and not _CYRILLIC.match(key)):
         return False
     for word in re.findall(r"\w+", normalize(text)):
         if word[:n_shared] == key[:n_shared] and abs(len(word) - len(key)) < 3:
@@ -872,7 +749,7 @@ def _is_open(answer: ParsedAnswer, commitment: str, target: str, question: str) 
     nouns = filter(None, absent.groups()) if absent else ()
     if any(len(noun) > 2 and noun[:6].lower() in question.lower() for noun in nouns):
         return True  # "No brand is visible"
-    if denies_asked_noun(commitment, question) and not _phrases_in(commitment, (target,)):
+    if denies_asked_noun(commitment, question) and not phrases_in(commitment, (target,)):
         return True
     if _may_translate(commitment, target) or _UNSEEN_ABROAD.search(commitment):
         return True
@@ -884,7 +761,8 @@ _UNSEEN_ABROAD = re.compile(
     r"|\bno (?:es|está|se) (?:visible|legible|ve|lee|distingue|aprecia)\b|\bilegible\b"
     r"|\b(?:n'est|ne sont) pas (?:visible|lisible)|\billisible|\bne se (?:voit|lit) pas"
     r"|\bnão (?:é|está|se|dá) (?:visível|legível|vê|lê|para)|\bilegível"
-    r"|\bне (?:вид\w+|чита\w+|разобрать|различ\w+)|неразборчив|(?:見え|読め|読み取れ|判読でき)(?:ません|ない)"
+    r"|\bне (?:вид\w+|чита\w+|разобрать|различ\w+)|неразборчив|(?:見え|読め|読み取れ"
+    r"|判読でき)(?:ません|ない)"
     r"|(?:보이|읽히)지 않|읽을 수 없|看不[见到]|不可见|读不出|认不出|无法辨认|被遮"
     r"|غير (?:مرئي|مقروء|واضح)|لا (?:يظهر|تظهر)|(?:दिखाई|पढ़ा|दिख|नज़र)[^।]{0,10}नहीं|अस्पष्ट",
     re.IGNORECASE,

@@ -410,7 +410,8 @@ def _leaves_out_subject(
 
 _MAX_VERB_CHARS = 14
 _EXISTENTIAL = re.compile(
-    r"\b(?:hay|gibt|il y a|há|есть|existe)\b|(?:いま|いる|あり|ある)|(?:이|가) 있|有|يوجد|توجد", re.IGNORECASE
+    r"\b(?:hay|gibt|il y a|há|есть|existe)\b|(?:いま|いる|あり|ある)|(?:이|가) 있|有|يوجد|توجد",
+    re.IGNORECASE,
 )
 """What says that something is there, of which another word may say where."""
 
@@ -422,12 +423,12 @@ def _says_same_predicate(
     "Está cerrada"; None where it has neither.
     """
     for group in _FOREIGN_CONTRARIES:
-        said = group & content
-        others = content - group - question_words
+        predicates = group & content
+        other_words = content - group - question_words
         # of a verb in characters the ending is one of its own
-        is_covered = len(others) < 2 if language.unspaced else not others
-        if len(said) == 1 and group & question_words and is_covered:
-            return said <= question_words
+        is_covered = len(other_words) < 2 if language.unspaced else not other_words
+        if len(predicates) == 1 and group & question_words and is_covered:
+            return predicates <= question_words
     return None
 
 

@@ -172,7 +172,8 @@ SCALES: Mapping[str, int] = MappingProxyType(
             10**3: "tausend mil mille тысяча тысячи тысяч тыс ألف آلاف हज़ार हजार 천",
             10**4: "万 萬 만",
             10**5: "लाख",
-            10**6: "百万 millionen mio million millions millón millones milhão milhões milione milioni"
+            10**6: "百万 millionen mio million millions millón millones milhão milhões milione"
+            " milioni"
             " миллион миллиона миллионов млн مليون ملايين",
             10**7: "करोड़ 千万",
             10**8: "亿 億 억",
@@ -392,7 +393,8 @@ _POINTED_THOUSANDS = re.compile(
 _POINT = re.compile(r"\.\d{3}(?!\d)")
 _POINTED_LANGUAGES = ("de", "it", "pt")
 _COUNTED_NOUN = re.compile(
-    r" (?:de )?(?!met|mèt|kil|gram|litr|grad|degr|segund|second|hor|heur|minut|porc|pour|veces)[^\W\d]{4}",
+    r" (?:de )?(?!met|mèt|kil|gram|litr|grad|degr|segund|second|hor|heur|minut|porc|pour"
+    r"|veces)[^\W\d]{4}",
     re.IGNORECASE,
 )
 
@@ -636,3 +638,52 @@ def sole_number(text: str) -> Number | None:
     if re.search(r"\w", remainder):
         return None
     return numbers[0]
+
+
+# --- ranges ---
+
+RANGE = re.compile(
+    r"(?<![\w.])(?:between )?[$€£]?(\d+(?:[.,]\d+)*)\s?(?:[a-z%°]{1,12}\s)?\s?"
+    r"(?:[-–—~〜至到]|to|bis|until|до|(?<!\d)and)\s?[$€£]?(\d+(?:[.,]\d+)*)"
+    r"|(?<![\w.])between [$€£]?(\d+(?:[.,]\d+)*) and [$€£]?(\d+(?:[.,]\d+)*)"
+)
+
+
+def range_ends(match: re.Match[str]) -> tuple[str, ...]:
+    """The two ends of a range."""
+    return tuple(end for end in match.groups() if end)
+
+
+# --- what an answer writes beside its number ---
+
+# what follows verifies the answer
+_VERIFICATION = re.compile(
+    r"(?<=\S)[\s(]+(?:to )?(?:check|verif\w+|proof|probe|kontrolle|comprobación|vérification"
+    r"|проверка)\b:.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_VERIFICATION_WORDS = (
+    *("check:", "verif", "vérif", "proof:", "probe:", "kontrolle:", "comprobación:", "проверка:"),
+)
+_ZERO_WORDS = ("zero", "freezing", "null", "Null", "cero", "zéro", "нуля")
+_BELOW_ZERO = re.compile(
+    r"(?<![-\d.,])(\d+(?:[.,]\d+)?)(\s?°?\s?(?:[CF]\b|degrees?|Grad|grados|degrés|graus|градус\w*)?"
+    r"(?: Celsius| Fahrenheit)?) (?:below (?:zero|freezing)|unter (?:null|dem gefrierpunkt)"
+    r"|bajo cero"
+    r"|(?:en|au)[- ]dessous de zéro|abaixo de zero|ниже нуля)\b",
+    re.IGNORECASE,
+)
+
+
+def without_verification(text: str) -> str:
+    """A text up to where it verifies its number: "x = 3. Check: 2 * 3 = 6"."""
+    if ":" in text and any(map(text.lower().__contains__, _VERIFICATION_WORDS)):
+        return _VERIFICATION.sub("", text)
+    return text
+
+
+def with_signs(text: str) -> str:
+    """A text in which temperatures below zero have a sign: "4 °C below zero" is -4 °C."""
+    if any(map(text.__contains__, _ZERO_WORDS)):
+        return _BELOW_ZERO.sub(r"-\1\2", text)
+    return text
