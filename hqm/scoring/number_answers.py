@@ -19,6 +19,7 @@ from hqm.scoring.commitments import (
 )
 from hqm.scoring.cue_search import WordSearch
 from hqm.scoring.inability import says_unable
+from hqm.scoring.statements import asked_words, content_words
 from hqm.scoring.written_numbers import (
     SMALL_NUMBERS,
     Number,
@@ -618,7 +619,8 @@ def _number_of_asked(text: str, question: str) -> Number | None:
     is_list = not all(map(_SPOKEN_WORD.search, pieces))  # "The data: 3, 5, 7"
     if len(pieces) < 2 or is_list or any(len(of_piece) != 1 for of_piece in numbers):
         return None
-    overlaps = [shared_words(piece, question) for piece in pieces]
+    words = set(asked_words(question))
+    overlaps = [len(words.intersection(content_words(piece))) for piece in pieces]
     if overlaps.count(0) < len(pieces) - 1 or not max(overlaps):
         return None
     return numbers[overlaps.index(max(overlaps))][0]
