@@ -10,11 +10,19 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
+from hqm.indicators import Protocol, case
+from hqm.indicators.indicator import family_indicators
 from hqm.psychometrics.inference.distributions import rank_sum_p
+from hqm.psychometrics.items.item_statistics import effective_runs
 from hqm.psychometrics.items.wrong_keys import ReadingList
+from hqm.scoring.matrix import ScoreMatrix
+from hqm.scoring.metrics import ACCURACY
+from hqm.types import Cell, Item
 from tests.conftest import NIGHTLY
+from tests.indicator_answers import answer
 from tests.messages import tells, text_of
 from tests.perf import planted_faults as planting
+from tests.perf.sound_audits import NORMAL, draw_scores
 
 STUDIES = 24 if NIGHTLY else 12
 PLAIN, GUESSING = planting.WORLDS["plain"], planting.WORLDS["guessing"]
@@ -377,3 +385,50 @@ def test_nine_respondents_tell_what_to_read_and_no_number() -> None:
     assert sum(int(row["item"][1:]) in faults for row in rows[:10]) >= 5
     assert counted.coefficient.value == 0
     assert counted.coefficient.status == "not_informative"
+
+
+@pytest.mark.parametrize("seed", [2, 4])
+def test_two_copies_of_a_weak_model_accuse_no_key(seed: int) -> None:
+    """Of six such benchmarks, sound ones, two had been said to have 8 and 121 wrong keys."""
+    rng = np.random.default_rng([5, seed])
+    x = draw_scores(NORMAL, rng)[0]
+    weakest, next_weakest = np.argsort(x.mean(axis=1))[:2]
+    x[next_weakest] = x[weakest]
+    listed = psy.reading_list(x, rng=rng)
+    assert not listed.stands_out
+    assert not listed.named
+
+
+def test_all_runs_of_right_and_wrong_answers_find_wrong_keys() -> None:
+    """A list that rests on both runs shows what one does not."""
+    rng = np.random.default_rng([3, 1])
+    runs = draw_scores(NORMAL, rng)
+    faults = rng.choice(runs.shape[2], runs.shape[2] // 20, replace=False)
+    runs[:, :, faults] = 1 - runs[:, :, faults]
+    items = tuple(Item(f"q{i}", "Is it?", "yes_no", "yes") for i in range(runs.shape[2]))
+    names = tuple(f"model{m}" for m in range(runs.shape[1]))
+    matrices = []
+    for k, scores in enumerate(runs):
+        ones = np.ones(scores.shape)
+        tallies = {"right": scores, "n": ones}
+        states = np.zeros(scores.shape, dtype=np.uint8)
+        cell = Cell(run=k)
+        matrices.append(
+            ScoreMatrix(cell, names, items, scores, tallies, states, ones, {}, f"run {k}")
+        )
+    protocol = Protocol("simulated@1", "b2:0", "official")
+    both = case("test_retest", "run", matrices, ACCURACY[0], protocol)
+    study = case("items", "", matrices[:1], ACCURACY[0], protocol, repeats=both)
+    assert study.effective_runs == pytest.approx(effective_runs(runs))
+    assert (study.run_means == runs.mean(axis=0)).all()
+    (indicator,) = (i for i in family_indicators("items") if i.name == "reading_list")
+    result = answer(study, indicator)
+    direct = psy.reading_list(
+        runs.mean(axis=0), rng=np.random.default_rng(0), answers=effective_runs(runs)
+    )
+    assert result is not None
+    assert result.detail["stands_out"]
+    assert {row["item"] for row in result.detail["reading_list"][:10]} == {
+        f"q{row.item}" for row in direct.items[:10]
+    }
+    assert not result.detail["graded"]

@@ -11,6 +11,7 @@ from scipy import stats
 
 from hqm import psychometrics as psy
 from hqm.psychometrics.inference.families import log_variance_error
+from hqm.psychometrics.items.item_statistics import effective_runs, respondent_weights
 from hqm.psychometrics.reliability.compare_reliability import LeaveOneOutScores
 from hqm.psychometrics.reliability.score_dependability import fixed_score_variances
 
@@ -24,18 +25,54 @@ def passing(theta: float) -> np.ndarray:
     return np.asarray(1 / (1 + np.exp(-(SLOPE * theta + EASINESS))))
 
 
-def of_keys(column: np.ndarray, hit: float, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def of_keys(
+    column: np.ndarray, hit: float, p: np.ndarray, answers: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """(kinds,) twice: the log likelihood of one item's scores under a right and a wrong key, from
-    the chances of (respondents, kinds) to pass.
+    the chances of (respondents, kinds) to pass; a respondent's score counts for so many answers.
     """
-    x, p = (array[np.isfinite(column)] for array in (column[:, None], p))
+    x, p, answers = (array[np.isfinite(column)] for array in (column[:, None], p, answers[:, None]))
     turned = hit * (1 - p)
-    right = x * np.log(p) + (1 - x) * np.log(1 - p)
-    wrong = x * np.log(turned) + (1 - x) * np.log(1 - turned)
+    right = answers * (x * np.log(p) + (1 - x) * np.log(1 - p))
+    wrong = answers * (x * np.log(turned) + (1 - x) * np.log(1 - turned))
     return right.sum(axis=0), wrong.sum(axis=0)
 
 
-def learnt(x: np.ndarray, hits: np.ndarray, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def weights_of(x: np.ndarray) -> np.ndarray:
+    """(respondents,): 1 / (1 + correlations with others who answer alike), pair by pair."""
+
+    def logit(scores: np.ndarray) -> float:
+        answered = scores[np.isfinite(scores)]
+        share = (answered.sum() + 0.5) / (len(answered) + 1)
+        return math.log(share / (1 - share))
+
+    items = []
+    for i in range(x.shape[1]):
+        rest = np.nanmean(np.delete(x, i, axis=1), axis=1)
+        kept = np.isfinite(x[:, i])
+        is_constant = np.ptp(x[kept, i]) == 0
+        if is_constant or stats.pearsonr(x[kept, i], rest[kept]).statistic >= 0:
+            items.append(i)
+    x = x[:, items]
+    left, variance = np.zeros(x.shape), np.zeros(x.shape)
+    for m, i in np.ndindex(*x.shape):
+        if np.isfinite(x[m, i]):
+            expected = logit(x[m]) + logit(x[:, i]) - logit(x.ravel())
+            p = 1 / (1 + math.exp(-expected))
+            left[m, i], variance[m, i] = x[m, i] - p, p * (1 - p)
+    weights = []
+    for m, own in enumerate(left):
+        total = 1.0
+        for k, other in enumerate(left):
+            if k != m and own @ other >= 3 * math.sqrt(variance[m] @ variance[k]):
+                total += own @ other / math.sqrt((own @ own) * (other @ other))
+        weights.append(1 / total)
+    return np.array(weights)
+
+
+def learnt(
+    x: np.ndarray, hits: np.ndarray, blocks: np.ndarray, answers: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """(blocks, respondents) abilities and (blocks, kinds) weights by EM, item by item."""
     respondents, count = x.shape
     n_blocks = int(blocks.max()) + 1
@@ -69,7 +106,7 @@ def learnt(x: np.ndarray, hits: np.ndarray, blocks: np.ndarray) -> tuple[np.ndar
         chance = [passing((ability + deviation[b])[:, None]) for b in range(n_blocks)]
         for i in range(count):
             b = blocks[i]
-            right, wrong = of_keys(x[:, i], hits[i], chance[b])
+            right, wrong = of_keys(x[:, i], hits[i], chance[b], answers)
             right = np.exp(right) * weight[b] * (1 - share)
             wrong = np.exp(wrong) * weight[b] * share
             total = right.sum() + wrong.sum()
@@ -124,6 +161,11 @@ def reading_case(name: str) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
         x[0], x[12] = np.where(np.isfinite(x[[0, 12]]), [[0.0], [1.0]], np.nan)
         types = [str(i % 2) for i in range(24)]
         return x, np.where(np.arange(24) % 3, 1 / 3, 1.0), {"types": types}
+    if name == "means over runs":
+        chances_to_pass = np.linspace(0.5, 1, 14)[:, None]
+        means = (rng.random((2, 14, 30)) < chances_to_pass).mean(axis=0)
+        means[:, :3] = 1 - means[:, :3]
+        return means, np.ones(30), {"answers": 1.6}
     x = (rng.random((14, 30)) < np.linspace(0.5, 1, 14)[:, None]).astype(float)
     if name == "wrong keys":
         x[:, :5] = 1 - x[:, :5]
@@ -136,7 +178,14 @@ def reading_case(name: str) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
 
 @pytest.mark.parametrize(
     "name",
-    ["two types", "wrong keys", "no fault", "a weakness by chance", "a weakness of three items"],
+    [
+        "two types",
+        "wrong keys",
+        "no fault",
+        "means over runs",
+        "a weakness by chance",
+        "a weakness of three items",
+    ],
 )
 def test_a_reading_list_by_loops(name: str) -> None:
     x, hits, options = reading_case(name)
@@ -145,17 +194,19 @@ def test_a_reading_list_by_loops(name: str) -> None:
     hit = 1.0 if (hits == 1).all() else hits
     study = psy.reading_list(x, rng=np.random.default_rng(0), hit=hit, max_listed=count, **options)
 
-    ability, weight = learnt(x, hits, blocks)
+    runs = options.get("answers", 1)
+    answers = runs * weights_of(x)
+    ability, weight = learnt(x, hits, blocks, answers)
 
     def odds_of(column: np.ndarray, i: int) -> float:
-        keys = of_keys(column, hits[i], passing(ability[blocks[i]][:, None]))
+        keys = of_keys(column, hits[i], passing(ability[blocks[i]][:, None]), answers)
         right, wrong = (np.exp(log_likelihood) @ weight[blocks[i]] for log_likelihood in keys)
         return math.log(wrong) - math.log(right)
 
     odds, passes = np.array([odds_of(x[:, i], i) for i in range(count)]), np.zeros(x.shape)
     for i in range(count):
         p = passing(ability[blocks[i]][:, None])
-        wrong = np.exp(of_keys(x[:, i], hits[i], p)[1]) * weight[blocks[i]]
+        wrong = np.exp(of_keys(x[:, i], hits[i], p, answers)[1]) * weight[blocks[i]]
         passes[:, i] = hits[i] * (1 - p) @ wrong / wrong.sum()
     chance, evidence = chances(odds)
     assert study.status == "ok"
@@ -175,7 +226,7 @@ def test_a_reading_list_by_loops(name: str) -> None:
     first = [row.item for row in study.items[: min(40, max(5, round(chance.sum())))]]
     scored = np.isfinite(x[:, first])
     left = np.where(scored, x[:, first] - passes[:, first], 0.0)
-    noise = np.where(scored, passes[:, first] * (1 - passes[:, first]), 0.0)
+    noise = np.where(scored, passes[:, first] * (1 - passes[:, first]) / runs, 0.0)
     covariance = null_variance = 0.0
     for i in range(len(first)):
         for j in range(len(first)):
@@ -197,7 +248,7 @@ def test_a_reading_list_by_loops(name: str) -> None:
     assert bool(study.doubt) == doubted
     assert study.faults == pytest.approx(math.nan if doubted else faults, abs=1e-5, nan_ok=True)
     assert study.named == (() if doubted else study.items[:sure])
-    if not name.startswith("a weakness"):
+    if name in ("two types", "wrong keys", "no fault"):
         assert (name == "wrong keys") == bool(study.named)
 
     # wrong keys planted in forty copies, in which items that may be wrong make way
@@ -225,6 +276,49 @@ def test_a_reading_list_by_loops(name: str) -> None:
     assert study.power_named == pytest.approx(
         0 if doubted and significant else np.mean(named_shares)
     )
+
+
+def test_who_answers_alike_shares_a_weight_by_loops() -> None:
+    rng = np.random.default_rng(6)
+    p = np.clip(np.linspace(0.4, 1, 7)[:, None] + rng.normal(0, 0.2, 150), 0, 1)
+    x = (rng.random((7, 150)) < p).astype(float)
+    x[2] = np.where(rng.random(150) < 0.1, x[2], x[1])
+    # who passes all is like nobody, and wrong keys that the able fail make no two of them alike
+    x[5:] = 1
+    x[:, :12] = 1 - x[:, :12]
+    x[rng.random(x.shape) < 0.03] = np.nan
+    weights = respondent_weights(x)
+    assert weights == pytest.approx(weights_of(x))
+    assert ((weights > 0.4) & (weights < 0.65)).tolist() == [False, True, True] + [False] * 4
+    assert (weights[[0, 3, 4, 5, 6]] == 1).all()
+
+
+def test_effective_runs_by_loops() -> None:
+    rng = np.random.default_rng(8)
+    p = np.clip(np.linspace(0.3, 0.9, 6)[:, None] + rng.normal(0, 0.15, 80), 0.02, 0.98)
+    x = (rng.random((3, 6, 80)) < p).astype(float)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    within, residual, n_answers = [], 0.0, 0
+    means = np.nanmean(x, axis=0)
+
+    def logit(scores: np.ndarray) -> float:
+        share = (np.nansum(scores) + 0.5) / (np.isfinite(scores).sum() + 1)
+        return math.log(share / (1 - share))
+
+    n_runs = []
+    for m, i in np.ndindex(6, 80):
+        answers = x[:, m, i][np.isfinite(x[:, m, i])]
+        if len(answers) > 1:
+            within.append(answers.var(ddof=1))
+            n_runs.append(len(answers))
+        expected = 1 / (1 + math.exp(-logit(means[m]) - logit(means[:, i]) + logit(means)))
+        residual += ((answers - expected) ** 2).sum()
+        n_answers += len(answers)
+    rho = 1 - np.mean(within) / (residual / n_answers * 6 / 5)
+    runs = np.mean(n_runs)
+    assert 0 < rho < 0.5
+    assert effective_runs(x) == pytest.approx(runs / (1 + (runs - 1) * rho))
+    assert effective_runs(x[:1]) == effective_runs(np.stack([x[0], x[0]])) == 1
 
 
 def components_of(x: np.ndarray, pictures: np.ndarray, effects: list[list[str]] | None) -> dict:

@@ -19,7 +19,7 @@ from hqm.imports.human_labels import labelled_by
 from hqm.labels.people_labels import PooledLabels, StageEvidence
 from hqm.psychometrics import Coefficient, agreement_coefficients
 from hqm.psychometrics.inference.resampling import label_order
-from hqm.psychometrics.items.item_statistics import is_binary
+from hqm.psychometrics.items.item_statistics import effective_runs, is_binary
 from hqm.scoring.matrix import (
     ScoreMatrix,
     Sums,
@@ -294,11 +294,14 @@ class Case:
     @property
     def oriented(self) -> Array:
         """(respondents, units): `first_scores`, higher being better."""
+        return self._orient(self.first_scores)
+
+    def _orient(self, scores: Array) -> Array:
         if self.metric.better != "lower":
-            return self.first_scores
+            return scores
         low, width = self.scale
         # mirrored within its scale, so that widths and errors stay
-        return 2 * low + width - self.first_scores
+        return 2 * low + width - scores
 
     @property
     def scale(self) -> tuple[float, float]:
@@ -315,18 +318,28 @@ class Case:
 
     @property
     def run_matrices(self) -> tuple[ScoreMatrix, ...]:
-        """All runs of the same items by the same respondents where item scores are graded, which
-        more runs make more precise; else the administrations.
+        """All runs of the same items by the same respondents, which make item scores more precise;
+        else the administrations.
         """
         runs = self.repeats
-        # right or wrong answers are not averaged over runs: tests of keys need 0 and 1
-        if runs is None or is_binary(self.first_scores):
+        if runs is None:
             return self.matrices
         # runs of other items or respondents would give other means
         same_design = (runs.respondents, runs.n_items) == (self.respondents, self.n_items)
         if same_design:
             return runs.matrices
         return self.matrices
+
+    @_shared_property
+    def effective_runs(self) -> float:
+        """For how many independent answers a mean of right and wrong answers over `run_matrices`
+        counts; 1 for graded scores, whose correlations need no such number.
+        """
+        if self.repeats is None or self.run_matrices is self.matrices:
+            return 1.0
+        if not is_binary(self.first_scores):
+            return 1.0
+        return effective_runs(self.repeats.item_scores)
 
     @_shared_property
     def run_means(self) -> Array:
@@ -338,10 +351,7 @@ class Case:
         scores = self.repeats.item_scores
         counts = np.isfinite(scores).sum(axis=0)
         # an answer that no run scored stays NaN
-        means = ratio(np.nansum(scores, axis=0), counts)
-        if self.metric.better == "lower":
-            return -means
-        return means
+        return self._orient(ratio(np.nansum(scores, axis=0), counts))
 
     @property
     def full_matrix(self) -> ScoreMatrix:

@@ -219,22 +219,26 @@ def _candidates(case: Case) -> LabelErrors:
 
 
 def _items_to_read(case: Case) -> ReadingList:
-    return list_to_read(case, case.run_means, case.items, _MAX_LISTED)
+    return list_to_read(case, case.run_means, case.items, _MAX_LISTED, case.effective_runs)
 
 
-def list_to_read(case: Case, scores: Array, items: Sequence[Item], max_listed: int) -> ReadingList:
-    """The reading list of items by their scores: of right and wrong answers with abilities by type
-    and side of the key, of graded ones by their correlation with the rest.
+def list_to_read(
+    case: Case, scores: Array, items: Sequence[Item], max_listed: int, answers: float = 1.0
+) -> ReadingList:
+    """The reading list of items by their scores: of right and wrong answers, or their means over
+    runs, with abilities by type and side of the key, of graded ones by their correlation with the
+    rest.
 
-    It is that of an earlier command where the scores are the same.
+    It is that of an earlier command where the scores are the same. `answers` is for how many
+    independent answers a mean over runs counts.
     """
     seed = case.seed
     n_eff = case.n_effective
-    make = partial(_make_list, scores, items, max_listed, seed, n_eff)
+    make = partial(_make_list, scores, items, max_listed, seed, n_eff, answers)
     # the study is kept under its arguments, which are the scores and the settings
     values = digest_bytes(np.ascontiguousarray(scores).tobytes())
     kinds = [_hits(items).tolist(), _types(items), _sides(items)]
-    arguments = [seed, n_eff, max_listed, list(scores.shape), values, kinds]
+    arguments = [seed, n_eff, max_listed, list(scores.shape), values, kinds, answers]
     # The groups that the study allows for are made here, so that a change of this module makes it
     # anew.
     sources = [Path(__file__)]
@@ -244,10 +248,16 @@ def list_to_read(case: Case, scores: Array, items: Sequence[Item], max_listed: i
 
 
 def _make_list(
-    scores: Array, items: Sequence[Item], max_listed: int, seed: int, n_eff: float | None
+    scores: Array,
+    items: Sequence[Item],
+    max_listed: int,
+    seed: int,
+    n_eff: float | None,
+    answers: float,
 ) -> ReadingList:
     rng = stream(seed, "reading_list")
-    if not is_binary(scores):
+    # a mean of right and wrong answers is no grade
+    if answers == 1 and not is_binary(scores):
         return reversed_items(
             scores,
             rng=rng,
@@ -262,6 +272,7 @@ def _make_list(
         hit=_hits(items),
         types=_types(items),
         sides=_sides(items),
+        answers=answers,
         max_listed=max_listed,
         share=_PLANTED,
     )

@@ -57,6 +57,112 @@ def item_rest(scores: ArrayLike) -> Array:
     return correlate_with_rest(x, mean_of_other_items(x))[0]
 
 
+def effective_runs(scores: ArrayLike) -> float:
+    """How many independent answers the mean of an item's runs is worth (Kish's design effect).
+
+    A rerun repeats what a respondent and an item have between them, and so says less than the
+    answer to a new item. The correlation of runs is taken around what the respondent's and the
+    item's mean let expect.
+
+    Parameters
+    ----------
+    scores : array_like, shape (runs, respondents, items)
+        0 or 1; NaN where an answer was not scored.
+
+    Returns
+    -------
+    float
+        r / (1 + (r - 1) rho) of r runs; 1 where they repeat each other, or nothing varies.
+
+    Notes
+    -----
+        rho = 1 - variance within a respondent's runs of an item / variance around expected scores
+
+    References
+    ----------
+    .. [1] Kish, L. (1965). Survey sampling, section 5.4. Wiley.
+
+    Examples
+    --------
+    >>> once = np.array([[1, 1, 0, 1, 0, 0], [1, 0, 1, 0, 0, 1], [0, 1, 1, 1, 1, 0]])
+    >>> effective_runs([once, once])
+    1.0
+    """
+    x = float_array(scores, "runs, respondents, items")
+    scored = np.isfinite(x)
+    n = scored.sum(axis=0)
+    means = ratio(np.where(scored, x, 0.0).sum(axis=0), n)
+    repeated = n > 1
+    runs = float(n[repeated].mean()) if repeated.any() else 1.0
+    squares = np.where(scored, (x - means) ** 2, 0.0).sum(axis=0)
+    if runs <= 1 or not squares.any():
+        return 1.0
+    within = float((squares[repeated] / (n[repeated] - 1)).mean())
+    residual = np.where(scored, (x - _expected_of_margins(means)) ** 2, 0.0).sum() / n.sum()
+    # each item's mean is fitted to the respondents' scores, which are so much nearer to it
+    residual *= x.shape[1] / max(x.shape[1] - 1, 1)
+    rho = min(max(1 - within / residual, 0.0), 1.0)
+    return float(runs / (1 + (runs - 1) * rho))
+
+
+_MIN_ALIKE_Z = 3.0
+"""From how many standard errors on a correlation of two respondents' residuals is no chance."""
+
+
+def respondent_weights(scores: ArrayLike) -> Array:
+    """How much each respondent's answers say, beside those of respondents who answer alike.
+
+    Two copies of one model have a half each. What counts is the correlation of what respondents
+    score beyond what their means and the items' let expect, where it is no chance. Items that go
+    against the rest do not count: able respondents fail a wrong key together.
+
+    Parameters
+    ----------
+    scores : array_like, shape (respondents, items)
+        From 0 to 1; NaN where an answer was not scored.
+
+    Returns
+    -------
+    Array
+        (respondents,): 1 / (1 + sum of correlations with others); 1 of who is like nobody.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).integers(0, 2, (3, 200))
+    >>> respondent_weights([x[0], x[0], x[1], x[2]])
+    array([0.5, 0.5, 1. , 1. ])
+    """
+    x = float_array(scores, "respondents, items")
+    x = x[:, ~(item_rest(x) < 0)]
+    scored = np.isfinite(x)
+    expected = _expected_of_margins(x)
+    residuals = np.where(scored, x - expected, 0.0)
+    variances = np.where(scored, expected * (1 - expected), 0.0)
+    covariances = residuals @ residuals.T
+    norms = np.sqrt((residuals**2).sum(axis=1))
+    correlations = ratio(covariances, np.outer(norms, norms))
+    # by the variance of right and wrong answers: two who pass all items are alike by ability
+    is_alike = covariances >= _MIN_ALIKE_Z * np.sqrt(variances @ variances.T)
+    np.fill_diagonal(is_alike, False)
+    return np.asarray(1 / (1 + np.where(is_alike, correlations, 0.0).sum(axis=1)))
+
+
+def _expected_of_margins(means: Array) -> Array:
+    """(respondents, items): the chance of a right answer by a respondent's and an item's mean,
+    which add up on the scale of logits.
+    """
+    scored = np.isfinite(means)
+    filled = np.where(scored, means, 0.0)
+
+    def logit_of_mean(axis: int | None) -> Array:
+        # half an answer either way, so that no mean is 0 or 1
+        share = (filled.sum(axis=axis) + 0.5) / (scored.sum(axis=axis) + 1)
+        return np.asarray(np.log(share / (1 - share)))
+
+    logit = logit_of_mean(1)[:, None] + logit_of_mean(0) - logit_of_mean(None)
+    return np.asarray(1 / (1 + np.exp(-logit)))
+
+
 def mean_of_other_items(x: Array) -> Array:
     """(respondents, items): the mean of a respondent's other items; NaN where there is none."""
     scored = np.isfinite(x)

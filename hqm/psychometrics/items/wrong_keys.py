@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hqm.psychometrics.inference.distributions import binomial_above
-from hqm.psychometrics.items.item_statistics import item_rest
+from hqm.psychometrics.items.item_statistics import item_rest, respondent_weights
 from hqm.psychometrics.result import (
     Array,
     ArrayLike,
@@ -265,11 +265,12 @@ class ReadingList(Outcome):
 @dataclass(frozen=True, slots=True)
 class _Model:
     """Of every block: the abilities of the respondents in it, and the weight of every kind of
-    item.
+    item; and for how many independent answers a score of each respondent counts.
     """
 
     ability: Array
     weight: Array
+    answers: Array
 
 
 def reading_list(
@@ -279,6 +280,7 @@ def reading_list(
     hit: ArrayLike = 1.0,
     types: Sequence[Hashable] | None = None,
     sides: Sequence[Hashable] | None = None,
+    answers: float = 1.0,
     max_listed: int = 50,
     share: float = 0.02,
     alpha: float = 0.05,
@@ -303,6 +305,9 @@ def reading_list(
         (k - 1) for k options.
     types, sides : sequence of Hashable, shape (items,), optional
         What kind of item it is, and which answer its key is.
+    answers : float, default 1.0
+        For how many independent answers each score counts, where it is a mean over runs
+        (`effective_runs`).
     max_listed : int, default 50
         Length of the list.
     share : float, default 0.02
@@ -330,7 +335,9 @@ def reading_list(
     The distribution of slopes a > 0 and easiness e is free on a grid and learnt from all items,
     more from those of the block, with the abilities, tau2 and the share pi of wrong keys (EM; over
     pi is integrated with Jeffreys' prior). Hard items that all fail are thereby weighed against
-    easy ones with a wrong key.
+    easy ones with a wrong key. Of means over runs, log R and log W count `answers` times.
+    Respondents who answer alike beyond their abilities, as two checkpoints of one model do, share
+    the weight of one (`respondent_weights`).
 
     An item that able respondents fail for another reason than its key ranks high too. So neither a
     number nor a name is given with fewer than 10 respondents, where the likelihood ratio of pi
@@ -373,7 +380,7 @@ def reading_list(
     hits = np.broadcast_to(np.asarray(hit, dtype=np.float64), (count,))
     kinds = _label_numbers(types, count)
     blocks = _blocks(kinds, _label_numbers(sides, count))
-    model = _fit_model(x, hits, blocks, rng)
+    model = _fit_model(x, hits, blocks, answers * respondent_weights(x), rng)
     odds = _log_odds(x, hits, blocks, model)
     chance = fault_probabilities(odds)
     item_rest_correlations = item_rest(x)
@@ -391,7 +398,7 @@ def reading_list(
     power, power_named = _planted_power(x, hits, blocks, model, odds, chance, planted, alpha, rng)
     faults = float(chance.sum())
     n_named = count_named(chance[order], alpha)
-    common_failure = _common_failure_z(x, hits, blocks, model, order, faults)
+    common_failure = _common_failure_z(x, hits, blocks, model, order, faults, answers)
     if faults >= 1 or n_named:
         doubt = _doubt_reason(odds, kinds, faults, common_failure)
     else:
@@ -469,11 +476,11 @@ def count_named(chance: Array, alpha: float) -> int:
 _Scores = tuple[Array, Array, list[tuple[float, IntArray]]]
 
 
-def _scores(x: Array, hits: Array) -> _Scores:
+def _scores(x: Array, hits: Array, answers: Array) -> _Scores:
     """(items, respondents): passes and failures, 0 where unscored; and items by hit chance."""
     scored = np.isfinite(x)
-    ones = np.where(scored, x, 0.0).T
-    zeros = np.where(scored, 1 - x, 0.0).T
+    ones = np.where(scored, answers[:, None] * x, 0.0).T
+    zeros = np.where(scored, answers[:, None] * (1 - x), 0.0).T
     return ones, zeros, [(hit, np.flatnonzero(hits == hit)) for hit in np.unique(hits)]
 
 
@@ -493,7 +500,9 @@ def _likelihoods(scores: _Scores, ability: Array) -> tuple[Array, Array]:
     return right, wrong
 
 
-def _fit_model(x: Array, hits: Array, blocks: IntArray, rng: np.random.Generator) -> _Model:
+def _fit_model(
+    x: Array, hits: Array, blocks: IntArray, answers: Array, rng: np.random.Generator
+) -> _Model:
     columns = np.vstack([np.where(np.isfinite(x), x, -1.0), hits, blocks]).T
     kinds, copies = np.unique(columns, axis=0, return_counts=True)
     if len(kinds) > _MAX_FITTED_KINDS:
@@ -521,7 +530,7 @@ def _fit_model(x: Array, hits: Array, blocks: IntArray, rng: np.random.Generator
         block_effects[b] = np.log(rate + 0.5) - np.log(tried - rate + 0.5) - ability
     block_effects -= block_effects.mean(axis=1, keepdims=True)
     block_effects -= block_effects.mean(axis=0)
-    scores = [_scores(x[:, items], hits[items]) for items in block_items]
+    scores = [_scores(x[:, items], hits[items], answers) for items in block_items]
     weight = np.tile(np.exp(-(_EASE**2) / 8), (n_blocks, 1))
     share = 0.02
     previous = -math.inf
@@ -568,7 +577,7 @@ def _fit_model(x: Array, hits: Array, blocks: IntArray, rng: np.random.Generator
         if abs(likelihood - previous) < 1e-6 * len(columns):
             break
         previous = likelihood
-    return _Model(ability + block_effects, weight)
+    return _Model(ability + block_effects, weight, answers)
 
 
 def _weighted_likelihoods(
@@ -577,7 +586,8 @@ def _weighted_likelihoods(
     """Yield each block's number, items, and log likelihoods under either key, weighted by kind."""
     for b in np.unique(blocks):
         items = np.flatnonzero(blocks == b)
-        right, wrong = _likelihoods(_scores(x[:, items], hits[items]), model.ability[b])
+        scores = _scores(x[:, items], hits[items], model.answers)
+        right, wrong = _likelihoods(scores, model.ability[b])
         weight = np.log(model.weight[b] + 1e-300)
         yield int(b), items, right + weight, wrong + weight
 
@@ -592,7 +602,13 @@ def _log_odds(x: Array, hits: Array, blocks: IntArray, model: _Model) -> Array:
 
 
 def _common_failure_z(
-    x: Array, hits: Array, blocks: IntArray, model: _Model, order: IntArray, faults: float
+    x: Array,
+    hits: Array,
+    blocks: IntArray,
+    model: _Model,
+    order: IntArray,
+    faults: float,
+    answers: float,
 ) -> float:
     """Return z of the respondents' common failures of the top items beyond wrong keys."""
     top_items = order[: int(np.clip(round(faults), 5, 40))]
@@ -606,7 +622,7 @@ def _common_failure_z(
         passes[:, items] = hits[items] * (fails @ posterior.T)
     scored = np.isfinite(x)
     residuals = np.where(scored, x - passes, 0.0)
-    variances = np.where(scored, passes * (1 - passes), 0.0)
+    variances = np.where(scored, passes * (1 - passes) / answers, 0.0)
     excess = (residuals.sum(axis=1) ** 2 - (residuals**2).sum(axis=1)).sum()
     variance = 2 * (variances.sum(axis=1) ** 2 - (variances**2).sum(axis=1)).sum()
     return float(excess / math.sqrt(variance + _LOW))
