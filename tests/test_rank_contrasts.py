@@ -171,3 +171,16 @@ def test_the_fallback_procedure_passes_its_level_on() -> None:
         for k, _ in pairwise(range(6)):
             assert fallback(p[: k + 1]).tolist() == adjusted[: k + 1].tolist()
     assert np.isnan(fallback([0.01, math.nan, 0.01])[1])
+
+
+def test_two_copies_have_an_interval_over_new_items() -> None:
+    """Equal answers have a standard error of 0, and may differ on new items all the same."""
+    x, _ = draw_answers(np.random.default_rng(3), [0.5])
+    study = paired_differences(np.vstack([x, x]), np.arange(x.shape[1]))
+    ((_, _, contrast),) = contrasts_of(study)
+    n = x.shape[1]
+    # with this share of items that differ, none is seen in .025 of studies
+    assert (1 - contrast.high) ** n == pytest.approx(0.025)
+    assert (contrast.difference, contrast.low) == (0, -contrast.high)
+    unbounded = rank_contrasts(study.neighbour_pairs(), margin=0.01, width=None)
+    assert unbounded[0].high == 0

@@ -617,6 +617,8 @@ def rank_contrasts(
         # one cluster has no error over clusters
         df = pair.clusters - 1 if pair.clusters > 1 else math.nan
         half_width = float(stdtrit(df, 0.5 + level / 2)) * pair.se
+        if pair.se == 0 and width is not None:
+            half_width = _identical_half_width(pair.clusters, width, level)
         contrasts.append(
             RankContrast(
                 difference=pair.difference,
@@ -631,6 +633,17 @@ def rank_contrasts(
             )
         )
     return tuple(contrasts)
+
+
+def _identical_half_width(clusters: int, width: float, level: float) -> float:
+    """Return how far two may lie apart who scored alike in every cluster.
+
+    The standard error of equal scores is 0 and says nothing: new clusters may differ. The largest
+    share of clusters that differ, of which none would be seen with half of what `level` leaves.
+    """
+    if clusters < 2:
+        return math.nan
+    return float(width * (1 - ((1 - level) / 2) ** (1 / clusters)))
 
 
 def _equality_p(pair: NeighbourPair, margin: float, width: float | None) -> float:
