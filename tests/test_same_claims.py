@@ -207,7 +207,7 @@ def check_top(audit: BenchmarkAudit, texts: Texts) -> bool:
         if "few for ranks" not in line:
             assert sentences[top.outcome] in line, (line, top.outcome)
     counted = re.search(
-        r"Of (\w+) pairs? of neighbours in rank, on new items (.*?)\.( |$)", texts.page["separate"]
+        r"Of (\w+) pairs? of neighbours in rank, (.*?) on new items\.( |$)", texts.page["separate"]
     )
     assert counted is not None, texts.page["separate"]
     shown = {word.strip(): int(n) for n, word in re.findall(r"(\d+) ([a-z ]+)", counted[2])}
@@ -251,7 +251,14 @@ def check_types(audit: BenchmarkAudit, texts: Texts) -> bool:
     table = added_value(audit)
     if table is not None:
         counted["evidence"] = [row[-1].text for row in table.rows].count("alone")
-    if match := re.search(r"(\w+) (?:of (\w+) )?types? adds? info", texts.verdict):
+    if "No type" in texts.verdict:
+        counted["verdict"] = 0
+        standings = {row.standing for row in types} - {"chance", "leaks"}
+        # that none adds information is said only where it is shown of every type
+        assert ("No type adds" in texts.verdict) == (standings <= {"as_total"})
+    elif "Whether types" in texts.verdict:
+        assert {row.standing for row in types} - {"chance", "leaks"} == {"unmeasured"}
+    elif match := re.search(r"(\w+) (?:of (\w+) )?types? adds? info", texts.verdict):
         word = match[1].lower()
         counted["verdict"] = len(types) if word == "every" else SMALL_WORDS.index(word)
     assert len(set(counted.values())) == 1, counted

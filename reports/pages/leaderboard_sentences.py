@@ -187,7 +187,7 @@ def separate_answer(audit: BenchmarkAudit, policy: Policy | None = None) -> tupl
         subject = pluralise_in_words(len(contrasts), "pair")
         sentences.append(
             compose(
-                "Of {subject} of neighbours in rank, on new items {counts}.",
+                "Of {subject} of neighbours in rank, {counts} on new items.",
                 subject=subject,
                 counts=counts,
             )

@@ -83,11 +83,11 @@ def run_error_sentences(audit: BenchmarkAudit, code: str, policy: Policy) -> Ite
     if precision.scale is None or limit >= 1:
         yield as_sentence(f"{capital(subject)} {points.format(precision.run_error)} points.")
         return
-    opening = {"fine": "Within", "not_shown": "Not shown to be within"}.get(code, "Above")
+    side = {"fine": "within", "not_shown": "not shown to be within"}.get(code, "above")
     allowed = limit * precision.scale
-    error = f"{subject} {points.format_beside(precision.run_error, allowed)} points"
+    error = f"{capital(subject)} {points.format_beside(precision.run_error, allowed)} points"
     limit_text = points.format_limit(allowed)
-    yield as_sentence(f"{opening} the policy's limit of {limit_text} points: {error}.")
+    yield as_sentence(f"{error}, {side} the policy's limit of {limit_text}.")
     upper_end = points.format_beside(precision.run_error_high, allowed)
     yield as_sentence(f"Its 95% upper limit is {upper_end} points.")
     # Runs and not items: another seed asks the same items again.
@@ -131,7 +131,8 @@ def more_items_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, 
         count += f" {type_limit(audit, policy)} points"
         parts.append(count + (most if len(forecast.types) > 1 else ""))
     if forecast.unhelped:
-        parts.append(f"more items do not help in {join_names(forecast.unhelped)}")
+        names = join_names(forecast.unhelped)
+        parts.append(f"more items would not make scores of these models reliable in {names}")
     return tuple(as_sentence(f"{capital(part)}.") for part in parts)
 
 

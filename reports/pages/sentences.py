@@ -66,6 +66,7 @@ from hqm.reports.tables.table import (
     short_name,
     target_clause,
 )
+from hqm.reports.tables.type_tables import none_alone
 
 from hqm import (
     Audit,
@@ -304,7 +305,7 @@ def _types_sentence(audit: BenchmarkAudit, policy: Policy) -> str:
         return reason
     n_alone = sum(map(attrgetter("stands_alone"), measured))
     if not n_alone:
-        return "No type adds information to the total score."
+        return f"{none_alone(measured)}."
     subject = f"{capital(number_word(n_alone))} of {number_word(len(measured))} types"
     if n_alone == len(measured):
         subject = "Every type"
@@ -743,12 +744,16 @@ def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Senten
     if answers.codes["faulty"] == "fine":
         return (as_sentence("None shown."), *map(as_sentence, reading_notes(audit)))
     reason = find_estimate(audit, "items.label_errors")
+    doubt = "keys are wrong" if _has_keys(audit) else "items count the wrong way"
+    unknown = f"The answers do not show whether {doubt}"
     explanation = ""
     if reason is not None:
         explanation = clause(": {}", reason.reason)
-    doubt = "keys are wrong" if _has_keys(audit) else "items count the wrong way"
-    unknown = f"The answers do not show whether {doubt}{explanation}."
-    return (as_sentence("None in the data."), as_sentence(unknown))
+    power = detail_of(audit, "items.label_errors", "power")
+    if isinstance(power, Mapping) and power.get("found") is not None:
+        # what the gate prints in full
+        explanation = f": a search would name {percent(power['found'])} of such items"
+    return (as_sentence("None in the data."), as_sentence(f"{unknown}{explanation}."))
 
 
 def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:

@@ -30,7 +30,7 @@ from hqm.reports.tables.table import (
 )
 
 from hqm import BenchmarkAudit, Estimate
-from hqm.auditing.definitions import MEASURABLE, scale_width, types_measured
+from hqm.auditing.definitions import MEASURABLE, TypeMeasured, scale_width, types_measured
 from hqm.benchmark.analyses import AnalysisRow, Entry
 
 STEPS = 7
@@ -61,7 +61,7 @@ def types_title(audit: BenchmarkAudit, limit: float = MEASURABLE) -> str:
     if leaking:
         tail += f"; answers leak in {_type_names(leaking)}"
     if not alone:
-        return f"No type adds information to the total score{tail}"
+        return f"{none_alone(measured)}{tail}"
     if len(alone) == len(measured):
         return "Every type adds information to the total score"
     if len(alone) <= 2:
@@ -70,6 +70,20 @@ def types_title(audit: BenchmarkAudit, limit: float = MEASURABLE) -> str:
         subject = f"{number_word(len(alone))} of {number_word(len(measured))} types"
     verb = verb_form(len(alone), "adds", "add")
     return f"{capital(subject)} {verb} information to the total score{tail}"
+
+
+def none_alone(measured: Sequence[TypeMeasured]) -> str:
+    """What is known of types of which none is shown to stand alone: that they add nothing, or that
+    this was not shown, or not measured.
+    """
+    standings = {row.standing for row in measured} - {"chance", "leaks"}
+    if standings == {"unmeasured"}:
+        return "Whether types add information to the total score was not measured"
+    if "imprecise" in standings:
+        return "No type that adds information to the total score is precise enough"
+    if standings & {"open", "unmeasured"}:
+        return "No type is shown to add information to the total score"
+    return "No type adds information to the total score"
 
 
 def _type_names(types: Sequence[str]) -> str:
