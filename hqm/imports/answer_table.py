@@ -19,6 +19,8 @@ from hqm.errors import AnswerError, UsageError
 from hqm.files.records import file_stem, name_fields
 from hqm.imports import row as fields
 from hqm.imports.intake import (
+    COLUMNS,
+    KNOWN_COLUMNS,
     Intake,
     describe_reading,
     find_repeated,
@@ -37,15 +39,6 @@ from hqm.imports.layouts import (
     scores_in,
 )
 from hqm.imports.row import RUN_LABEL, Log, Row, answers_in, number
-from hqm.imports.score_columns import (
-    COLUMNS,
-    KNOWN_COLUMNS,
-    NO_SCORE,
-    find_scores,
-    is_lower_better,
-    is_numeric,
-    numeric_columns,
-)
 
 TABLE = "a table of answers"
 """What a table calls its tool."""
@@ -215,6 +208,8 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
     item_note = _check_items(
         rows, len(respondents), intake, records, {*scores, *chosen_columns.values()}
     )
+    from hqm.imports.score_columns import is_lower_better
+
     lower = frozenset(filter(is_lower_better, scores))
     notes = [*intake.notes, *_notes_on_scores(rows, scores, lower, path)]
     has_ids = any(map(attrgetter("ids"), rows))
@@ -244,6 +239,7 @@ def _with_scores(
     """
     # few commands read scores, and the others need not load what checks them
     from hqm.imports.scales import check_marks, with_plain_numbers
+    from hqm.imports.score_columns import find_scores
 
     scores, other_numbers = find_scores(records, chosen_columns, intake)
     records = with_plain_numbers(records, scores, intake.path)
@@ -362,6 +358,8 @@ _MAX_LABEL_CHARS = 60
 
 def _may_name(records: Sequence[Mapping[str, object]], column: str) -> bool:
     """Whether the cells of a column may be the names or numbers of items or respondents."""
+    from hqm.imports.score_columns import NO_SCORE
+
     words = heading_words(column)
     if NO_SCORE.search(words) and not words.endswith("id"):
         return False
@@ -574,6 +572,8 @@ def fields_lacking(
     >>> fields_lacking([{"model": "a", "question_no": 1, "score": 1.0}])
     ['item']
     """
+    from hqm.imports.score_columns import numeric_columns
+
     chosen_columns = dict(columns or {})
     if not chosen_columns and _of_wide(records):
         return []
@@ -596,6 +596,8 @@ def _of_wide(records: Sequence[Mapping[str, object]]) -> list[Record]:
     The heading of the first column says which way it lies: the name of an item's field makes the
     rows items. With fewer columns it is a table of results, whose columns are no items.
     """
+    from hqm.imports.score_columns import is_numeric
+
     # with a row an item, two models are enough
     has_item_rows = heading_words(str(next(iter(first_row(records)), ""))) in fields.IDS
     min_columns = 3 if has_item_rows else _MIN_ITEMS + 1

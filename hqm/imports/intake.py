@@ -82,6 +82,21 @@ _PATH = "path"
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 HEADINGS = _OTHER_COLUMNS.union(fields.TYPES, *FIELDS.values())
 """The names of columns that mean the same in other cases, such as `Question ID`."""
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    field: names for field, names in FIELDS.items() if field != "rater"
+}
+"""The fields of a row of a table, and the names of columns that are taken for each."""
+KNOWN_COLUMNS = frozenset(chain.from_iterable(COLUMNS.values())) | {
+    "answer_id",
+    "metadata",
+    "state",
+    "reason",
+    "detail",
+    "resolution",
+    *fields.RUNS,
+    fields.RUN_LABEL,
+}
+"""The columns that are no scores, by their names."""
 _READING_FIELDS = ("item", "model", "run", "form", "judge", "rater", "answer", "target", "score")
 
 

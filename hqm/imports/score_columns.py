@@ -5,30 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from itertools import chain, filterfalse
+from itertools import filterfalse
 
 from hqm.errors import AnswerError
 from hqm.files.records import name_fields
 from hqm.imports import row as fields
-from hqm.imports.intake import FIELDS, Intake
+from hqm.imports.intake import KNOWN_COLUMNS, Intake
 from hqm.imports.layouts import Record, cell_texts, cells_of, first_row, heading_words
-from hqm.imports.row import RUN_LABEL, SCORES, answers_in, number
-
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    field: names for field, names in FIELDS.items() if field != "rater"
-}
-"""The fields of a row of a table, and the names of columns that are taken for each."""
-KNOWN_COLUMNS = frozenset(chain.from_iterable(COLUMNS.values())) | {
-    "answer_id",
-    "metadata",
-    "state",
-    "reason",
-    "detail",
-    "resolution",
-    *fields.RUNS,
-    RUN_LABEL,
-}
-"""The columns that are no scores, by their names."""
+from hqm.imports.row import SCORES, answers_in, number
 
 
 def numeric_columns(records: Sequence[Record], chosen_columns: Mapping[str, str]) -> list[str]:
