@@ -1127,7 +1127,7 @@ def test_half_precision_is_near(tiny_model: Callable[[str], Path], pictures: lis
     """bfloat16 shares the prefix too: its first distributions are near those of plain generate."""
     respondent: Any = make_respondent(f"hf/{tiny_model('llava')}?dtype=bfloat16")
     answers(respondent, make_requests(pictures, 1.0))
-    assert respondent.how == "shared image prefix"
+    assert respondent.how == text_of("respondent.shared-image")
 
 
 IN_A_WORKER = """

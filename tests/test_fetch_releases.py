@@ -592,7 +592,7 @@ def test_a_file_that_is_not_the_pinned_one_is_refused_without_checksums(
     command = ("fetch", name, "--data", tmp_path / "root", "--mirror", mirror.url, "--quiet")
     assert run(*command)[0] == 1
     status, _, err = run(*command)
-    assert (status, "is not the pinned one" in err, "Traceback" in err) == (1, True, False)
+    assert (status, tells(err, "fetch.not-pinned"), "Traceback" in err) == (1, True, False)
     assert items_in(name, tmp_path / "root") < count
 
 
@@ -605,7 +605,7 @@ def test_the_variable_names_the_mirror_too(
     monkeypatch.setenv("HQM_DATA", str(tmp_path / "root"))
     assert run("fetch", "gavie", "--checksums", sums(tmp_path, release))[0] == 0
     status, _, err = run("fetch", "gavie", "--mirror", "ftp://here")
-    assert (status, "is no web address" in err) == (2, True)
+    assert (status, tells(err, "fetch.no-address")) == (2, True)
 
 
 def test_a_whole_part_that_was_not_renamed_is_fetched_again(

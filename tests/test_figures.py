@@ -20,6 +20,7 @@ from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.errors import missing_library
 from hqm.psychometrics.validity import correlation
 from tests.conftest import Run
+from tests.messages import tells
 from tests.test_paper_tables import audit as audit
 
 NAMES = ["error_budget", "leaderboard", "types", "rank_flips", "items"]
@@ -131,7 +132,7 @@ def test_a_figure_that_there_is_not_is_refused_with_the_list(
     path = tmp_path / "audit.json"
     path.write_text(audit.to_json(), encoding="utf-8")
     status, _, err = run("report", path, "--figure", "leaderbord", "--to", tmp_path / "f.svg")
-    assert (status, "Did you mean 'leaderboard'?" in err) == (2, True)
+    assert (status, tells(err, "name.near", near="leaderboard")) == (2, True)
     with pytest.raises(hqm.UsageError, match="gif"):
         plots.save(audit.plot("types"), "gif")
 

@@ -32,6 +32,7 @@ from hqm.benchmark.items import (
 )
 from hqm.errors import CardError, DataError, FieldError, ImageError, UsageError
 from hqm.types import LETTERS, Form, Item
+from tests.messages import tells, text_of
 
 
 def card(task: str = "yes_no", **fields: Any) -> Card:
@@ -546,9 +547,9 @@ def test_a_card_that_cannot_be_read_says_why(tmp_path: Path) -> None:
         assert refused.value.location == str(path)
         return refused.value.message
 
-    assert "no such card" in says()
+    assert tells(says(), "card.none")
     path.mkdir()
-    assert "is a folder" in says()
+    assert tells(says(), "silent.folder")
     path.rmdir()
     path.write_bytes(b'name = "\xff"')
     assert "is not utf-8" in says()
@@ -559,7 +560,7 @@ def test_a_card_that_cannot_be_read_says_why(tmp_path: Path) -> None:
     path.write_text('name = "x"')
     assert says().endswith("(and 2 more)")
     path.write_text('name = "x"\nversion = "1"\ntask = "vqa"')
-    assert says() == "the key 'title' is missing"
+    assert says() == text_of("card.missing", key="title")
     path.write_text('\ufeffname = "x"\nversion = "1"\ntask = "vqa"\ntitle = "X"', "utf-8")
     assert Card.load(str(path)).title == "X"
 

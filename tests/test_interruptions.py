@@ -23,6 +23,7 @@ from hqm.errors import StoreError
 from hqm.store.database import ask
 from hqm.store.sqlite import writing
 from tests.conftest import NIGHTLY
+from tests.counts_said import run_counts
 from tests.messages import tells
 from tests.quick_respondent import environment_with_quick
 from tests.servers import PlannedServer, completion, question
@@ -114,12 +115,12 @@ def test_ctrl_c_finishes_the_batch_and_says_how_to_go_on(tmp_path: Path, workers
         f" --set workers={workers}" in err
     )
     assert "Traceback" not in err
-    assert f"asked {n_stored}, stored before 0, errors 0" in output
+    assert run_counts(output) == (n_stored, 0, 0)
     if workers == 1:
         resumed = subprocess.run(
             [*RUN, "batch=64", "--store", str(store)], capture_output=True, text=True, check=True
         )
-        assert f"asked {1008 - n_stored}, stored before {n_stored}, errors 0" in resumed.stdout
+        assert run_counts(resumed.stdout) == (1008 - n_stored, n_stored, 0)
         whole_and_each_once(store, 1008)
 
 
@@ -131,7 +132,7 @@ def test_a_schedulers_sigterm_ends_a_run_in_good_order(tmp_path: Path) -> None:
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=300)
     assert process.returncode == 143
-    assert f"interrupted: {count(store)} answers are stored" in err
+    assert tells(err, "run.interrupted", answers=count(store))
 
 
 def test_what_a_server_was_asked_before_ctrl_c_is_stored(tmp_path: Path) -> None:
@@ -163,7 +164,7 @@ def test_what_a_server_was_asked_before_ctrl_c_is_stored(tmp_path: Path) -> None
     assert process.returncode == 130
     assert count(store) == server.answered == len(server.asked)
     assert server.answered < 200
-    assert f"{server.answered} answers are stored" in err
+    assert tells(err, "run.interrupted", answers=server.answered)
 
 
 def test_a_second_ctrl_c_is_obeyed_at_once() -> None:
@@ -221,9 +222,9 @@ def test_a_second_command_waits_even_for_one_that_is_killed(tmp_path: Path) -> N
     _, err = refused.communicate(timeout=300)
     assert refused.returncode == 1
     assert f"process {first.pid} on" in err
-    assert "leave out --set no_wait=true" in err
+    assert tells(err, "store.no-wait")
     assert waiting.stderr is not None
-    assert "is writing to it; waiting" in waiting.stderr.readline()
+    assert tells(waiting.stderr.readline(), "store.waiting")
     assert waiting.poll() is None
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
@@ -231,7 +232,7 @@ def test_a_second_command_waits_even_for_one_that_is_killed(tmp_path: Path) -> N
     assert n_stored < 1008
     output, _ = waiting.communicate(timeout=300)
     assert waiting.returncode == 0
-    assert f"asked {1008 - n_stored}, stored before {n_stored}" in output
+    assert run_counts(output)[:2] == (1008 - n_stored, n_stored)
     whole_and_each_once(store, 1008)
 
 

@@ -102,8 +102,8 @@ def test_a_csv_file_with_other_names_semicolons_and_a_mark(run: Run, tmp_path: P
     assert tells(
         output, "new.read", id="Question ID", question="Text", answer="Label", image="Image-Path"
     )
-    assert "not read: Remark" in output
-    assert "1 items have no picture" in output
+    assert tells(output, "new.not-read", columns="Remark")
+    assert tells(output, "new.no-picture", items=1)
     assert rows_of(tmp_path / "mine" / "items.jsonl") == [
         {
             "id": "7",

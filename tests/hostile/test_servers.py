@@ -32,6 +32,7 @@ from hqm.respondents.openai_server import OpenAIRespondent
 from hqm.respondents.server_client import Redaction, key_for
 from hqm.respondents.server_limits import Budget, wanted_pause
 from tests.conftest import NIGHTLY, Run, counts, nightly, write_benchmark
+from tests.counts_said import judge_counts, run_counts
 from tests.hostile.raw import RawServer, Talk, http, says
 from tests.messages import pattern_of, tells
 from tests.quick_respondent import environment_with_quick
@@ -506,15 +507,13 @@ def test_a_question_that_is_turned_away_is_stored_and_not_asked_again(
     with PlannedServer(turned_away(status, lambda text: text.split("\n")[0] in bad)) as server:
         name = f"openai/tiny@{server.url}?concurrency={concurrency}&retries=2"
         code, output, err = run(*command(yes_no, name))
-        assert (code, f"asked 40, stored before 0, errors {len(bad)}" in output) == (0, True), (
-            output + err
-        )
+        assert (code, run_counts(output)) == (0, (40, 0, len(bad))), err
         assert tells(err, "run.final-errors", final=len(bad))
         assert "--retry-errors" in err
         assert len(server.asked) == 40, "no second attempt at what is turned away"
         code, output, err = run(*command(yes_no, name))
         assert (code, len(server.asked)) == (0, 40), "nothing is asked again"
-        assert "asked 0, stored before 38" in output or "asked 0, stored before 39" in output
+        assert run_counts(output)[:2] == (0, 40 - len(bad))
         assert tells(err, "run.final-errors", final=len(bad)), "it is said every time"
         code, output, _ = run(*command(yes_no, name, "--retry-errors"))
         assert (code, len(server.asked)) == (0, 40 + len(bad))
@@ -531,11 +530,8 @@ def test_what_is_turned_away_no_more_is_an_answer(yes_no: Path, run: Run) -> Non
         name = f"openai/tiny@{server.url}"
         run(*command(yes_no, name))
         bad.clear()
-        assert (
-            "asked 1, stored before 39, errors 0"
-            in run(*command(yes_no, name, "--retry-errors"))[1]
-        )
-        assert "refused by the server" not in run(*command(yes_no, name))[2]
+        assert run_counts(run(*command(yes_no, name, "--retry-errors"))[1]) == (1, 39, 0)
+        assert not tells(run(*command(yes_no, name))[2], "run.final-errors")
 
 
 def test_403_after_an_answer_of_an_earlier_run_belongs_to_its_question(
@@ -546,7 +542,7 @@ def test_403_after_an_answer_of_an_earlier_run_belongs_to_its_question(
         name = f"openai/tiny@{server.url}"
         run(*command(yes_no, name, "--limit", 39))
         code, output, _ = run(*command(yes_no, name))
-        assert (code, "asked 1, stored before 39, errors 1" in output) == (0, True)
+        assert (code, run_counts(output)) == (0, (1, 39, 1))
         assert "asked 0" in run(*command(yes_no, name))[1]
 
 
@@ -568,7 +564,7 @@ def test_a_server_that_turns_everything_away_is_asked_again(
         assert (code, "20 requests in a row failed" in err) == (1, True)
         wrong["on"] = False
         code, output, _ = run(*command(yes_no, name))
-        assert (code, "asked 40, stored before 0, errors 0" in output) == (0, True)
+        assert (code, run_counts(output)) == (0, (40, 0, 0))
 
 
 @pytest.mark.parametrize("status", [401, 404])
@@ -577,7 +573,7 @@ def test_a_wrong_key_ends_a_respondent_whenever_it_comes(
 ) -> None:
     with PlannedServer(turned_away(status, lambda text: "9" in text)) as server:
         code, _, err = run(*command(yes_no, f"openai/tiny@{server.url}?concurrency=1"))
-    assert (code, "was given up" in err) == (1, True)
+    assert (code, tells(err, "respondent.given-up")) == (1, True)
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
@@ -648,7 +644,11 @@ def test_a_server_that_counts_more_than_the_bound_ends_this_run_and_the_next(
         name = f"openai/tiny@{server.url}?concurrency=1&price_in=1"
         options = (option, bound, "--max-tokens", 8)
         code, _, err = run(*command(yes_no, name, *options))
-        assert (code, len(server.asked), f"{option} {bound:g} is reached" in err) == (1, 1, True)
+        assert (
+            code,
+            len(server.asked),
+            tells(err, "requests.reached", bound=f"{option} {bound:g}"),
+        ) == (1, 1, True)
         code, _, err = run(*command(yes_no, name, *options))
         assert (code, len(server.asked)) == (1, 1)
         assert tells(err, "requests.bound-hopeless")
@@ -1092,12 +1092,10 @@ def test_no_more_requests_go_out_than_allowed(
         name = f"openai/tiny@{server.url}?concurrency={concurrency}"
         code, output, err = run(*command(yes_no, name, "--max-requests", bound))
         assert (code, len(server.asked)) == (1, bound)
-        assert f"asked {bound}, stored before 0, errors 0" in output
-        assert tells(
-            err, "requests.bound-reached", bound=bound, requests=bound, tokens=f"{bound * 107:,}"
-        )
-        assert f"{bound} answers are stored in" in err
-        assert f"{40 - bound} are left" in err
+        assert run_counts(output) == (bound, 0, 0)
+        state = re.compile(rf"{bound} answers are stored in \S+, {40 - bound} are left")
+        spent = {"requests": bound, "tokens": f"{bound * 107:,}"}
+        assert tells(err, "requests.bound-reached", bound=bound, state=state, **spent)
         code, output, err = run(*command(yes_no, name, "--max-requests", 40))
         assert (code, len(server.asked), "is reached" in err) == (0, 40, False)
 
@@ -1126,7 +1124,7 @@ def test_tokens_and_money_stay_within_the_bound(
         code, _, err = run(*command(yes_no, name, option, bound, "--max-tokens", 8))
         took = sum(detail["tokens_in"] + detail["tokens_out"] for _, _, detail in stored(yes_no))
         cost = sum(300 * d["tokens_in"] + 600 * d["tokens_out"] for _, _, d in stored(yes_no)) / 1e6
-    assert (code, f"{option} {bound:g} is reached" in err) == (1, True), err
+    assert (code, tells(err, "requests.reached", bound=f"{option} {bound:g}")) == (1, True), err
     spent = took if option == "--max-tokens-total" else cost
     assert min_spent <= spent
     # the first requests in flight are as long as nobody knew
@@ -1153,13 +1151,13 @@ def test_a_server_that_does_not_count_is_counted_by_estimate(
     with PlannedServer(lambda *_: (200, JSON, json.dumps(reply).encode())) as server:
         name = f"openai/tiny@{server.url}?concurrency=2"
         code, _, err = run(*command(yes_no, name, "--max-tokens-total", 200, "--max-tokens", 8))
-        assert (code, "--max-tokens-total 200 is reached" in err) == (1, True)
+        assert (code, tells(err, "requests.reached", bound="--max-tokens-total 200")) == (1, True)
         assert 5 <= len(server.asked) <= 30
 
 
 def test_a_bound_on_money_wants_a_price(yes_no: Path, run: Run) -> None:
     code, _, err = run(*command(yes_no, "openai/tiny@http://127.0.0.1:9/v1", "--max-cost", 1))
-    assert (code, "its price is not known" in err, "price_in" in err) == (2, True, True)
+    assert (code, tells(err, "requests.no-price"), "price_in" in err) == (2, True, True)
 
 
 def test_a_bound_holds_for_judges(tmp_path: Path, run: Run) -> None:
@@ -1168,9 +1166,9 @@ def test_a_bound_holds_for_judges(tmp_path: Path, run: Run) -> None:
         name = f"openai/judge@{server.url}?concurrency=4"
         code, output, err = run(*judged(tmp_path, name, "--max-requests", 8))
         assert (code, len(server.asked)) == (1, 8)
-        assert "judges asked 8, errors" in output
+        assert judge_counts(output)[0] == 8
         assert tells(err, "requests.bound-reached", bound=8, requests=8)
-        assert "12 known ones are left" in err
+        assert tells(err, "requests.judges-left", left=12)
         code, _, _ = run(*judged(tmp_path, name, "--max-requests", 12))
         assert (code, len(server.asked)) == (0, 20)
 
@@ -1206,10 +1204,10 @@ def test_a_judges_question_that_is_turned_away_is_not_asked_again(tmp_path: Path
     with PlannedServer(turned_away(400, lambda text: "number 7." in text)) as server:
         name = f"openai/judge@{server.url}?concurrency=4"
         code, output, _ = run(*judged(tmp_path, name))
-        assert (code, "judges asked 20, errors 1" in output) == (0, True)
-        assert "judges asked 0, errors 0" in run(*judged(tmp_path, name))[1]
+        assert (code, judge_counts(output)) == (0, (20, 1))
+        assert judge_counts(run(*judged(tmp_path, name))[1]) == (0, 0)
         assert len(server.asked) == 20
-        assert "judges asked 1, errors 1" in run(*judged(tmp_path, name, "--retry-errors"))[1]
+        assert judge_counts(run(*judged(tmp_path, name, "--retry-errors"))[1]) == (1, 1)
 
 
 PLANS = [
@@ -1332,7 +1330,7 @@ def test_a_killed_run_repeats_no_more_than_was_in_flight(
             assert sum(tally.begun.values()) - n_stored <= kills * concurrency
         completed = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert completed.returncode == 0, completed.stderr
-    assert f"asked {300 - n_stored}, stored before {n_stored}, errors 0" in completed.stdout
+    assert run_counts(completed.stdout) == (300 - n_stored, n_stored, 0)
     assert len(tally.begun) == 300
     assert sum(tally.begun.values()) - 300 <= kills * concurrency
     assert [state for state, *_ in stored(large_benchmark)] == ["ok"] * 300
@@ -1410,13 +1408,10 @@ def test_what_killed_workers_had_not_sent_is_answered_by_the_others_or_by_the_ne
 
     status, _, err = killing(2, 40)
     assert status == 1
-    assert "all worker processes died" in err
+    assert tells(err, "run.workers-died")
     n_stored = rows_in(tmp_path / "x")
     status, output, err = killing(1, n_stored + 20)
-    assert (status, f"asked {300 - n_stored}, stored before {n_stored}, errors 0" in output) == (
-        0,
-        True,
-    ), err
+    assert (status, run_counts(output)) == (0, (300 - n_stored, n_stored, 0)), err
     with closing(sqlite3.connect(store)) as db:
         asks = db.execute(
             "SELECT COUNT(*), COUNT(DISTINCT ask), MAX(attempt) FROM answers"

@@ -708,7 +708,7 @@ def test_a_folder_that_holds_something_is_left_alone(run: Run, tmp_path: Path) -
     (tmp_path / "mine" / "precious").write_text("x")
     status, _, err = run("build", "pope", "--out", tmp_path / "mine")
     assert status == 2
-    assert "it is there already" in err
+    assert tells(err, "output.exists")
     with pytest.raises(UsageError):
         build("pope", "shapes", tmp_path / "???", items=6)
 
@@ -827,8 +827,8 @@ def test_the_tutorials_commands_run_and_end_with_the_quality_card(
                 assert status == 0, f"{line}\n{output}\n{err}"
                 printed.append(output)
     text = "\n".join(printed)
-    assert "people kept 59 of 60 reviewed items" in text
-    assert "policy built: passed" in text
+    assert tells(text, "build.precision", kept=59, reviewed=60)
+    assert tells(text, "gate.passed", policy="built")
     assert "street" in text
     card = (tmp_path / "reviewed" / "QUALITY.md").read_text(encoding="utf-8")
     signed = next(line for line in card.splitlines() if line.startswith("Signatures: "))

@@ -223,7 +223,7 @@ def test_the_picture_is_hashed_where_it_is_there(tmp_path: Path, run: Run) -> No
         "export", tmp_path / "s.sqlite", "--to", "eee", "--out", tmp_path / "eee"
     )
     assert status == 0, err
-    assert "1 evaluations, 3 answers, 0 not scored" in output
+    assert tells(output, "eee.written", records=1, answers=3, unscored=0)
     (record,) = [record for _, record in aggregates(tmp_path / "eee")]
     for row, item in zip(rows_of(tmp_path / "eee", record), items, strict=True):
         picture = hqm.load("shapes_yesno").pictures.path(item.image)  # type: ignore[arg-type]
@@ -309,7 +309,7 @@ def test_judges_are_named_with_how_they_were_asked(
     command = ("export", path, "--to", "eee", "--out", tmp_path / "eee", "--benchmark", facts)
     status, _, err = run(*command)
     assert status != 0
-    assert "judged by a model" in err
+    assert tells(err, "judge.unnamed")
     n_prompts = len(server.prompts)
     assert run(*command, *judge)[0] == 0
     assert len(server.prompts) == n_prompts, "an export asks nobody"

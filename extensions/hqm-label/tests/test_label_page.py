@@ -36,7 +36,7 @@ from tests.label_studies import (
     wait_for,
     wait_until,
 )
-from tests.messages import pattern_of, text_of
+from tests.messages import pattern_of, tells, text_of
 from tests.servers import PlannedServer, reserved_port
 
 RESPONDENTS = ("secret-steady", "secret-noisy")
@@ -230,7 +230,7 @@ def test_a_study_from_the_first_key_to_the_last_disagreement(
             "raw labels stay"
         )
     logged = log.read_text()
-    assert "Stopped. The labels are in" in logged
+    assert tells(logged, "label.stopped")
     for word in (*RESPONDENTS, "secret", "respondent", "gold", "probability"):
         for page in (*visited_pages, *headers, *urls):
             assert word not in page.lower().replace("this page shows no respondent", ""), word
@@ -428,7 +428,7 @@ def test_a_missing_picture_is_said(answers: Path, tmp_path: Path) -> None:
     plan = tmp_path / "plan.jsonl"
     write_plan(replace(read_plan(plan), images=str(tmp_path)), plan)
     with served_here(tmp_path / "plan.jsonl") as served:
-        assert "The picture cannot be shown." in served.ask(f"{served.raters['anna']}/begin")[2]
+        assert tells(served.ask(f"{served.raters['anna']}/begin")[2], "label.no-picture")
 
 
 @pytest.mark.parametrize(
@@ -447,7 +447,7 @@ def test_a_picture_that_no_browser_can_show_is_said_to_be_missing(
     with served_here(plan) as served:
         status, _, text = served.ask(f"{served.raters['anna']}/begin")
         assert status == 200
-        assert "The picture cannot be shown." in text
+        assert tells(text, "label.no-picture")
         uid = read_plan(plan).rows[0].uid
         assert served.ask(f"{served.raters['anna']}/picture/{uid}")[0] == 404
 
@@ -471,7 +471,7 @@ def test_a_photograph_on_the_web_stands_beside_the_item_under_review(tmp_path: P
             LabelPlan(benchmark=str(folder), schema="review", raters=("anna",), rows=rows), plan
         )
         with served_here(plan) as served:
-            assert "cannot be shown" in served.ask(f"{served.raters['anna']}/begin")[2]
+            assert tells(served.ask(f"{served.raters['anna']}/begin")[2], "label.no-picture")
             study = Study(plan, readonly=True)
             study.fetch_pictures(private=True)
             study.close()
@@ -639,8 +639,10 @@ def test_facts_are_added_corrected_removed_and_graded(
         )
         calm.press("s")
         calm.wait("!document.getElementById('alert').hidden")
-        assert "3 facts are not decided yet" in calm.evaluate(
-            "document.getElementById('alert').textContent"
+        assert tells(
+            calm.evaluate("document.getElementById('alert').textContent"),
+            "label.open-facts",
+            open=3,
         )
         calm.errors.clear()  # the browser logs a reply 422 as an error
         calm.press("1")

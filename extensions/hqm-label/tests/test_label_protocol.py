@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hqm_label.label_store import LabelStore
+from hqm_label.label_store import Label, LabelStore
 from hqm_label.study import Study, compare_people
 from hqm_label.study_plan import labels_path, read_plan
 
 import hqm
 from tests.conftest import Run
 from tests.label_studies import store_of_answers
+from tests.messages import tells
 
 RATERS = tuple("abcdefghij")
 ERRORS = dict(zip(RATERS, np.linspace(0.03, 0.21, 10).tolist(), strict=True))
@@ -62,14 +63,18 @@ def label_all(plan: Path, truth: dict[tuple[str, str], int], rng: Any) -> None:
     tired = {row.item: 4 / 3 if rng.random() < 0.5 else 2 / 3 for row in rows}
     right = np.mean([truth[_short(row.respondent), row.item] for row in rows])
     scale = 1 / (right + 1.5 * (1 - right))
+    labels = []
+    for row in rows:
+        true = truth[_short(row.respondent), row.item]
+        for rater in row.raters:
+            p = ERRORS[rater] * tired[row.item] * scale * (1 if true else 1.5)
+            given = int(true ^ (rng.random() < p))
+            entry = Label(
+                uid=row.uid, rater=rater, values={"label": given}, milliseconds=2000, time=0.0
+            )
+            labels.append(entry)
     with LabelStore(labels_path(plan)) as store:
-        # ten thousand labels, none of which has to outlast the machine
-        store._db.execute("PRAGMA synchronous = OFF")
-        for row in rows:
-            true = truth[_short(row.respondent), row.item]
-            for rater in row.raters:
-                p = ERRORS[rater] * tired[row.item] * scale * (1 if true else 1.5)
-                store.add(row.uid, rater, {"label": int(true ^ (rng.random() < p))}, 2000)
+        store.add_all(labels)
 
 
 def _short(respondent: str) -> str:
@@ -88,7 +93,7 @@ def test_the_table_recovers_what_is_known_within_its_intervals(
     assert len(rows) == 1000
     assert len({row.item for row in rows}) == 100
     assert all(row.raters == RATERS for row in rows)
-    assert "1,000 labelled by all" in output
+    assert tells(output, "label.by-all", rows="1,000")
     label_all(plan, truth, np.random.default_rng(5))
     status, output, _ = run("label", "status", plan, "--json")
     comparison = json.loads(output)["people_beside"]
@@ -112,8 +117,8 @@ def test_the_table_recovers_what_is_known_within_its_intervals(
     assert spread["low"] <= np.corrcoef(score, true_scores)[0, 1] <= spread["high"] + 0.02
     status, output, err = run("label", "status", plan, "--to", tmp_path / "table.tex")
     assert status == 0, err
-    assert "People beside the benchmark" in output
-    assert "How often each rater errs" in output
+    assert tells(output, "label.people-beside")
+    assert tells(output, "label.rater-errors")
     table = (tmp_path / "table.tex").read_text("utf-8")
     assert table.count("recorded") == 10
     assert r"\label{tab:people-beside-the-benchmark}" in table, "no two tables share a label"
@@ -129,7 +134,7 @@ def test_a_study_of_two_raters_names_no_errors_and_an_empty_one_has_no_table(
     assert len(read_plan(plan).rows) == 50
     status, _, err = run("label", "status", plan, "--to", tmp_path / "table.tex")
     assert status != 0
-    assert "no label yet" in err
+    assert tells(err, "label.none-yet")
     label_all(plan, truth, np.random.default_rng(6))
     study = Study(plan, readonly=True)
     comparison = compare_people(study)

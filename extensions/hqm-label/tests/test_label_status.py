@@ -217,7 +217,7 @@ def test_the_status_counts_what_was_said(dogs_plan: Path, run: Run) -> None:
 def test_a_study_without_labels_has_a_status(dogs_plan: Path, run: Run) -> None:
     code, output, _ = run("label", "status", dogs_plan)
     assert code == 0
-    assert "0 of 24 have a label" in output
+    assert tells(output, "label.progress", labelled=0, rows=24)
     assert tells(output, "labels.no-pair")
     assert not labels_path(dogs_plan).exists(), "looking makes no file"
 
@@ -230,7 +230,7 @@ def test_serving_what_cannot_be_served_is_said(dogs_plan: Path, run: Run) -> Non
         listener.listen()
         code, _, err = run("label", "serve", dogs_plan, "--port", listener.getsockname()[1])
     assert code == 1
-    assert "nothing can listen there" in err
+    assert tells(err, "label.port")
     assert "--port" in err
     assert run("label", "serve", dogs_plan, "--group", "pictures")[0] == 2
 
@@ -296,8 +296,8 @@ def test_a_review_writes_a_benchmark_that_can_be_checked_and_audited(
         store.add("u4", "ben", {"label": "ambiguous subject", "note": "two signs"})
     code, output, _ = run("label", "items", plan, "--out", tmp_path / "signs2")
     assert code == 0
-    assert "kept 1, changed 2, left out 1" in output
-    assert "unresolved 1, not reviewed 1" in output
+    assert tells(output, "label.reviewed", kept=1, changed=2, left_out=1)
+    assert tells(output, "label.open", unresolved=1, unread=1)
     before, after = hqm.load(str(signs)), hqm.load(str(tmp_path / "signs2"))
     assert [item.id for item in after.original.items] == ["q0", "q2", "q3", "q4", "q5"]
     assert after.original.by_id["q2"].target == "no"
@@ -351,7 +351,7 @@ def test_the_wordings_of_a_form_are_reviewed_and_taken_by_an_audit(
     form_path = tmp_path / "reviewed.jsonl"
     code, printed, _ = run("label", "items", plan, "--out", form_path)
     assert code == 0
-    assert "kept 1, changed 1, left out 1" in printed
+    assert tells(printed, "label.reviewed", kept=1, changed=1, left_out=1)
     from hqm.forms.make_forms import read_form
 
     read = read_form(form_path, hqm.load(str(signs)).original)
@@ -402,7 +402,7 @@ def test_gold_is_a_share_of_the_schemas_scale(dogs: Path, tmp_path: Path, run: R
     plan = tmp_path / "plan.jsonl"
     split = run("label", "plan", dogs, *options, plan, "--gold", tmp_path / "split.csv")
     assert split[0] == 1
-    assert "which no rater can give" in split[2]
+    assert tells(split[2], "label.impossible")
     assert run("label", "plan", dogs, *options, plan, "--gold", tmp_path / "one.csv")[0] == 0
     study = Study(plan)
     for row in study.plan.rows:

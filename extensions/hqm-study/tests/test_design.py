@@ -455,7 +455,7 @@ def test_the_answer_is_the_cheapest_of_all_studies(audit: Audit, parts: StudyCom
         1 - study_design.cheapest.cost / study_design.same.cost
     )
     assert f"{study_design.saving:.0%} cheaper" in study_design.sentence
-    assert "nothing has a price" in study_design.notes[0]
+    assert tells(study_design.notes[0], "design.no-price")
     assert StudyDesign.from_dict(json.loads(study_design.to_json())) == study_design
     costs = [point.cost for point in study_design.curve]
     best = [point.best for point in study_design.curve]
@@ -512,7 +512,7 @@ def test_labels_are_priced_by_their_minutes(audit: Audit) -> None:
         + study_design.cheapest.labels * RESPONDENTS * seconds / 3600 * 30
     )
     assert study_design.cheapest.cost == pytest.approx(paid)
-    assert any("seconds of the labels" in note for note in study_design.notes)
+    assert any(tells(note, "design.seconds") for note in study_design.notes)
     with pytest.raises(UsageError, match=pattern_of("design.unpriced")):
         hqm_study.design(audit, targets=["labelled_sem<=.06"], free=["labels", "pictures"])
 
@@ -742,7 +742,7 @@ def test_a_contest_needs_respondents_and_parts() -> None:
     compared = compare_studies(parts, parts, sizes, 0.5, 8)
     assert compared.fixed_respondents.choice == 2
     assert compared.fixed_respondents.difference == pytest.approx(-math.log(4))
-    assert "needs 10 independent ones" in compared.other_respondents.reason
+    assert tells(compared.other_respondents.reason, "design.forecast-few", least=10)
     assert compared.other_respondents.choice == 0
     # a judge's noise shrinks with its askings, and is never more than the noise of single answers
     judged = study_variance_components(ragged()[0], ragged()[1])
