@@ -12,9 +12,9 @@ import pytest
 from hqm.scoring import (
     choices,
     commitments,
-    inability,
     number_answers,
     option_letters,
+    plain_text,
     polar_answers,
     short_answers,
     written_numbers,
@@ -124,7 +124,7 @@ def test_the_rest_of_a_line_is_that_of_the_whole_remainder() -> None:
         assert commitments._rest_of_line(text, start) == expected, (text, start)
 
 
-@pytest.mark.parametrize("search", [inability._UNABLE, commitments._DENIAL])
+@pytest.mark.parametrize("search", [plain_text._UNABLE, commitments._DENIAL])
 def test_a_word_search_tells_whether_its_pattern_is_in_a_text(search: WordSearch) -> None:
     table = Path(__file__).parent / "tables" / "asked_answers.jsonl"
     answers = [json.loads(line)["text"] for line in table.read_text("utf-8").splitlines()]

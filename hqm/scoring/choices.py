@@ -24,7 +24,6 @@ from hqm.scoring.commitments import (
     shared_words,
     without_side_remark,
 )
-from hqm.scoring.inability import says_unable
 from hqm.scoring.number_answers import CALCULATION, read_number
 from hqm.scoring.option_letters import (
     UPPER_LETTER,
@@ -38,7 +37,7 @@ from hqm.scoring.option_letters import (
     with_latin_letters,
     without_ruled_out,
 )
-from hqm.scoring.plain_text import plain
+from hqm.scoring.plain_text import plain, says_unable
 from hqm.scoring.polar_answers import POLARITY, Polar, leading_polarity, read_polar
 from hqm.scoring.written_numbers import RANGE, Number, numbers_in, range_ends, sole_number
 from hqm.types import LETTERS

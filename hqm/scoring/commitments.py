@@ -14,15 +14,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from hqm.scoring.cue_search import CueIndex, CueSearch, WordSearch, words_pattern
-from hqm.scoring.inability import UNSPACED_LETTERS, says_unable
 from hqm.scoring.plain_text import (
     BOLD,
     BOLD_END,
     BOX,
     BOX_END,
     MARKS,
+    UNSPACED_LETTERS,
     breaks_off,
     plain,
+    says_unable,
     without_marks,
 )
 

@@ -19,11 +19,11 @@ from hqm.scoring.commitments import (
     shared_words,
     without_side_remark,
 )
-from hqm.scoring.inability import says_unable
 from hqm.scoring.number_answers import (
     IN_PARENTHESES,
     SUBORDINATE,
 )
+from hqm.scoring.plain_text import says_unable
 from hqm.scoring.polar_answers import NEGATIVE
 from hqm.scoring.statements import asked_words, content_words, contraries_of
 from hqm.scoring.written_numbers import LATIN

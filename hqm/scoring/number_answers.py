@@ -18,7 +18,7 @@ from hqm.scoring.commitments import (
     shared_words,
 )
 from hqm.scoring.cue_search import WordSearch
-from hqm.scoring.inability import says_unable
+from hqm.scoring.plain_text import says_unable
 from hqm.scoring.statements import asked_words, content_words
 from hqm.scoring.written_numbers import (
     SMALL_NUMBERS,

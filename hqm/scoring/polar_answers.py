@@ -13,7 +13,7 @@ from hqm.scoring.commitments import (
     normalize,
     parse_answer,
 )
-from hqm.scoring.inability import UNABLE_ABROAD, says_unable, says_unable_abroad
+from hqm.scoring.plain_text import UNABLE_ABROAD, says_unable, says_unable_abroad
 from hqm.scoring.statements import (
     EXISTENCE_QUESTION,
     asked_words,

@@ -29,7 +29,6 @@ from hqm.scoring.commitments import (
     parse_answer,
     shared_words,
 )
-from hqm.scoring.inability import says_unable
 from hqm.scoring.list_answers import (
     EMPTY_LIST,
     ORDER_QUESTION,
@@ -49,6 +48,7 @@ from hqm.scoring.number_answers import (
     undenied_numbers,
     without_parentheses,
 )
+from hqm.scoring.plain_text import says_unable
 from hqm.scoring.polar_answers import DOUBT, NEGATIVE, read_polar
 from hqm.scoring.statements import denies_asked_noun, language_of
 from hqm.scoring.written_numbers import (
