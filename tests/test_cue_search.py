@@ -12,11 +12,11 @@ import pytest
 from hqm.scoring import (
     choices,
     commitments,
+    list_answers,
     number_answers,
     option_letters,
     plain_text,
     polar_answers,
-    short_answers,
     written_numbers,
 )
 from hqm.scoring.cue_search import CueIndex, CueSearch, WordSearch
@@ -169,8 +169,8 @@ def test_a_phrase_is_found_where_its_pattern_finds_it() -> None:
     n_found = 0
     for text in texts:
         for phrase in phrases:
-            expected = [m.span() for m in short_answers._phrase_pattern(phrase).finditer(text)]
-            assert short_answers._phrase_spans(phrase, text) == expected, (phrase, text)
+            expected = [m.span() for m in list_answers._phrase_pattern(phrase).finditer(text)]
+            assert list_answers._phrase_spans(phrase, text) == expected, (phrase, text)
             n_found += len(expected)
     assert n_found > 100
 

@@ -362,6 +362,18 @@ UNABLE_ABROAD = (
     "لا (?:يمكن|أستطيع|أعرف)|غير واضح|نمی‌توان",
     "नहीं (?:बता|कह)|पता नहीं|स्पष्ट नहीं",
 )
+_SINGULAR_NOUNS = (
+    "image picture photo photograph figure chart graph diagram file attachment screenshot".split()
+)
+_IMAGE_NOUNS = (*_SINGULAR_NOUNS, *(f"{noun}s" for noun in _SINGULAR_NOUNS))
+_MISSING_VERBS = (
+    *("is", "was", "seem", "seems", "appear", "appears", "look", "looks", "to", "missing"),
+    *("unavailable", "broken", "corrupted", "blank"),
+)
+_TEXT_NOUNS = (
+    *("text", "writing", "lettering", "label", "name", "title", "display", "inscription"),
+    *("caption", "date", "logo", "digits", "letters"),
+)
 _UNABLE = WordSearch(
     re.compile(
         r"\b(?:can(?:no|')t|cannot|could(?: no|n')t|isn't possible to|unable to|(?:\bnot"
@@ -420,7 +432,9 @@ _UNABLE = WordSearch(
         " appears,image missing,picture is"
         ",picture was,picture seems,picture appears,photo is,photo seems,file is,attachment is"
         ",bild,foto,abbildung,kein,keine,imagen,aucune,nenhuma,imagem,image n".split(",")
-    ),
+    )
+    | {f"{noun} {verb}" for noun in _IMAGE_NOUNS for verb in _MISSING_VERBS}
+    | {f"{noun} {verb}" for noun in _TEXT_NOUNS for verb in ("is", "are")},
     foreign=(
         re.compile(f"[äÄßẞãÃ{UNSPACED_LETTERS}]|[tTnN](?:(?<=[iI][sS][tT])|(?<=[aA][nN][nN])) "),
         re.compile("|".join(UNABLE_ABROAD), re.IGNORECASE),
