@@ -46,6 +46,23 @@ class ItemAnalysis(Outcome):
     reversed: tuple[int, ...] = ()
 
 
+def to_unit_range(scores: ArrayLike) -> Array:
+    """Return the scores with the least one at 0 and the greatest at 1; those from 0 to 1 as is.
+
+    >>> to_unit_range([[1, 3, 5]]), to_unit_range([[0.25, 0.75]])
+    (array([[0. , 0.5, 1. ]]), array([[0.25, 0.75]]))
+    """
+    x = np.asarray(scores, dtype=np.float64)
+    finite_scores = x[np.isfinite(x)]
+    if not finite_scores.size:
+        return x
+    low = float(finite_scores.min())
+    high = float(finite_scores.max())
+    if (low >= 0 and high <= 1) or low == high:
+        return x
+    return np.asarray((x - low) / (high - low))
+
+
 def item_rest(scores: ArrayLike) -> Array:
     """(items,): the correlation of each item with the mean of the other items, over respondents;
     NaN where it is undefined.

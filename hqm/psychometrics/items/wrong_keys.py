@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hqm.psychometrics.inference.distributions import binomial_above
-from hqm.psychometrics.items.item_statistics import item_rest, respondent_weights
+from hqm.psychometrics.items.item_statistics import item_rest, respondent_weights, to_unit_range
 from hqm.psychometrics.result import (
     Array,
     ArrayLike,
@@ -36,23 +36,6 @@ class PlantedFaults(Outcome):
     error: float
     planted: int
     repeats: int
-
-
-def to_unit_range(scores: ArrayLike) -> Array:
-    """Return the scores with the least one at 0 and the greatest at 1; those from 0 to 1 as is.
-
-    >>> to_unit_range([[1, 3, 5]]), to_unit_range([[0.25, 0.75]])
-    (array([[0. , 0.5, 1. ]]), array([[0.25, 0.75]]))
-    """
-    x = np.asarray(scores, dtype=np.float64)
-    finite_scores = x[np.isfinite(x)]
-    if not finite_scores.size:
-        return x
-    low = float(finite_scores.min())
-    high = float(finite_scores.max())
-    if (low >= 0 and high <= 1) or low == high:
-        return x
-    return np.asarray((x - low) / (high - low))
 
 
 def with_wrong_keys(scores: ArrayLike, *, rng: np.random.Generator, hit: ArrayLike = 1.0) -> Array:
