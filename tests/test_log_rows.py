@@ -5,12 +5,14 @@ import math
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from hqm.benchmark.log_benchmark import LogBenchmark, benchmarks_of_logs, questions_of_logs
 from hqm.errors import AnswerError, DataError, UsageError
 from hqm.imports.answer_table import TABLE
-from hqm.imports.intake import _without_row_numbers
+from hqm.imports.intake import read_rows
 from hqm.imports.layouts import ROW
 from hqm.imports.log_answers import LogSettings
 from hqm.imports.match import _option, match_rows
@@ -533,13 +535,16 @@ def test_an_answer_keeps_what_its_log_says_of_it_and_why_it_ended() -> None:
     assert (stopped("Ye", "length").reason, stopped("Ye", "length").detail) == ("length", {})
 
 
-def test_the_numbers_that_a_reader_of_parquet_counted_are_no_column() -> None:
-    records = [{ROW: "0", "a": "x"}, {ROW: "1", "a": "y"}]
-    assert _without_row_numbers(records, "a.PARQUET") == [{"a": "x"}, {"a": "y"}]
+def test_the_numbers_that_a_reader_of_parquet_counted_are_no_column(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": ["x", "y"]}), path)
+    assert read_rows(path) == [{"a": "x"}, {"a": "y"}]
     # a column of the file's own stays, and so do the numbers of other files
-    own = [{ROW: "7", "a": "x"}, {ROW: "1", "a": "y"}]
-    assert _without_row_numbers(own, "a.parquet") == own
-    assert _without_row_numbers(records, "a.csv") == records
+    pq.write_table(pa.table({ROW: ["7", "1"], "a": ["x", "y"]}), path)
+    assert read_rows(path) == [{ROW: "7", "a": "x"}, {ROW: "1", "a": "y"}]
+    table = tmp_path / "a.csv"
+    table.write_text(f"{ROW},a\n0,x\n1,y\n")
+    assert read_rows(table) == [{ROW: "0", "a": "x"}, {ROW: "1", "a": "y"}]
 
 
 def test_answers_under_item_and_id_are_those_of_the_item(tmp_path: Path) -> None:

@@ -202,8 +202,12 @@ def test_an_audit_and_a_store_of_0_2_0_are_verified(
         *("report", ROOT / "audit_0_2_0.json", "--verify", shift.signature),
         *("--store", "store.sqlite"),
     )
-    signed = "scoring official of HQM 0.2.0 and reader strict:4 and form yes_no:1"
+    signed = (
+        "scoring official of HQM 0.2.0 and reader strict:4 and form yes_no:1"
+        " and statistic parallel_forms.mean_shift:1"
+    )
     now = [scoring_label("official", "mine"), STRICT.label, labelled("form", "yes_no")]
+    now.append(labelled("statistic", "parallel_forms.mean_shift"))
     assert status == 0
     assert tells(
         output, "verify.rescored", before=signed, now=" and ".join(now), changed=0, answers=480

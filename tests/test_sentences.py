@@ -839,9 +839,9 @@ def test_a_report_speaks_of_the_goals_of_a_policy(run: Run, tmp_path: Path) -> N
     status, _, error = run(*report)
     assert status == 0, error
     page = (tmp_path / "report.html").read_text()
-    assert "limit of 3 points" in page
+    assert "limit of 3." in page
     assert run(*report, "--policy", str(tmp_path / "policy.toml"))[0] == 0
-    assert "limit of 2 points" in (tmp_path / "report.html").read_text()
+    assert "limit of 2." in (tmp_path / "report.html").read_text()
 
 
 def test_a_scale_without_two_ends_has_no_limit_for_types() -> None:

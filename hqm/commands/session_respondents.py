@@ -1,4 +1,4 @@
-"""Who answers in a session: the models that are asked, and those whose answers files have."""
+"""The respondents of a session: the models that are asked, and those recorded in files."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ def read_criterion(
         labelled twice, or some rows name a rater and some do not.
     """
     # the names in a file of labels that a spreadsheet may have been shown
-    intake = take_rows(path, headings=_COLUMNS_OF_FILES)
+    intake = take_rows(path, headings=_COLUMNS_OF_FILES, other_columns=("label",))
     intake = intake.with_names({"model": "respondent", "item": "item", "rater": "rater"})
     check_claims(intake, form, benchmark, spelling)
     rows = []

@@ -174,6 +174,7 @@ def take_rows(
     names: Sequence[str] = ("model", "judge", "rater"),
     columns: Mapping[str, str] | None = None,
     headings: Collection[str] = HEADINGS,
+    other_columns: Collection[str] = (),
 ) -> Intake:
     """Take the rows of a file.
 
@@ -188,6 +189,9 @@ def take_rows(
         Field -> column, where the user says it.
     headings
         The names of columns that are also taken in other cases.
+    other_columns
+        Columns of this kind of file that hold neither answers nor right answers, whatever such a
+        column holds elsewhere.
 
     Raises
     ------
@@ -219,7 +223,8 @@ def take_rows(
     # A user wrote the heading of the file, and must find it in what is said of the reading.
     original_names = dict(zip(written_names.values(), written_names, strict=True))
     planned = _plan_columns(present, columns)
-    rival_notes = _check_columns(planned, present, columns, rows, numbers, str(path))
+    rivals = set(present).difference(other_columns)
+    rival_notes = _check_columns(planned, rivals, columns, rows, numbers, str(path))
     kept, notes = _without_summaries(rows, planned, names)
     rows = list(compress(rows, kept))
     numbers = list(compress(numbers, kept))

@@ -673,9 +673,9 @@ def _is_statement(clause: str, words: Sequence[str], question_words: Sequence[st
         return False
     has_predicate = _VERB.search(clause) or NEGATIVE.search(clause)
     if len(words) == 1 and question_words and len(clause.split()) < 3:
-        # "Green.", asked whether the light is red
-        property_word = question_words[-1]
-        is_property = property_word in (words[0], *contraries_of(words[0]))
+        # "Green.", asked whether the light is red; a noun such as "A dog." is no statement
+        contraries = contraries_of(words[0])
+        is_property = bool(contraries) and question_words[-1] in (words[0], *contraries)
         return is_property or bool(has_predicate)
     return bool(has_predicate) or len(words) > max(1, len(question_words) - 2)
 

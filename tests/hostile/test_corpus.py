@@ -776,6 +776,10 @@ def build_score_rows(world: World, rng: Rng) -> list[Row]:
 
 
 def mean_score(world: World, rows: list[Row]) -> Any:
+    if not any("item" in row for row in rows):
+        # a question that stands once names its item
+        ids = {item.prompt: item.id for item in world.items.values()}
+        rows = [{**row, "item": ids.get(str(row.get("question")))} for row in rows]
     book = {key[-1]: cell for key, cell in mean_answers(world, rows).items()}
     clear = {"yes": "yes", "no": "no", "yes.": "yes", "no.": "no"}
     if not book or not all(cell.lower() in clear for cell in book.values()):

@@ -159,7 +159,7 @@ def respondent_weights(scores: ArrayLike) -> Array:
     norms = np.sqrt((residuals**2).sum(axis=1))
     correlations = ratio(covariances, np.outer(norms, norms))
     # by the variance of right and wrong answers: two who pass all items are alike by ability
-    is_alike = covariances >= _MIN_ALIKE_Z * np.sqrt(variances @ variances.T)
+    is_alike = covariances > _MIN_ALIKE_Z * np.sqrt(variances @ variances.T)
     np.fill_diagonal(is_alike, False)
     return np.asarray(1 / (1 + np.where(is_alike, correlations, 0.0).sum(axis=1)))
 
