@@ -134,14 +134,13 @@ class Session:
                     options.material.limit,
                 )
 
-        only_recorded = bool(recorded_sources(options.answering)) and all(
-            map(is_recorded, options.answering.respondents)
-        )
+        sources = recorded_sources(options.answering)
+        only_recorded = bool(sources) and all(map(is_recorded, options.answering.respondents))
         self.forms = SessionForms(
             options.material, self.full_benchmarks, only_recorded=only_recorded
         )
         self.respondents = SessionRespondents(
-            options, members, self.full_benchmarks, self.forms, self.budget, self.notes
+            options, sources, members, self.full_benchmarks, self.forms, self.budget, self.notes
         )
         self._label_files: dict[str, list[str]] = {}
         self._costs: dict[str, StudyCosts] = {}

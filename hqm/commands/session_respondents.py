@@ -39,6 +39,8 @@ class SessionRespondents:
     ----------
     options
         The options of the command.
+    sources
+        The files and folders of recorded answers that the options name.
     members
         The name of a benchmark or of a group, as the command names it -> the names of its
         benchmarks.
@@ -55,6 +57,7 @@ class SessionRespondents:
     def __init__(
         self,
         options: RunOptions,
+        sources: Sequence[Path],
         members: Mapping[str, Sequence[str]],
         full_benchmarks: Mapping[str, Benchmark],
         forms: SessionForms,
@@ -66,7 +69,7 @@ class SessionRespondents:
         self.forms = forms
         self.budget = budget
         self.notes = notes
-        self.sources = recorded_sources(options.answering)
+        self.sources = sources
         self.logs = LogSettings(partial=options.answering.partial, files=options.answering.files)
         self.imported_answers: dict[str, ImportedLogs] = {}
         """Benchmark -> the answers taken from logs of other tools."""

@@ -146,8 +146,6 @@ def _is_of_items(records: Sequence[Mapping[str, object]], column: str, item_colu
     """Return whether a column that is not called a score says the same of every answer to an item,
     as a difficulty or a number of frames does.
     """
-    if _SCORE.search(heading_words(column)):
-        return False
     cells: dict[str, set[str]] = {}
     names = (item_column,) if item_column else fields.IDS
     for record in records:
