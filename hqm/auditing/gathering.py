@@ -66,10 +66,15 @@ class _Study:
     forms: Mapping[str, Form]
     judges: Sequence[Judge]
 
-    def responses(self, reference: Cell) -> Mapping[str, Sequence[Response | None]]:
-        """Return respondent -> its answers to all items of the reference administration."""
-        form = self.forms[reference.form]
-        return self.answers.by_respondent(self.benchmark, form, self.respondents, reference.run)
+    def form(self, cell: Cell) -> Form:
+        """Return the form that was administered in a cell."""
+        return self.forms[cell.form]
+
+    def responses(self, cell: Cell) -> Mapping[str, Sequence[Response | None]]:
+        """Return respondent -> its answers to all items of an administration."""
+        return self.answers.by_respondent(
+            self.benchmark, self.form(cell), self.respondents, cell.run
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,7 @@ class _Scores:
             stopped_rows,
         )
 
-        form = study.forms[self.reference.form]
+        form = study.form(self.reference)
         probabilities = self.probabilities
         if probabilities is not None:
             probabilities = probabilities[:, common_items(stopped, form)]
@@ -208,11 +213,11 @@ def gather(
     # A benchmark made from logs of answers has no picture files that could be faulty.
     if pictures and not benchmark.included_recordings:
         picture_files = pictures_of(benchmark, study.forms[ORIGINAL])
-    other_forms = {cell.form: study.forms[cell.form] for cell in cells if cell.form != ORIGINAL}
+    other_forms = {cell.form: study.form(cell) for cell in cells if cell.form != ORIGINAL}
     findings = findings_of(
         benchmark, study.forms[ORIGINAL], picture_files, forms=list(other_forms.values())
     )
-    form = study.forms[scores.reference.form]
+    form = study.form(scores.reference)
     read_responses = partial(study.responses, scores.reference)
     disagreements: Sequence[Example] = ()
     analyses: tuple[Analysis, ...] = ()
@@ -348,7 +353,7 @@ def _matrices(study: _Study, cells: Sequence[Cell], *, recorded: bool) -> dict[C
 
 def _matrix(study: _Study, cell: Cell) -> ScoreMatrix:
     """The answers of one administration, scored by the judge of the cell, or by the rule."""
-    form = study.forms[cell.form]
+    form = study.form(cell)
     label, asking = parse_judge(cell.judge)
     for judge in study.judges:
         if judge.label == label:
@@ -362,7 +367,7 @@ def _matrix(study: _Study, cell: Cell) -> ScoreMatrix:
 def _oracles(study: _Study, first: ScoreMatrix) -> tuple[ScoreMatrix, ...]:
     """The reference scored anew by each rule of the adapter's `judges()`."""
     benchmark = study.benchmark
-    form = study.forms[first.cell.form]
+    form = study.form(first.cell)
     by_name = {respondent.name: respondent for respondent in study.respondents}
 
     def responses(name: str) -> Sequence[Response | None]:
@@ -389,7 +394,7 @@ def _probabilities(study: _Study, reference: Cell) -> npt.NDArray[np.float64] | 
     # Only a closed question has a right answer of a few tokens, whose probability servers report.
     if benchmark.card.task not in CLOSED_TASKS or benchmark.roles:
         return None
-    form = study.forms[reference.form]
+    form = study.form(reference)
     rows = [
         study.answers.probabilities(benchmark, form, respondent, reference.run)
         for respondent in study.respondents
@@ -402,7 +407,7 @@ def _probabilities(study: _Study, reference: Cell) -> npt.NDArray[np.float64] | 
 
 def _refused_parameters(study: _Study, reference: Cell) -> dict[str, Sequence[str]]:
     """The parameters that were left out of requests because servers refuse them, by respondent."""
-    form = study.forms[reference.form]
+    form = study.form(reference)
     refused: dict[str, Sequence[str]] = {}
     for respondent in study.respondents:
         # Only servers refuse parameters; reading the details of all answers takes long.
@@ -420,7 +425,7 @@ def _examples(
     study: _Study, scores: _Scores, samples: Mapping[str, PooledLabels]
 ) -> Sequence[Example]:
     """The items on which the reference and another administration or judge disagree most."""
-    form = study.forms[scores.reference.form]
+    form = study.form(scores.reference)
     return examples(
         study.benchmark,
         study.answers,
@@ -543,7 +548,7 @@ def _stages(
     benchmark = study.benchmark
     if not study.judges or not benchmark.roles:
         return ()
-    form = study.forms[reference.form]
+    form = study.form(reference)
     units = labelled_units(benchmark, form, labels)
     if not units:
         return ()
@@ -564,7 +569,7 @@ def _read_labels(
     """The labels of the reference administration, and those of every judge pooled, one for each
     answer.
     """
-    form = study.forms[reference.form]
+    form = study.form(reference)
     count_stale = partial(_count_stale, study, reference, stale)
     path = Path(criterion) if criterion else None
     labels = _labels(store, study.benchmark, form, reference.run, path, respondents, count_stale)
@@ -585,7 +590,7 @@ def _count_stale(study: _Study, reference: Cell, stale: Stale, labels: Labels) -
         return 0
     labelled = {judgement.respondent for judgement in labels.judgements}
     respondents = [r for r in study.respondents if r.name in labelled]
-    form = study.forms[reference.form]
+    form = study.form(reference)
     answers = study.answers.by_answer(study.benchmark, form, respondents, reference.run)
     digests = {key: answer_digest(response) for key, response in answers.items()}
     return check_digests(labels, digests, stale)

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from hqm.errors import AnswerError, NoReply, UnreadableReply
-from hqm.files.dialect import finite_number
 from hqm.files.records import located_records, required_field
 from hqm.imports.row import ROLES, Replies, first_field, require_choice, whole_reply
 from hqm.text import has_words, storable
@@ -238,12 +237,3 @@ def refuse_empty(ask: AskJudge) -> AskJudge:
         return reply
 
     return ask_nonempty
-
-
-def as_number(mark: str) -> float | None:
-    """A mark as a number; None for what is none.
-
-    >>> as_number("4"), as_number("4.0"), as_number("nan"), as_number("good")
-    (4.0, 4.0, None, None)
-    """
-    return finite_number(mark)

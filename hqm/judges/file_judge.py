@@ -16,12 +16,12 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.judge_api import (
     ASKING_SEPARATOR,
     AskJudge,
-    as_number,
     parse_judge,
     refuse_empty,
     replay,
 )
 from hqm.errors import NoReply
+from hqm.files.dialect import finite_number
 from hqm.imports.row import JudgeOutput
 from hqm.judges.judge_models import Judging
 from hqm.judges.procedure import NotAsked, Rows, judged_matrix, verdicts
@@ -49,7 +49,7 @@ def scale_maximum(marks: Iterable[str]) -> float:
     (1.0, 10.0, 250.0)
     """
     highest = -math.inf
-    for value in map(as_number, marks):
+    for value in map(finite_number, marks):
         if value is not None:
             highest = max(highest, value)
     if highest == -math.inf:  # no mark is a number
@@ -67,7 +67,7 @@ def share_right(mark: str, maximum: float = 1.0) -> float | None:
     if word in _RIGHT_WORDS or word in _WRONG_WORDS:
         return float(word in _RIGHT_WORDS)
     # a mark outside the scale is no share: clipping it would hide a wrong scale
-    value = as_number(word)
+    value = finite_number(word)
     if value is not None and 0 <= value <= maximum:
         return value / maximum
     return None
