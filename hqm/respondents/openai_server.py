@@ -511,6 +511,7 @@ class OpenAIRespondent:
         wait = wanted_pause({}, attempt, self.backoff)
         sent = time.monotonic()
         body = self.bodies.body(content, settings, request.seed)
+        reply = b""
         try:
             async with asyncio.timeout(self.timeout):
                 reply = await client.post(body)
@@ -545,14 +546,17 @@ class OpenAIRespondent:
             number = getattr(error, "errno", None) or 0
             description = os.strerror(number).lower() if number > 0 else str(error)
             reason = f"the connection broke off: {description}"
-        except json.JSONDecodeError:
+        except aiohttp.ClientError as error:
+            reason = f"the server's reply is no HTTP: {error}"
+        except UnicodeDecodeError:
+            reason = "the server's reply is no UTF-8, in which JSON is written"
+        except ReplyTooLarge as error:
+            return Response("", "error", one_line(self.clean(str(error))), {"final": True}), None
+        except (ValueError, RecursionError):
             excerpt = self.clean(reply.decode("utf-8", "replace"))[:80]
             reason = f"the server's reply is no JSON, it begins with {excerpt!r}"
-        except ReplyTooLarge as error:
-            message = f"ReplyTooLarge: {error}"
-            return Response("", "error", one_line(self.clean(message)), {"final": True}), None
         except Exception as error:  # whatever a server sends costs one answer and never the run
-            reason = f"{type(error).__name__}: {error}"
+            reason = f"the server's reply cannot be read ({type(error).__name__}: {error})"
         return Response("", "error", one_line(self.clean(reason))), wait
 
     def _handle_refusal(

@@ -222,7 +222,7 @@ MISBEHAVING: list[tuple[str, Talk, str]] = [
     ("no content", says(http("204 No Content", b"", length=False)), ""),
     ("a page to log in", says(http("200 OK", b"<html>log in", "Content-Type: text/html")), ""),
     ("half of an object", says(http("200 OK", OK[:40], TYPE)), ""),
-    ("no UTF-8", says(http("200 OK", b'{"a": "\xff\xfe"}', TYPE)), ""),
+    ("no UTF-8", says(http("200 OK", b'{"a": "\xff\xfe"}', TYPE)), "no UTF-8"),
     ("nested a hundred thousand deep", says(http("200 OK", b"[" * 100_000, TYPE)), ""),
     (
         "an integer of 5,000 digits",
@@ -325,6 +325,7 @@ def test_whatever_a_server_sends_ends_in_time_with_one_sentence(talk: Talk, word
     assert "\n" not in reason
     assert reason.isprintable()
     assert re.search(words, reason), reason
+    assert not re.match(r"\w+(Error|Exception|TooLarge)\b", reason), "a person reads it"
 
 
 REPEATED_TALKS = (
