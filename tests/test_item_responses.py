@@ -75,6 +75,22 @@ def test_responses_are_read_in_one_command_and_written_as_they_were(
     assert sorted((row["item"], row["wave"], row["resp"]) for row in again) == scores
 
 
+@pytest.mark.parametrize(("raters", "names"), [(("r1",), ""), (("r1", "r2"), ", judge=rater")])
+def test_one_rater_of_all_rows_is_no_facet(
+    raters: tuple[str, ...], names: str, tmp_path: Path, run: Run
+) -> None:
+    rows = [
+        (f"m{m}", f"q{i}", (m + i + (rater == "r2")) % 3 > 0, rater)
+        for m in range(N_MODELS)
+        for i in range(N_ITEMS)
+        for rater in raters
+    ]
+    with (tmp_path / "irw.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("id", "item", "resp", "rater"), *rows])
+    _, out, err = run("audit", tmp_path / "irw.csv", "--out", tmp_path / "out")
+    assert f"respondent=id, item=item, score=resp{names}\n" in out + err, out + err
+
+
 def test_what_is_written_conforms_to_the_standard(tmp_path: Path, run: Run) -> None:
     validate_file = pytest.importorskip("irw_validate").validate_file
     write_responses(tmp_path / "irw.csv")

@@ -607,6 +607,9 @@ def test_bold_passages_and_retractions_of_an_answer() -> None:
         ("a cat, a cat", "Where is the cat?", "", 1),
         ("nothing here", "Where is the cat?", "", 0),
         ("The dogs jumped walking", "Which dog jumps and walks?", "The dogs jumped walking", 3),
+        ("From shortest to tallest: mug, vase, lamp", "Which is tallest?", " lamp", 1),
+        ("From shortest to tallest: mug, vase, lamp", "Which is shortest?", "mug", 1),
+        ("From shortest to tallest: mug, vase, lamp", "Which is widest?", "", 0),
     ],
 )
 def test_the_clause_that_repeats_most_of_a_question(
