@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-9
 """By how much rounding may exceed the end of a range."""
 Count = Annotated[int, Field(ge=0, strict=True)]
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False)] | None
+Score = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Number = Score | None
 Width = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0)] | None
 Share = Annotated[float, Field(strict=True, ge=-_ROUNDING, le=1 + _ROUNDING)] | None
 Correlation = Annotated[float, Field(strict=True, ge=-1 - _ROUNDING, le=1 + _ROUNDING)] | None

@@ -12,6 +12,7 @@ Path_ = tuple[str | int, ...]
 OTHER_VALUES: tuple[Any, ...] = (
     *(None, True, 0, -1, 5, 0.5, -0.25, 1e30, -1e30, 10**18, "", "x", "1e999", "{x}", "0 0"),
     *([], {}, [1], [None], ["x"], [[]], [{}], {"a": 1}, {"a": None}, {"": {}}, [1, 2, 3]),
+    *("\ud800", {"\ud800": 1}, 10**30, "\x00", "$x", "%s", "\\x", "=1+1"),
 )
 
 
@@ -53,7 +54,9 @@ def mutated(document: Any, groups: list[list[Path_]], rng: random.Random) -> tup
     elif kind == "twice" and isinstance(before, list) and before:
         before.append(copy.deepcopy(before[0]))
     elif kind == "insert" and isinstance(before, dict):
-        before[rng.choice(["", "new", "0", "{x}"])] = copy.deepcopy(rng.choice(OTHER_VALUES))
+        before[rng.choice(["", "new", "0", "{x}", "\ud800"])] = copy.deepcopy(
+            rng.choice(OTHER_VALUES)
+        )
     elif kind == "retype":
         container[path[-1]] = rng.choice([str(before), [before], {"value": before}])
     else:

@@ -60,6 +60,41 @@ def test_a_changed_audit_is_refused_or_printed_by_every_command(documents: list[
     assert tally["refused"] > tally["accepted"] > 0
 
 
+def test_a_number_that_is_a_text_is_refused(documents: list[Any]) -> None:
+    """Whatever prints an audit formats and compares its numbers."""
+    rng = random.Random(SEED)
+    cases = [(document, group[0]) for document in documents for group in paths_by_shape(document)]
+    n_refused = 0
+    for document, path in rng.sample(cases, len(cases)):
+        container = document
+        for key in path[:-1]:
+            container = container[key]
+        number = container[path[-1]]
+        # a finding may have texts where others have numbers, and no report reads the other two
+        if type(number) not in (int, float) or {"findings", "reasons", "slope"} & set(path):
+            continue
+        container[path[-1]] = str(number)
+        try:
+            with pytest.raises(hqm.DataError):
+                print(path, Audit.from_dict(document).audits)
+        finally:
+            container[path[-1]] = number
+        n_refused += 1
+        if n_refused == counts(700):
+            break
+    assert n_refused >= min(counts(700), 500)
+
+
+@pytest.mark.parametrize("number", [1e308, -1e200, 10**400])
+def test_a_number_too_large_to_calculate_with_is_refused(
+    documents: list[Any], number: float
+) -> None:
+    changed = copy.deepcopy(documents[0])
+    changed["audits"][0]["estimates"][0]["detail"]["new"] = [number]
+    with pytest.raises(hqm.DataError, match=r"detail\.new\[0\]"):
+        Audit.from_dict(changed)
+
+
 def test_counts_of_answers_add_up(documents: list[Any]) -> None:
     changed = copy.deepcopy(documents[0])
     states = next(iter(changed["audits"][0]["respondents"][0]["states"].values()))

@@ -1,9 +1,11 @@
 """Cells of a source become pictures and items: what each kind of cell gives, and what is refused."""
 
 import base64
+import gzip
 import hashlib
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from hqm.benchmark.new_sources import (
 from hqm.errors import DataError, UsageError
 from hqm.files.images import open_images
 from tests.conftest import Run
+from tests.messages import pattern_of
 
 
 def picture(shade: int = 0, kind: str = "PNG") -> bytes:
@@ -318,6 +321,74 @@ def test_rows_become_items_in_the_order_of_their_fields(tmp_path: Path) -> None:
         "cluster": "group",
     }
     assert (questions_read.unused, questions_read.parts, questions_read.faults) == (("n",), (), {})
+
+
+CHOICES = [("red", "blue", "grey"), ("a cat", "a dog"), ("7", "8", "9")]
+WAYS_TO_WRITE_OPTIONS: dict[str, Callable[[tuple[str, ...]], dict[str, object]]] = {
+    "a list": lambda texts: {"options": list(texts)},
+    "a text": lambda texts: {"options": "|".join(texts)},
+    "by letter": lambda texts: {"options": dict(zip("ABCD", texts, strict=False))},
+    "columns": lambda texts: dict(zip("ABC", [*texts, ""], strict=False)),
+    "with letters": lambda texts: {
+        "options": [f"{letter}. {text}" for letter, text in zip("ABCD", texts, strict=False)]
+    },
+}
+
+
+def write_rows(path: Path, rows: list[dict[str, object]], layout: str) -> Path:
+    """Write rows into a file that holds them in this way."""
+    document: object = rows
+    if layout == "below a key":
+        document = {"version": "1", "questions": rows}
+    elif layout == "by id":
+        document = {
+            str(row["id"]): {name: cell for name, cell in row.items() if name != "id"}
+            for row in rows
+        }
+    elif layout == "by column":
+        document = {name: [row[name] for row in rows] for name in rows[0]}
+    text = json.dumps(document)
+    if layout == "packed":
+        path = path.with_suffix(".json.gz")
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("layout", ["list", "below a key", "by id", "by column", "packed"])
+@pytest.mark.parametrize("way", WAYS_TO_WRITE_OPTIONS)
+@pytest.mark.parametrize("answered_by", ["letter", "text"])
+def test_questions_are_read_alike_however_they_are_written(
+    layout: str, way: str, answered_by: str, tmp_path: Path
+) -> None:
+    rows = []
+    for number, texts in enumerate(CHOICES):
+        written = WAYS_TO_WRITE_OPTIONS[way](texts)
+        answer = "B" if answered_by == "letter" else texts[1]
+        rows.append({"id": f"k{number}", "question": "Which?", "answer": answer, **written})
+    path = write_rows(tmp_path / "q.json", rows, layout)
+    read = read_questions(open_source(str(path)), {}, GatheredPictures(tmp_path / "out"))
+    assert [(row["id"], row["target"], row["options"]) for row in read.rows] == [
+        (f"k{number}", "B", list(texts)) for number, texts in enumerate(CHOICES)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("question,answer\nIs it red?,1\nIs it blue?,0\n", "codes-alone"),
+        ('question,answer\n"Which? A. red B. blue",1\n"Which? A. 1 B. 2",0\n', "codes-alone"),
+        (
+            'question,answer\n"Which? A. red B. blue",2\n"Which? A. x B. y",1\n"A. c B. d",Z\n',
+            "numbers-of-options",
+        ),
+    ],
+)
+def test_codes_are_no_short_answers(text: str, code: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=pattern_of(f"odd.{code}")):
+        questions(tmp_path, text)
+    assert questions(tmp_path, text, task="vqa").task == "vqa"
 
 
 def test_columns_of_letters_are_options(tmp_path: Path) -> None:

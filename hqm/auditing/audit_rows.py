@@ -37,6 +37,7 @@ from hqm.types import (
     Count,
     Estimate,
     Number,
+    Score,
     Share,
     State,
     Width,
@@ -95,7 +96,7 @@ class VerdictRow(TypedDict):
     """The verdicts of one administration: the values that occur, and which answer has which."""
 
     items: Count
-    values: list[float]
+    values: list[Score]
     codes: str
     """Respondent by respondent, item by item: the number of the value, one byte each; the number
     behind the last one where an answer was not scored. Packed by zlib, in base64.
@@ -281,9 +282,16 @@ class _ContrastRow(TypedDict):
 class _ErrorRow(TypedDict):
     """The standard errors of a score, over these items and over others."""
 
-    score: Annotated[float, Field(strict=True, allow_inf_nan=False)]
+    score: Score
     other_items: Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0)]
     these_items: Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0)]
+
+
+@with_config(_GROWING)
+class _TypeRow(TypedDict):
+    """What was measured of the items of one type."""
+
+    type: str
 
 
 @with_config(_GROWING)
@@ -302,7 +310,7 @@ class _Detail(TypedDict, total=False):
     candidates: tuple[Row, ...]
     items: int | tuple[str, ...] | None
     types: tuple[str | Row, ...] | None
-    by_type: tuple[Row, ...] | dict[str, Any]
+    by_type: tuple[_TypeRow, ...]
     cues: tuple[Row, ...]
     giveaways: tuple[Row, ...]
     constant_types: tuple[Row, ...]
@@ -311,12 +319,14 @@ class _Detail(TypedDict, total=False):
     components: tuple[Row, ...] | None
     d_study: tuple[Row, ...] | None
     curve: tuple[Row, ...] | None
-    errors: tuple[_ErrorRow, ...] | dict[str, Any] | None
+    errors: tuple[_ErrorRow, ...] | None
     parts: int | tuple[Row, ...]
     in_top: tuple[str, ...] | None
     map: _Map | None
     raters: dict[str, Count] | Number
     power: dict[str, Figure] | Number
+    strategies: dict[str, Number]
+    gain_interval: tuple[Number, Number] | None
     reading_list: tuple[Row, ...]
     schemas: tuple[str, ...]
     goal: Number
@@ -357,15 +367,15 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         "accuracy, adjacent, agreement, at_ceiling, at_floor, baseline, chance, coherent,"
         " commonest answer, cross_validated, easy, evenness, expected, far_p, found, g,"
         " gain at least,"
-        " hard, i2, negative, overlap, p, p_sensitivity, p_specificity, pair_flip, phi,"
-        " phi_of_3, positive, q, reversals, right, same_set, share, share_planted, shared,"
-        " solved_by_none, top5, true_among_first, usual, v",
+        " guess, hard, i2, negative, overlap, p, p_sensitivity, p_specificity, pair_flip, phi,"
+        " items_left_out, phi_of_3, positive, q, respondents_left_out, reversals, right, same_set,"
+        " share, share_planted, shared, shift_p, solved_by_none, top5, true_among_first, usual, v",
     ),
     (
         Correlation,
         "ac1, attenuation, bias_correction, correlation, expected_tau, gain, gwet_ac1, icc,"
         " if_all_right, if_all_wrong, item_rest, kappa, length_and_labels, length_and_score,"
-        " mean_kappa, observed, rho, tau, to_truth, without_high, without_low,"
+        " mean_kappa, mean_spearman, observed, rho, tau, to_truth, without_high, without_low,"
         " without_strongest, worst",
     ),
     (
@@ -373,7 +383,7 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         "answers, any_pair, detectable, deviation, dof, error, error_of_3, faults, freedom,"
         " half_width, largest_error, margin, mdc95, mean_error, n, n_effective, other_items,"
         " r_deviation, ratio, residual, sd, sd_top, se, sem, sem_high, standard error,"
-        " statistic, temperature, tests, these_items, variance, visible, wording_variance,"
+        " statistic, temperature, tested, tests, these_items, variance, visible, wording_variance,"
         " wording_variance_high",
     ),
     (
@@ -383,7 +393,7 @@ _NAMES: tuple[tuple[Any, str], ...] = (
     ),
     (
         Number,
-        "blind, bottom, difference, gain_high, gain_low, high, low, raw, scaled, score, shift,"
+        "blind, bottom, difference, gain_high, gain_low, high, low, own, raw, scaled, score, shift,"
         " target, varying, whole, z",
     ),
     (
@@ -400,6 +410,8 @@ for _kind, _names_of_kind in _NAMES:
     _KINDS |= dict.fromkeys(_names_of_kind.split(", "), TypeAdapter(_kind))
 _NO_UNITS: Mapping[str, Unit] = {}
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# its square, which reports take, has a place among floats
+_MAX_NUMBER = 1e100
 _KEYED_BY_NAME = frozenset(
     "by_respondent correlations map means raters ranks responses shares strategies".split()
 )
@@ -421,6 +433,8 @@ def check_values(
     """
     if isinstance(value, float) and not math.isfinite(value):
         raise wrong("it is no finite number", *path)
+    if isinstance(value, (int, float)) and abs(value) > _MAX_NUMBER:
+        raise wrong("no number of an audit is so large", *path)
     if len(path) > _MAX_DEPTH:
         # The first keys tell where to look; forty would not.
         raise wrong(f"it is nested more than {_MAX_DEPTH} levels deep", *path[:6])
@@ -453,13 +467,20 @@ def _check_mapping(
         if all(end is None or type(end) in (int, float) for end in (low, high, centre)):
             check_ends(centre, low, high, *path)
     for key, inner in mapping.items():
-        if len(key) > MAX_ADDRESSED_CHARS:
-            raise wrong(f"a key has {len(key):,} characters", *path)
+        _check_key(key, path)
         inner_path = (*path, key)
         # A finding may have texts where others have numbers, and the items of a flag are a mean.
         if is_detail or (is_row and key != "items" and type(inner) in (int, float)):
             _check_kind(key, inner, inner_path, units)
         check_values(inner, inner_path, units)
+
+
+def _check_key(key: str, path: tuple[str | int, ...]) -> None:
+    """Refuse a key that is too long, or that no file can hold."""
+    if len(key) > MAX_ADDRESSED_CHARS:
+        raise wrong(f"a key has {len(key):,} characters", *path)
+    if _SURROGATE.search(key):
+        raise wrong("a key holds half a character (a lone surrogate)", *path)
 
 
 def _check_kind(
@@ -647,6 +668,7 @@ def check_estimate(estimate: Estimate) -> Estimate:
             raise wrong("it is missing", "detail", key)
     _check_tables(estimate.detail)
     _check_lists(estimate)
+    _check_respondents(estimate)
     labels_by_rater = estimate.detail.get("raters") or {}
     if estimate.indicator == "criterion.labelled_answers" and not isinstance(labels_by_rater, dict):
         raise wrong("it is no object with a number for each rater", "detail", "raters")
@@ -664,6 +686,25 @@ def _check_tables(detail: Mapping[str, Any]) -> None:
     item_map = detail.get("map") or {}
     if len({len(item_map[name]) for name in _Map.__annotations__ if name in item_map}) > 1:
         raise wrong("its columns are not equally long", "detail", "map")
+
+
+def _check_respondents(estimate: Estimate) -> None:
+    """Refuse what stands beside respondents, where some have other fields or fewer numbers."""
+    values = estimate.detail.get("by_respondent")
+    if not isinstance(values, Mapping):
+        return
+    rows = {name: row for name, row in values.items() if isinstance(row, Mapping)}
+    field_name = _DETAIL_FIELDS.get(estimate.indicator.rpartition(".")[2])
+    for name, row in rows.items():
+        first = next(iter(rows.values()))
+        missing = first.keys() - row.keys()
+        if field_name and field_name not in row:
+            missing.add(field_name)
+        if missing:
+            raise wrong("it is missing", "detail", "by_respondent", name, min(missing))
+    lengths = {len(pair) for pair in values.values() if isinstance(pair, (list, tuple))}
+    if len(lengths) > 1 or lengths & {0, 1}:
+        raise wrong("its lists are not equally long", "detail", "by_respondent")
 
 
 def _check_lists(estimate: Estimate) -> None:

@@ -35,6 +35,7 @@ from hqm.types import (
     Count,
     Form,
     Item,
+    Number,
     Response,
     Row,
     Verdict,
@@ -91,7 +92,7 @@ class ExampleAnswer:
     state: str
     read: str
     reason: str
-    value: float | None
+    value: Number
     """1: right or faithful; 0: wrong or hallucinated; None: not scored."""
     judge_words: tuple[str, ...] = ()
 

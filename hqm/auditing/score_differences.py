@@ -13,7 +13,7 @@ from hqm.errors import DesignError
 from hqm.imports.recordings import Recording
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest, digest_all
-from hqm.types import Cell, Count, Form, Item, Response, Verdict, finite
+from hqm.types import Cell, Count, Form, Item, Number, Response, Score, Verdict, finite
 
 if TYPE_CHECKING:
     from hqm.administration.asks import StoredRespondent
@@ -32,9 +32,9 @@ class Difference:
 
     item: str
     answer: str
-    tool_score: float
+    tool_score: Score
     tool_read: str
-    hqm_score: float | None
+    hqm_score: Number
     hqm_read: str
     state: str
     reason: str
@@ -96,8 +96,8 @@ class ScoreComparison:
     tool: str
     compared: Count
     """Answers that carry the tool's score."""
-    tool_mean: float | None
-    hqm_mean: float | None
+    tool_mean: Number
+    hqm_mean: Number
     """Over the answers that HQM scores."""
     hqm_scored: Count
     differences: tuple[Difference, ...]

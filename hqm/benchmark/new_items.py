@@ -22,7 +22,7 @@ from hqm.errors import DataError
 from hqm.files.cache import is_url
 from hqm.files.records import parse_value
 from hqm.imports.intake import whole_ids
-from hqm.imports.option_checks import check_letters, check_right_option
+from hqm.imports.option_checks import check_letters, check_right_option, without_letters
 from hqm.imports.row import hides_key
 from hqm.text import look_of_id, plain_name
 from hqm.types import HALLUCINATION_TYPES, LETTERS, Task
@@ -32,6 +32,7 @@ from hqm.types import HALLUCINATION_TYPES, LETTERS, Task
 _LISTED_OPTIONS = re.compile(r"(?:^|[\s(\[])[AB][.):\]]\s")
 """The letter of an option inside a question."""
 
+_POSITIONS = frozenset("012345678")
 _YES = ("yes", "true", "y", "1")
 _NO = ("no", "false", "n", "0")
 """The spellings of yes and no. Numbers count where `--task` says yes_no, and others than the words
@@ -192,6 +193,7 @@ def _options(
     names: tuple[str, ...] = ()
     if isinstance(cell, str):
         cell = _parse_options(cell.strip(), location)
+    cell = _texts_by_letter(cell)
     if isinstance(cell, dict):
         # ARC: the texts in one list, their letters or numbers in another
         texts = cell.get("text")
@@ -229,7 +231,21 @@ def _options(
                 remedy="Write a text for every option.",
             )
         options.append(str(option).strip())
-    return _check_options(tuple(options), location), names
+    checked = _check_options(tuple(options), location)
+    plain = without_letters(checked)
+    # an answer may name an option with its letter
+    return plain, names or (checked if plain != checked else ())
+
+
+def _texts_by_letter(cell: object) -> object:
+    """The texts of an object from letter to option; any other cell as it is."""
+    if not isinstance(cell, dict) or list(cell) != list(LETTERS[: len(cell)]):
+        return cell
+    texts = list(cell.values())
+    # a question with fewer options leaves the last ones empty
+    while len(texts) > 2 and _is_empty(texts[-1]):
+        texts.pop()
+    return texts
 
 
 def _lettered_options(
@@ -324,18 +340,34 @@ class _Draft:
     image: str | Name | None
 
 
-def _check_letters_alone(
+def _check_codes(
     drafts: Sequence[_Draft], answered: RightAnswers, choice: ColumnChoice, location: str
 ) -> None:
-    """Refuse answers that are letters of options which are nowhere: as short answers nobody would
-    give them.
+    """Refuse answers that are codes of yes and no, letters of options which are nowhere, or numbers
+    of options which the questions list: as short answers nobody would give them.
     """
     targets = {str(answer.target) for answer in answered.rows}
-    if answered.task != "vqa" or len(targets) < 2 or not targets <= set(LETTERS[:8]):
-        return
-    if any(_LISTED_OPTIONS.search(str(draft.fields["prompt"])) for draft in drafts):
+    if answered.task != "vqa" or len(targets) < 2:
         return
     column = choice.column("target")
+    if targets == {_YES[-1], _NO[-1]}:
+        raise DataError(
+            f"the answers in the column {column!r} are 0 and 1",
+            location=location,
+            remedy="If they say no and yes, add --task yes_no; if they are numbers, --task vqa.",
+        )
+    lists_options = [_LISTED_OPTIONS.search(str(draft.fields["prompt"])) for draft in drafts]
+    n_positions = sum(str(answer.target) in _POSITIONS for answer in answered.rows)
+    if all(lists_options) and 2 * n_positions > len(answered.rows):
+        raise DataError(
+            f"the answers in the column {column!r} are numbers, and the questions list options by"
+            " letters",
+            location=location,
+            remedy="Write the letter of the right option; numbers are short answers with --task"
+            " vqa.",
+        )
+    if not targets <= set(LETTERS[:8]) or any(lists_options):
+        return
     raise DataError(
         f"the answers in the column {column!r} are letters, such as {min(targets)!r}, and no column"
         " has options",
@@ -394,7 +426,7 @@ def read_questions(
         cells.append((draft.row, fields.pop("target", None), fields.pop("options", None)))
     answered = answers_of(cells, choice, task, faults)
     if task is None:
-        _check_letters_alone(drafts, answered, choice, source.name)
+        _check_codes(drafts, answered, choice, source.name)
     use_of_types = _use_of_types(drafts, choice)
     splits = source.splits if len(source.splits) > 1 else ()
     _give_ids(drafts, choice, splits, faults)

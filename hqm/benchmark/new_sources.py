@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 
@@ -26,8 +27,9 @@ from hqm.files.datasets import (
     split_of,
 )
 from hqm.files.images import ImageSource, check_content
-from hqm.files.records import Table, open_table, parse_value
+from hqm.files.records import RecordTable, Table, open_table, parse_value
 from hqm.imports.intake import is_heading, is_legend, refuse_heading, refuse_legend
+from hqm.imports.layouts import Record, lay_out
 from hqm.text import check_address
 
 
@@ -130,6 +132,24 @@ class Source:
                 yield SourceRow(location, cells, file.split, file.folder)
 
 
+class _JSONTable(RecordTable):
+    """A file of JSON, whose rows may lie inside the one object that it holds."""
+
+    @cached_property
+    def records(self) -> list[Record]:
+        """The rows of the file, however they lie."""
+        records = super().records
+        return lay_out(records, self.label).records if len(records) == 1 else records
+
+
+def _open_table(path: Path, label: str = "") -> Table:
+    """The rows of a file."""
+    table = open_table(path, label)
+    if type(table) is RecordTable and ".json" in path.name.lower():
+        return _JSONTable(table.path, table.label)
+    return table
+
+
 def open_source(text: str) -> Source:
     """The source that a text names.
 
@@ -168,12 +188,12 @@ def open_source(text: str) -> Source:
         return Source(
             text,
             tuple(
-                _SourceFile(open_table(file), split_of(file.name), file.parent) for file in files
+                _SourceFile(_open_table(file), split_of(file.name), file.parent) for file in files
             ),
         )
     if path.is_dir():
         return _of_tree(Tree.of(path), "")
-    return Source.of_table(text, open_table(path), path.parent)
+    return Source.of_table(text, _open_table(path), path.parent)
 
 
 def _of_tree(tree: Tree, config: str) -> Source:
@@ -186,7 +206,7 @@ def _of_tree(tree: Tree, config: str) -> Source:
     has_splits = len(set(map(attrgetter("split"), shards))) > 1
     parts = tuple(
         _SourceFile(
-            open_table(folder / shard.name, f"{tree.label.rstrip('/')}/{shard.name}"),
+            _open_table(folder / shard.name, f"{tree.label.rstrip('/')}/{shard.name}"),
             shard.split or ("train" if has_splits else ""),
             (folder / shard.name).parent,
         )

@@ -538,7 +538,7 @@ def open_table(path: Path, label: str = "") -> Table:
         The file is missing, a folder, or of a kind that is not read.
     """
     label = label or str(path)
-    suffix = path.suffix.lower()
+    suffix = _plain_path(path).suffix.lower()
     correct = "Correct the path."
     try:
         if path.is_dir():
@@ -549,6 +549,8 @@ def open_table(path: Path, label: str = "") -> Table:
         check_is_file(path)
     except ValueError as error:  # a path with a NUL character
         raise DataError(f"it cannot be read: {error}", location=label, remedy=correct) from None
+    if suffix in (".parquet", ".arrow", ".xlsx") and path.suffix.lower() == ".gz":
+        suffix = ".gz"
     if suffix in (".parquet", ".arrow"):
         from hqm.files.parquet import ArrowTable
 
@@ -566,6 +568,11 @@ def open_table(path: Path, label: str = "") -> Table:
     )
 
 
+def _plain_path(path: Path) -> Path:
+    """The path of a file without the ending of gzip."""
+    return path.with_suffix("") if path.suffix.lower() == ".gz" else path
+
+
 @dataclass(frozen=True)
 class TextTable:
     """Text with a heading and commas, semicolons, tabs or | between the cells, quoted as Python's
@@ -580,7 +587,7 @@ class TextTable:
     @cached_property
     def _delimiter(self) -> str:
         with self._opened() as file:
-            return delimiter_of(file.read(1 << 16), self.path.suffix)
+            return delimiter_of(file.read(1 << 16), _plain_path(self.path).suffix)
 
     @cached_property
     def _heading(self) -> tuple[str, ...]:
@@ -621,7 +628,7 @@ class TextTable:
         try:
             with self.path.open("rb") as raw:
                 encoding = encoding_of(raw.read(4), "utf-8-sig")
-            if encoding != "utf-8-sig":
+            if encoding != "utf-8-sig" or _plain_path(self.path) != self.path:
                 return io.StringIO(read_text(self.path), newline="")
             # bytes that are no UTF-8 come through as lone surrogates, so that the cell that has
             # them can be named
@@ -682,10 +689,10 @@ class RecordTable:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(map(str, chain.from_iterable(self._records))))
+        return tuple(dict.fromkeys(map(str, chain.from_iterable(self.records))))
 
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, Cells]]:
-        for number, record in enumerate(self._records, 1):
+        for number, record in enumerate(self.records, 1):
             location = f"{self.label}: row {number}"
             cells = {name: record.get(name) for name in columns}
             for name, value in cells.items():
@@ -694,7 +701,8 @@ class RecordTable:
             yield location, cells
 
     @cached_property
-    def _records(self) -> list[dict[str, object]]:
+    def records(self) -> list[dict[str, object]]:
+        """The rows of the file."""
         if self.path.suffix.lower() == ".xlsx":
             return read_records(self.path)
         size = self.path.stat().st_size

@@ -285,8 +285,10 @@ def _of_lists(record: Record, location: str) -> Layout | None:
     # it.
     columns: dict[str, list[object]] = {}
     for name, cells in record.items():
-        if isinstance(cells, list) and cells and not isinstance(cells[0], dict):
-            column = _field_name(str(name))
+        column = _field_name(str(name))
+        # a list of objects is rows, but where each is part of a row, such as its options
+        is_part = heading_words(column) in _PARTS_OF_ROWS
+        if isinstance(cells, list) and cells and (is_part or not isinstance(cells[0], dict)):
             lists[column] = cells
             if heading_words(column) in _FIELD_NAMES:
                 columns[column] = cells

@@ -16,6 +16,7 @@ _MARKED = re.compile(
 )
 """A letter or a number of its own before an option, such as `B - red`, `[B] red` or `2. red`."""
 _LETTERED = re.compile(r"\(?([A-Za-z])[.):]\s*\S")
+_OWN_LETTER = re.compile(r"\(?([A-Z])[.):]\s+(\S.*)", re.DOTALL)
 
 
 def _own_marks(options: Sequence[str]) -> list[str]:
@@ -49,6 +50,18 @@ def check_letters(options: Sequence[str], location: str) -> None:
         location=location,
         remedy="Order the options by their letters, or remove the letters.",
     )
+
+
+def without_letters(options: Sequence[str]) -> tuple[str, ...]:
+    """Return options without letters of their own, where all carry the letters of their places.
+
+    >>> without_letters(["A. red", "B. blue"]), without_letters(["A. Smith", "red"])
+    (('red', 'blue'), ('A. Smith', 'red'))
+    """
+    matches = list(filter(None, map(_OWN_LETTER.fullmatch, options)))
+    if len(matches) < len(options) or any(map(ne, [match[1] for match in matches], LETTERS)):
+        return tuple(options)
+    return tuple(match[2] for match in matches)
 
 
 def check_right_option(options: Sequence[str], letter: str, location: str) -> None:
