@@ -70,8 +70,10 @@ def test_a_number_that_is_a_text_is_refused(documents: list[Any]) -> None:
         for key in path[:-1]:
             container = container[key]
         number = container[path[-1]]
-        # a finding may have texts where others have numbers, and no report reads the other two
-        if type(number) not in (int, float) or {"findings", "reasons", "slope"} & set(path):
+        # a finding may have texts where others have numbers, and no report reads the others
+        if type(number) not in (int, float) or {"findings", "reasons", "slope", "tested"} & set(
+            path
+        ):
             continue
         container[path[-1]] = str(number)
         try:

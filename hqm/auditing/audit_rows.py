@@ -383,7 +383,7 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         "answers, any_pair, detectable, deviation, dof, error, error_of_3, faults, freedom,"
         " half_width, largest_error, margin, mdc95, mean_error, n, n_effective, other_items,"
         " r_deviation, ratio, residual, sd, sd_top, se, sem, sem_high, standard error,"
-        " statistic, temperature, tested, tests, these_items, variance, visible, wording_variance,"
+        " statistic, temperature, tests, these_items, variance, visible, wording_variance,"
         " wording_variance_high",
     ),
     (
