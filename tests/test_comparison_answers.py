@@ -420,7 +420,7 @@ def test_the_page_begins_with_the_finding_and_its_picture() -> None:
     for table in comparison_tables(compared):
         assert len(table.caption) <= 125, "a caption is short; the protocol stands in a note"
     assert sections(compared)[0].title == text_of("compare.pairs-tested")
-    assert "of 2 tests made, 1 is" in sections(compared)[0].remarks[0]
+    assert "1 of 2 tests shows a difference" in sections(compared)[0].remarks[0]
     assert not FORBIDDEN.search(re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL))
 
 

@@ -59,8 +59,8 @@ from hqm.types import CLOSED_TASKS, Estimate
 Outcome = Literal["PASS", "FAIL", "UNDECIDED", "NOT MEASURED"]
 _RANKS = {"none": 0, "note": 1, "warning": 2, "error": 3}
 _INFERENCE_LABELS = {
-    "fixed_models": "of fixed_models (these respondents, other items)",
-    "model_population": "of model_population (other respondents)",
+    "fixed_models": "these respondents, other items",
+    "model_population": "other respondents",
 }
 
 
@@ -231,6 +231,13 @@ def _absent(
     )
 
 
+_ABSENT_FACETS = {
+    "run": "no second run was recorded",
+    "form": "no other wording was asked",
+    "judge": "neither people nor another judge judged the answers",
+}
+
+
 def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
     """Test that a facet was varied. An oracle is no other judge: it reads the scorer's key."""
     name = f"facet {facet}"
@@ -244,10 +251,10 @@ def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
     if not estimates:
         oracles = who_labelled(benchmark).by_oracles if facet == "judge" else ()
         if oracles:
-            oracle_note = f" ({', '.join(oracles)} is an oracle, not people)"
+            oracle_note = f" ({', '.join(oracles)} is an oracle)"
         else:
             oracle_note = ""
-        sentence = f"there are no answers with another {facet} to compare with{oracle_note}"
+        sentence = f"{_ABSENT_FACETS.get(facet, f'no other {facet} was recorded')}{oracle_note}"
         return _absent(benchmark, name, sentence, facet_advice(facet))
     # One comparison gives many estimates, all with the same other administration; those of several
     # administrations together name each of them.
@@ -273,12 +280,12 @@ def _size(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
     if minimum:
         n = len(benchmark.respondents)
         remedy = count_advice(n, minimum, "respondents", "required.respondents")
-        sentence = f"{n}, at least {minimum} are needed"
+        sentence = f"{n} answered; the minimum is {minimum}"
         yield _test(benchmark, "respondents", n >= minimum, sentence, end=float(n), remedy=remedy)
     if limit:
         # A policy for small benchmarks asks for less, and a large one must not pass by it.
         passes = benchmark.n_items < limit
-        sentence = f"{benchmark.n_items:,}, and this policy is for fewer than {limit:,}"
+        sentence = f"there are {benchmark.n_items:,}; this policy is for fewer than {limit:,}"
         remedy = Advice(
             "Use the default policy, which larger benchmarks can meet; or change"
             " `required.fewer_items_than`"
@@ -297,7 +304,7 @@ def _unscored(benchmark: BenchmarkAudit, max_share: float) -> Test:
     # others.
     cell, worst = scored.worst
     advice = advice_on_cut(benchmark.state_counts[cell])
-    sentence = f"{worst:.1%} of the answers in {cell}, at most {max_share:.1%} may be"
+    sentence = f"{worst:.1%} of the answers in {cell} have no score; the limit is {max_share:.1%}"
     if advice:
         sentence += f"; {advice}"
     total, lost = scored.by_administration[cell]
@@ -323,7 +330,7 @@ def _findings(benchmark: BenchmarkAudit, max_severity: str) -> Iterator[Test]:
         f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in counts.items()
     )
     if not graver:
-        allowed = f"none graver than {max_severity}" if max_severity != "none" else "none"
+        allowed = f"none is graver than {max_severity}" if max_severity != "none" else "none"
         yield _test(
             benchmark,
             "findings",
@@ -333,8 +340,9 @@ def _findings(benchmark: BenchmarkAudit, max_severity: str) -> Iterator[Test]:
         )
         return
     names = ", ".join(dict.fromkeys(f"{finding['code']} {finding['name']}" for finding in graver))
-    remedy = Advice("Mend each as said below; or change the policy key `limits.findings`", 0.0)
-    sentence = f"{len(graver)} graver than {max_severity}: {names} (in all {counts_text})"
+    remedy = Advice("Mend each one listed below; or change the policy key `limits.findings`", 0.0)
+    verb = "is" if len(graver) == 1 else "are"
+    sentence = f"{len(graver)} {verb} graver than {max_severity}: {names} (in all {counts_text})"
     yield _test(benchmark, "findings", False, sentence, end=float(len(graver)), remedy=remedy)
     for finding in graver:
         code = CODES.get(str(finding["code"]))
@@ -398,8 +406,8 @@ def _leaks(benchmark: BenchmarkAudit, max_gain: float) -> Iterator[Test]:
                 tested.add(row["name"])
         guesser = "guessing without the picture" if benchmark.images else "guessing"
         sentence = (
-            f"in none of {len(tested)} types and parts does {guesser} beat chance by"
-            f" more than {max_gain:g} (lower ends of the gain, all together)"
+            f"{guesser} is not shown to beat chance by more than {max_gain:g}"
+            f"{f' in any of {len(tested)} types and parts' if len(tested) > 1 else ''}"
         )
         yield _test(benchmark, "leaks", True, sentence, reason, max(lows, default=None))
 
@@ -411,9 +419,9 @@ def _leak_test(benchmark: BenchmarkAudit, leak: LeakShown, max_gain: float, reas
     reference = "chance" if leak.by_chance else "the commonest answer"
     other_cues = f" (also by {', '.join(leak.by[1:5])})" if leak.by[1:] else ""
     sentence = (
-        f"{subject} {leak.accuracy:.1%} of the right answers, {reference}"
-        f" {leak.baseline:.1%}{other_cues}: lower end {leak.low:.3f} of the gain (all types, parts"
-        f" and cues together), at most {max_gain:g} is asked for"
+        f"{subject} {leak.accuracy:.1%} of the right answers{other_cues}; {reference} predicts"
+        f" {leak.baseline:.1%}. The gain is at least {leak.low:.3f} (95%, over all types, parts and"
+        f" cues together); the limit is {max_gain:g}"
     )
     name = f"leak in {leak.name}"
     return _test(benchmark, name, False, sentence, reason, leak.low, leak_advice(leak))
@@ -469,8 +477,8 @@ def _search_tests(
     if worst is not None:
         size = float(worst["detectable"] or 0.0)
         sentence = (
-            f"a gain of {size:.3f} in {worst['name']} ({worst['items']:,} items), at most"
-            f" {max_gain:g} is asked for"
+            f"the smallest leak that would be found in {worst['name']} ({worst['items']:,} items)"
+            f" has a gain of {size:.3f}; the limit is {max_gain:g}"
         )
         remedy = weak_search_advice(str(worst["name"]), int(worst["items"]), size, max_gain)
         test = _test(benchmark, name, size <= max_gain, sentence, reason, size, remedy)
@@ -501,7 +509,7 @@ def _coverage(benchmark: BenchmarkAudit, requirement: Coverage) -> Iterator[Test
     requirement_text = f"{requirement.items_a_type} items or more"
     if requirement.error < 1 and width is not None:
         limit = requirement.error * width
-        requirement_text = f"a standard error of at most {limit:g} at its upper end"
+        requirement_text = f"a standard error of at most {limit:g}"
     if not short:
         subject = f"all {len(claimed)} claimed types have"
         if len(claimed) == 1:
@@ -509,9 +517,11 @@ def _coverage(benchmark: BenchmarkAudit, requirement: Coverage) -> Iterator[Test
         sentence = f"{subject} {requirement_text}"
         yield _test(benchmark, "coverage", True, sentence)
         return
-    errors = "; ".join(f"{kind.type} {_error_text(kind)}" for kind in short)
+    errors = ", ".join(f"{kind.type} {_error_text(kind)}" for kind in short)
+    verb = "is" if len(claimed) == 1 else "are"
     sentence = (
-        f"{len(short)} of {len(claimed)} claimed types do not have {requirement_text}: {errors}"
+        f"{len(short)} of {len(claimed)} claimed types {verb} not shown to have"
+        f" {requirement_text}: {errors}"
     )
     remedy = _coverage_advice(short, requirement)
     test = _test(benchmark, "coverage", False, sentence, remedy=remedy)
@@ -553,8 +563,8 @@ def _coverage_advice(short: Sequence[TypeMeasured], requirement: Coverage) -> Ad
         steps.append(f"raise the number of items: {', '.join(counts)}")
     if chance_types:
         steps.append(
-            f"ask respondents that can do it: {', '.join(chance_types)} (all of these are at"
-            " chance, which more items do not change)"
+            f"ask respondents that are above chance in {', '.join(chance_types)}, where more items"
+            " do not help"
         )
     key = "coverage.error" if requirement.error < 1 else "coverage.items_a_type"
     text = (
@@ -566,10 +576,10 @@ def _coverage_advice(short: Sequence[TypeMeasured], requirement: Coverage) -> Ad
 
 def _error_text(kind: TypeMeasured) -> str:
     if kind.error is None or kind.error_high is None:
-        return "no item"
+        return "(no item)"
     if not kind.measured:
-        return f"{kind.items} items, error {kind.error:.3f} (forecast)"
-    return f"{kind.items} items, error {kind.error:.3f}, upper end {kind.error_high:.4f}"
+        return f"({kind.items} items) about {kind.error:.3f}"
+    return f"({kind.items} items) up to {kind.error_high:.4f}"
 
 
 def _precision(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
@@ -591,18 +601,14 @@ def _precision(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
         if share >= 1:
             continue
         if value is None or precision.scale is None or passes is None:
-            sentence = "it was not measured"
+            sentence = "not measured"
             if precision.scale is None:
                 sentence = _NO_SCALE
             remedy = Advice(f"Give what it lacks; or take the policy key `precision.{key}` out")
             yield _absent(benchmark, name, sentence, remedy, _PRECISION_REASON, False)
             continue
         limit = share * precision.scale
-        sentence = (
-            f"upper end {value:.4f} over other items, at most {limit:g} is asked for (these"
-            f" {len(benchmark.respondents)} respondents differ by {precision.spread or 0.0:.4f},"
-            " sd)"
-        )
+        sentence = f"upper end {value:.4f} (these respondents, other items); the limit is {limit:g}"
         advice = precision_advice(name, value, limit, benchmark.items_used, f"precision.{key}")
         yield _test(benchmark, name, passes, sentence, _PRECISION_REASON, value, advice)
 
@@ -613,15 +619,15 @@ PASSING = "decisions to pass"
 def _passing(benchmark: BenchmarkAudit, score: float, minimum: float) -> Test:
     """Test whether the same models would pass the score again."""
     result = passing(benchmark, score)
-    reason = "a claim that models pass a score is as good as it would come out on other items"
+    reason = "a claim that models pass a score should hold on other items too"
     sentence = f"{result.n_passed} of {result.n_respondents} models pass {score:.0%} of the scale"
     if result.consistency is None:
         advice = Advice("Ask five models or more; or take `passing.score` out of the policy")
         return _absent(benchmark, PASSING, f"{sentence}; {result.reason}", advice, reason)
     end = "" if result.low is None else f", at least {result.low:.1%}"
     sentence += (
-        f". On other items of the same kind, {result.consistency:.1%} of models would be decided"
-        f" alike{end} (Livingston and Lewis), and {minimum:.0%} is asked for"
+        f". On other items of the same kind, {result.consistency:.1%} of models would have the"
+        f" same result{end} (Livingston and Lewis); the minimum is {minimum:.0%}"
     )
     advice = Advice(
         "Raise the number of items, or set the score farther from those of these models; or change"
@@ -644,11 +650,10 @@ def _threshold(benchmark: BenchmarkAudit, requirement: Requirement) -> Iterator[
     if not estimates:
         family = requirement.indicator.partition(".")[0]
         sentence = "the audit has no such estimate"
-        if family == "criterion" and (oracles := who_labelled(benchmark).by_oracles):
-            sentence += (
-                f": no people labelled answers ({', '.join(oracles)} is an oracle; a policy may ask"
-                " for `oracle.*`)"
-            )
+        if family == "criterion":
+            sentence = "no people labelled answers"
+            if oracles := who_labelled(benchmark).by_oracles:
+                sentence += f" ({', '.join(oracles)} is an oracle; a policy may ask for `oracle.*`)"
         remedy = unmeasured_advice(family, requirement.indicator)
         yield _absent(
             benchmark, name, sentence, remedy, requirement.reason, not requirement.optional
@@ -668,6 +673,7 @@ def _check_estimate(
         return _undecided(benchmark, estimate, requirement)
     if value is None or not _usable(estimate, requirement):
         sentence = f"{estimate.status.replace('_', ' ')}: {estimate.reason}"
+        sentence = sentence.removeprefix("insufficient: ")
         remedy = unmeasured_advice(estimate.indicator.partition(".")[0], estimate.indicator)
         return _absent(
             benchmark, name, sentence, remedy, requirement.reason, not requirement.optional
@@ -682,9 +688,7 @@ def _check_estimate(
     is_lower = requirement.end == "lower" or (not requirement.end and is_minimum)
     end = low if is_lower else high
     if end is None or not math.isfinite(end):
-        sentence = (
-            f"{value:.3f} without the interval {interval_name}: a point estimate is no evidence"
-        )
+        sentence = f"{value:.3f} has no interval {interval_name}, without which it is no evidence"
         remedy = missing_interval_advice(estimate, requirement.interval)
         return _absent(
             benchmark, name, sentence, remedy, requirement.reason, not requirement.optional
@@ -697,12 +701,12 @@ def _check_estimate(
     end_text = f"{end:g}"
     if not requirement.exact:
         side = "lower end" if is_lower else "upper end"
-        inference = _INFERENCE_LABELS.get(interval_name, f"of {interval_name}")
-        end_text = f"{side} {end:.3f} {inference}"
+        inference = _INFERENCE_LABELS.get(interval_name, interval_name)
+        end_text = f"{side} {end:.3f} ({inference})"
     bound = requirement.bound
     passes = end >= bound if is_minimum else end <= bound
     sentence = (
-        f"{end_text}, {'at least' if is_minimum else 'at most'} {bound:g} is asked for"
+        f"{end_text}; the {'minimum' if is_minimum else 'limit'} is {bound:g}"
         f"{_labeller_note(estimate)}"
     )
     return _test(benchmark, name, passes, sentence, requirement.reason, end, advice)
@@ -722,16 +726,16 @@ def _undecided(benchmark: BenchmarkAudit, estimate: Estimate, requirement: Requi
     """Say of too few wordings what holds of exactly these, and what it takes to decide."""
     forms = estimate.detail["forms"]
     metric = estimate.metric
-    sentence = f"with {'two' if forms == 2 else forms} wordings it cannot be decided"
+    sentence = f"{'two' if forms == 2 else forms} wordings are too few to decide"
     if estimate.value is not None:
         low, _, interval_name = _ends(estimate, requirement)
         if low is None:
             end = ""
         else:
-            end = f", lower end {low:.3f} {_INFERENCE_LABELS.get(interval_name, interval_name)}"
-        sentence += f": Phi of their mean is {estimate.value:.3f}{end}"
+            end = f", lower end {low:.3f} ({_INFERENCE_LABELS.get(interval_name, interval_name)})"
+        sentence += f". Phi of their mean is {estimate.value:.3f}{end}"
     pair_texts = _pair_texts(benchmark, estimate) if forms == 2 else []
-    sentence += f"; of exactly these two, {' and '.join(pair_texts)}" if pair_texts else ""
+    sentence += f". Between these two, {' and '.join(pair_texts)}" if pair_texts else ""
     remedy = wordings_advice(estimate, requirement)
     name = f"{estimate.indicator} ({metric})"
     test = _absent(benchmark, name, sentence, remedy, requirement.reason, not requirement.optional)
@@ -777,11 +781,11 @@ def _equivalent(
     # If the end farther from 0 is within the margin, so is the other.
     farther = max(ends, key=abs)
     inference_label = _INFERENCE_LABELS.get(
-        requirement.interval, f"of {requirement.interval or requirement.detail}"
+        requirement.interval, requirement.interval or requirement.detail
     )
     sentence = (
-        f"interval {low:.3f} to {high:.3f} {inference_label}, {-margin:g} to {margin:g} is asked"
-        " for"
+        f"interval {low:.3f} to {high:.3f} ({inference_label}); {-margin:g} to {margin:g} is"
+        " allowed"
     )
     remedy = threshold_advice(estimate, requirement, float(estimate.value or 0.0), farther)
     name = f"{estimate.indicator} ({estimate.metric})"

@@ -602,8 +602,7 @@ def missing_interval_advice(estimate: Estimate, interval: str) -> Advice:
         )
         return Advice(f"{text}; {key}", 10.0)
     return Advice(
-        "A point estimate is no evidence: see the estimate's reason and methods in audit.json;"
-        f" {key}"
+        f"Read in audit.json why the estimate has no interval, and give what it lacks; {key}"
     )
 
 
@@ -625,7 +624,7 @@ def unmeasured_advice(family: str, indicator: str) -> Advice:
     elif family in facets:
         text = _FACET_STEPS[facets[family]]
     else:
-        text = "Read its reason in audit.json and give what it lacks"
+        text = "Give what it lacks"
     return Advice(f"{text}; or take `{indicator}` out of the policy")
 
 

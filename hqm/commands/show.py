@@ -310,25 +310,28 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
     if as_json:
         print_json(result.to_dict())
         return
-    # A dictionary in place of a set, as it keeps the order.
-    explanations: dict[str, None] = {}
-    # tests are listed by benchmark, in the order in which these first appear
-    for name in dict.fromkeys(test.benchmark for test in result.tests):
-        print(f"{name}, policy {result.policy}:")
-        for test in result.tests:
-            if test.benchmark == name:
-                spared = " (not required)" if not test.required else ""
-                print(f"  {test.outcome:12}  {test.what}{spared}: {test.sentence}")
-                print_lines(f"  {'':12}    -> {test.remedy}" if test.remedy else "")
-    for test in result.tests:
-        if test.outcome != "PASS" and test.reason:
-            explanations[f"  {test.what}: {test.reason}"] = None
-    if explanations:
-        print_lines("why the policy asks for it:", *explanations)
     counts = Counter(str(test.outcome) for test in result.tests)
-    order = ("PASS", "FAIL", "UNDECIDED", "NOT MEASURED")
+    order = ("FAIL", "UNDECIDED", "NOT MEASURED", "PASS")
     outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in order)
     print(f"policy {result.policy}: {'passed' if result.passed else 'not passed'} ({outcomes})")
+    # tests are listed by benchmark, in the order in which these first appear
+    for name in dict.fromkeys(test.benchmark for test in result.tests):
+        print(f"{name}:")
+        tests = [test for test in result.tests if test.benchmark == name]
+        for test in sorted(tests, key=lambda test: order.index(test.outcome)):
+            spared = " (not required)" if not test.required else ""
+            print(f"  {test.outcome:12}  {test.what}{spared}: {test.sentence}")
+            print_lines(f"  {'':12}    -> {test.remedy}" if test.remedy else "")
+    # one reason may stand behind the tests of many types
+    subjects: dict[str, list[str]] = {}
+    for test in result.tests:
+        if test.outcome != "PASS" and test.reason:
+            subjects.setdefault(test.reason, []).append(test.what)
+    if subjects:
+        print("why the policy asks for it:")
+    for reason, names in subjects.items():
+        others = len(dict.fromkeys(names)) - 1
+        print(f"  {names[0]}{f' and {others} more' if others else ''}: {reason}")
     if github:
         print_lines(*result.annotations())
 

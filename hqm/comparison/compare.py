@@ -266,8 +266,8 @@ def _notes(measures: Sequence[Measure], names: Sequence[str], family_names: list
         )
     if len(set(map(attrgetter("answers"), measures))) < len(measures):
         notes.append(
-            "Measures scored from the same answers share their noise: they agree more than separate"
-            " tests would."
+            "Measures scored from the same answers share their errors, and agree more than measures"
+            " that were asked separately."
         )
     return notes
 

@@ -132,7 +132,6 @@ def _draw_grid(
     lines: tuple[float, float],
     *,
     middle: float = 10,
-    size: float = 12,
     unit: str = "",
 ) -> None:
     """Draw round numbers on an axis, at most `max_ticks`, each with a line downwards; 0 has the
@@ -146,7 +145,7 @@ def _draw_grid(
         side: Side = "middle" if x else "start"  # at the edge of the sheet
         label = f"0 {unit}" if unit and mark == 0 else number(mark, decimals)
         drawing.line([(x, lines[0]), (x, lines[1])], GRID)
-        drawing.text(x, middle, label, side=side, size=size, colour=QUIET)
+        drawing.text(x, middle, label, side=side, size=12, colour=QUIET)
 
 
 def _position_of(axis: Scale, value: float, points: Points) -> float:
@@ -275,7 +274,7 @@ def _draw_missing_source(
     drawing.text(0, y, SOURCES[row.source][0], size=13, colour=QUIET)
     drawing.boxes([(axis.start, y - 4, axis.room, 8)], EMPTY)
     drawing.text(842, y, "not measured", size=12, colour=QUIET)
-    drawing.text(934, y, instruction, size=10.5, colour=QUIET, mono=instruction.startswith("-"))
+    drawing.text(934, y, instruction, size=12, colour=QUIET, mono=instruction.startswith("-"))
 
 
 def _draw_source(drawing: Drawing, axis: Scale, row: BudgetRow, top: float, points: Points) -> None:
@@ -396,7 +395,7 @@ def _draw_gaps(
     drawing.text(0, section_top + 17, "Gaps on the leaderboard", size=13, bold=True)
     if not narrow:
         hint = "dotted: bar ends · whisker: new items"
-        drawing.text(842, section_top + 17, hint, size=11.5, colour=QUIET)
+        drawing.text(842, section_top + 17, hint, size=12, colour=QUIET)
     for i, mark in enumerate(gaps):
         top = section_top + 32 + layout.gap_height * i
         y = top + layout.gap_middle
@@ -730,7 +729,7 @@ def measures_figure(measures: Sequence[Measure], picture: MeasuresPicture) -> st
 def _draw_panel_grid(drawing: Drawing, axis: Scale) -> None:
     """The grid of one panel among several."""
     max_ticks = max(2, int(axis.room / 42))
-    _draw_grid(drawing, axis, max_ticks, (34, drawing.height - 4), middle=27, size=11)
+    _draw_grid(drawing, axis, max_ticks, (34, drawing.height - 4), middle=27)
 
 
 def _measure_rows(measures: Sequence[Measure]) -> Drawing:
@@ -760,11 +759,11 @@ def _draw_numbered_bar(
     """A bar with its shift and the numbers beneath; return the numbers."""
     if row.half is None and row.shift is None:
         drawing.boxes([(axis.start, top, axis.room, 10)], EMPTY)
-        drawing.text(axis.start, top + 24, "not measured", size=11.5, colour=QUIET)
+        drawing.text(axis.start, top + 24, "not measured", size=12, colour=QUIET)
         return "not measured"
     _draw_small_bar(drawing, axis, row, top, points)
     numbers = _row_numbers(row, points)
-    drawing.text(axis.start, top + 24, numbers, size=11.5)
+    drawing.text(axis.start, top + 24, numbers, size=12)
     return numbers
 
 
@@ -793,7 +792,7 @@ def coefficients_figure(measures: Sequence[Measure], title: str) -> str:
                 text = "not measured"
             else:
                 text = _draw_coefficient(drawing, axis, estimate, y)
-            drawing.text(axis.end + 10, y, text, size=11.5, colour=QUIET)
+            drawing.text(axis.end + 10, y, text, size=12, colour=QUIET)
             descriptions.append(f"{measure.label}, {name}: {text}")
     return drawing.finish(title, f"{'; '.join(descriptions)}.")
 

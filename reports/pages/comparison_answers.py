@@ -449,7 +449,7 @@ _POPULATIONS = {
 
 
 def test_sentences(comparison: Comparison) -> tuple[str, ...]:
-    """For each population: how many tests were made, how many differences are more than chance, and
+    """For each population: how many tests were made, how many show a difference, and
     which tests could not be made.
     """
     sentences = []
@@ -459,19 +459,18 @@ def test_sentences(comparison: Comparison) -> tuple[str, ...]:
             continue
         sentence = f"{words}: no test was made."
         if count.n_tests:
-            verb = verb_form(max(count.beyond, 1), "is", "are")
-            beyond = f"{count.beyond or 'none'} {verb}"
+            verb = verb_form(max(count.beyond, 1), "shows", "show")
             sentence = (
-                f"{words}: of {pluralise(count.n_tests, 'test')} made, {beyond} more than chance"
-                " (Holm,"
-                " 5%)."
+                f"{words}: {count.beyond or 'none'} of {pluralise(count.n_tests, 'test')} {verb} a"
+                " difference (Holm, 5%)."
             )
         if len(count.not_made) > 1:
             reasons = "; ".join(f"{reason} ({n} of them)" for reason, n in count.not_made.items())
         else:
             reasons = "".join(count.not_made)
         if missing := sum(count.not_made.values()):
-            sentence += f" Not made: {pluralise(missing, 'test')} ({reasons})."
+            verb = verb_form(missing, "was", "were")
+            sentence += f" {pluralise(missing, 'test')} {verb} not made: {reasons}."
         sentences.append(sentence)
     return tuple(sentences)
 

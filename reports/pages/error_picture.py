@@ -104,8 +104,8 @@ class GapMark:
             return "within every measured error"
         # The shorter list is named; one of both says all, since each measured error is on one side.
         if len(self.larger_errors) <= len(self.smaller_errors):
-            return f"not above {', '.join(short_source_names(self.larger_errors))}"
-        return f"above only {', '.join(short_source_names(self.smaller_errors))}"
+            return f"smaller than {', '.join(short_source_names(self.larger_errors))}"
+        return f"larger only than {', '.join(short_source_names(self.smaller_errors))}"
 
 
 @dataclass(frozen=True, slots=True)
