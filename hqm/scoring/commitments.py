@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from hqm.scoring.cue_search import CueIndex, CueSearch, WordSearch, words_pattern
+from hqm.scoring.cue_search import CueIndex, CueSearch, WordSearch, ascii_words, words_pattern
 from hqm.scoring.plain_text import (
     BOLD,
     BOLD_END,
@@ -132,17 +132,35 @@ _IF = re.compile(
 )
 
 
+_IF_WORDS = frozenset(
+    "if whether unless when each every which no not possible wrong incorrect one given previous"
+    " first initial other of for".split()
+)
+
+
 def _correction_starts(text: str, offset: int) -> tuple[int, ...]:
     """Where a correction may begin: at its word, at "n't", or at the mark before "no"."""
     if text[offset : offset + 1] in "tT":
-        if text[offset - 2 : offset] in ("n'", "N'"):
+        if text[offset - 2 : offset] in ("n'", "N'") and _may_contrast(text, offset):
             return (offset - 2,)
+        return ()
+    if text[offset : offset + 3].lower() == "not" and not _may_contrast(text, offset):
         return ()
     mark = _MARK_BEFORE.search(text, max(0, offset - 8), offset)
     is_no = text[offset : offset + 2] in ("no", "No", "NO")
     if mark and is_no:
         return (mark.start(), offset)
     return (offset,)
+
+
+def _may_contrast(text: str, offset: int) -> bool:
+    """Whether what corrects a denial may follow it: "not A but B", "not A, it's B"."""
+    behind = text[offset : offset + _MAX_DENIED_CHARS].lower()
+    return " but " in behind or any(map(behind.__contains__, _CONTRASTING))
+
+
+_MAX_DENIED_CHARS = 90
+_CONTRASTING = (" it's", " it is", " that's")
 
 
 _MARK_BEFORE = re.compile(r"(?:\.\.\.|…|[?!,]|—|–|\s-)\s*$")
@@ -291,7 +309,7 @@ _CONCLUSION = CueSearch(
             ),
         ),
         (
-            re.compile("=>|[∴⇒→]"),
+            re.compile("[>∴⇒→]"),
             re.compile(r"[∴⇒]\s*|(?:→|=>)\s*(?=[^→>\n]*$)", re.MULTILINE),
         ),
     ),
@@ -337,7 +355,8 @@ def sentences(text: str) -> list[str]:
         pieces.append(text[start : match.start() + 1])
         start = match.end()
     pieces.append(text[start:])
-    return list(filter(None, map(without_marks, pieces)))
+    has_marks = not text.isascii() and MARKS.search(text)
+    return list(filter(None, map(without_marks if has_marks else str.strip, pieces)))
 
 
 def first_sentence(text: str) -> str:
@@ -435,24 +454,25 @@ def parse_answer(text: str) -> ParsedAnswer:
     if "```" in text:
         text = _behind_programs(text)
     spoken = _without_listing(_first_question(plain(text)))
-    if any(word in spoken for word in _CODE_WORDS) and _CODE.search(spoken):
+    if any(map(spoken.__contains__, _CODE_WORDS)) and _CODE.search(spoken):
         spoken = ""
     offsets = _CUES.offsets(spoken)
-    considered = _FIRST_THOUGHT.remove(spoken, offsets["first_thought"])
+    is_unspaced = _CUES.may_be_unspaced(spoken)
+    considered = _FIRST_THOUGHT.remove(spoken, offsets["first_thought"], is_unspaced)
     if considered != spoken:
         spoken = considered
         offsets = _CUES.offsets(spoken)
-    retractions = _RETRACTION.find(spoken, offsets["retraction"])
+    retractions = _RETRACTION.find(spoken, offsets["retraction"], is_unspaced)
     retraction_end = max((match.end() for match in retractions), default=-1)
     explicit = []
-    for passage in _explicit_passages(spoken, offsets):
+    for passage in _explicit_passages(spoken, offsets, is_unspaced):
         is_retracted = passage.start <= retraction_end
         if passage.text and not is_retracted:
             explicit.append(passage)
     prose = _FENCE.sub("\n", spoken) if "```" in spoken else spoken
-    emphasised = _BOLD_TEXT.findall(prose)
+    emphasised = _BOLD_TEXT.findall(prose) if BOLD in prose else []
     prose_offsets = offsets if prose == spoken else _CUES.offsets(prose)
-    conclusions = _CONCLUSION.find(prose, prose_offsets["conclusion"])
+    conclusions = _CONCLUSION.find(prose, prose_offsets["conclusion"], is_unspaced)
     concluding = [_rest_of_line(prose, match.end()) for match in conclusions]
     prose_sentences = tuple(sentences(prose))
     statements = tuple(line for line in prose_sentences if not line.endswith(("?", "？")))
@@ -494,16 +514,18 @@ def _first_question(text: str) -> str:
     return text
 
 
-def _explicit_passages(spoken: str, offsets: Mapping[str, Sequence[int]]) -> Iterator[Passage]:
+def _explicit_passages(
+    spoken: str, offsets: Mapping[str, Sequence[int]], may_be_unspaced: bool
+) -> Iterator[Passage]:
     """The passages that are boxed, called the answer, or correct what was said before."""
-    for match in _BOX_TEXT.finditer(spoken):
+    for match in _BOX_TEXT.finditer(spoken) if BOX in spoken else ():
         yield Passage(without_marks(match[1]), match.start())
-    for match in _CUE.find(spoken, offsets["cue"]):
+    for match in _CUE.find(spoken, offsets["cue"], may_be_unspaced):
         # "if the answer is B" answers nothing; "I choose B" does, whatever stands before it
         if (
             match[0][:1] in "iI"
             or match[0][:4].lower() == "leav"
-            or not _IF.search(spoken[max(0, match.start() - 30) : match.start()])
+            or not _is_supposed(spoken[max(0, match.start() - 30) : match.start()])
         ):
             yield Passage(_rest_of_line(spoken, match.end()), match.end())
     elliptic = None
@@ -511,13 +533,21 @@ def _explicit_passages(spoken: str, offsets: Mapping[str, Sequence[int]]) -> Ite
         elliptic = _ELLIPTIC_CONTRAST.search(spoken, max(0, len(spoken) - _MAX_CONTRAST_CHARS))
     if elliptic:
         yield Passage(without_marks(elliptic[1]), elliptic.start(1))
-    for match in _CORRECTION.find(spoken, offsets["correction"]):
+    for match in _CORRECTION.find(spoken, offsets["correction"], may_be_unspaced):
         # the "no" that corrects may be the answer: "Yes... no, that is a cat"
         start = match.end()
         denial = _NO_AT_END.search(match[0])
         if denial and match[0].lstrip()[:1] not in "-—–" and "not" not in match[0]:
             start = match.start() + denial.start()
         yield Passage(_rest_of_line(spoken, start), match.end(), corrects=True)
+
+
+def _is_supposed(before: str) -> bool:
+    """Whether the words before a cue make it announce nothing."""
+    # the pattern looks back from the end, and is asked only where it can match
+    if _IF_WORDS.isdisjoint(ascii_words(before)[-3:]):
+        return False
+    return _IF.search(before) is not None
 
 
 _NO_AT_END = re.compile(r"\bno\b\W*$", re.IGNORECASE)
@@ -738,6 +768,18 @@ _DATE = re.compile(
 )
 
 
+def _may_have_date(text: str) -> bool:
+    """Whether a month is named shortly before a year, as in every date."""
+    for year in _YEAR.finditer(text):
+        before = text[max(0, year.start() - _MAX_DATE_CHARS) : year.start()]
+        if any(map(before.__contains__, _MONTHS)):
+            return True
+    return False
+
+
+_MAX_DATE_CHARS = 40
+
+
 def _iso_date(match: re.Match[str]) -> str:
     """A date as "2021-03-12", in whatever order it was written."""
     month = _MONTHS.index((match[2] or match[3]).lower()) + 1
@@ -763,7 +805,7 @@ def normalize(text: str) -> str:
     text = " ".join(text.split()).strip(" .,;:!?\"'*")
     if any(ending in text for ending in _CALENDAR_ENDINGS):
         text = _CALENDAR_NAME.sub(lambda name: name[0][:3], text)
-    if _YEAR.search(text):
+    if any(map(text.__contains__, _MONTHS)) and _YEAR.search(text) and _may_have_date(text):
         text = _DATE.sub(_iso_date, text)
     if "grey" in text:
         text = re.sub(r"\bgrey\b", "gray", text)

@@ -116,8 +116,14 @@ class CueSearch:
         words = phrase.split(" ")
         return any(" ".join(words[:end]) in self.first_words for end in range(1, len(words) + 1))
 
-    def find(self, text: str, offsets: Sequence[int]) -> list[re.Match[str]]:
-        """Return the matches in the order of the text, given the offsets of the first words."""
+    def find(
+        self, text: str, offsets: Sequence[int], may_be_unspaced: bool = True
+    ) -> list[re.Match[str]]:
+        """Return the matches in the order of the text, given the offsets of the first words.
+
+        `CueIndex.may_be_unspaced` tells, once for all searches, whether any of the alternatives
+        in `unspaced` can match.
+        """
         matches = []
         end = 0
         for offset in offsets:
@@ -131,15 +137,15 @@ class CueSearch:
                     matches.append(match)
                     end = match.end()
                     break
-        for sign, pattern in self.unspaced:
+        for sign, pattern in self.unspaced if may_be_unspaced else ():
             if sign.search(text):
                 matches += pattern.finditer(text)
                 matches.sort(key=re.Match.start)
         return matches
 
-    def remove(self, text: str, offsets: Sequence[int]) -> str:
+    def remove(self, text: str, offsets: Sequence[int], may_be_unspaced: bool = True) -> str:
         """Return a text without the matches."""
-        matches = self.find(text, offsets)
+        matches = self.find(text, offsets, may_be_unspaced)
         if not matches:
             return text
         ends = [0, *(match.end() for match in matches)]
@@ -222,6 +228,8 @@ class CueIndex:
         letters = "".join(foreign_words).translate(dict.fromkeys(range(128)))
         # both cases by name: a class that ignores the case is searched for five times as slowly
         self._foreign_letter = re.compile(f"[{letters}{letters.upper()}\0]")
+        signs = [sign.pattern for search in searches.values() for sign, _ in search.unspaced]
+        self._unspaced_sign = re.compile("|".join(signs) or "(?!)")
 
     def offsets(self, text: str) -> dict[str, list[int]]:
         """Return, for each search, where a text has one of its first words."""
@@ -238,6 +246,10 @@ class CueIndex:
         if not is_ascii and self._foreign_letter.search(text):
             self._add_foreign(text, offsets)
         return offsets
+
+    def may_be_unspaced(self, text: str) -> bool:
+        """Whether a text has the sign of an alternative in `unspaced` of any of the searches."""
+        return self._unspaced_sign.search(text) is not None
 
     def _add_foreign(self, text: str, offsets: Mapping[str, list[int]]) -> None:
         """Add the offsets of the words with letters outside ASCII."""

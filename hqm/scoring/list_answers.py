@@ -383,7 +383,10 @@ def names_phrase(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
 
 def phrases_in(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
     """The phrases that a text names and does not deny, in its order."""
-    text = _SUBJECT_PLACE.sub(r"\1 ", without_side_remark(normalize(text)))
+    text = without_side_remark(normalize(text))
+    place = _SUBJECT_PLACE.match(text)
+    if place:
+        text = f"{place[1]} {text[place.end() :]}"
     spans: list[tuple[int, int, str]] = []
     for phrase in phrases:
         for low, high in _phrase_spans(phrase, text):

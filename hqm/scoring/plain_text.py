@@ -80,8 +80,9 @@ _FRACTIONS: Mapping[str, str] = MappingProxyType(
     {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅕": "1/5", "⅛": "1/8"}
 )
 _DIGIT_SIGN = re.compile(f"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻₀₁₂₃₄₅₆₇₈₉٫٬{''.join(_FRACTIONS)}]")
-_MINUS_WORDS = ("负", "零下", "マイナス", "氷点下", "마이너스", "영하", "минус", "moins ")
 """What `with_plain_digits` writes out."""
+_MINUS_SIGN = re.compile("[负零マ氷마영м]")
+"""A letter of every word for minus but the French one."""
 # a heading announces the line below it
 _HEADING = re.compile(
     r"^[\s#*_]*((?:(?:final|correct|my|short) )?(?:answer|conclusion))[\s*_]*$", re.I | re.M
@@ -104,7 +105,7 @@ _DOLLARS = re.compile(r"\$(?:(?!\s?[\d.])|(?<=[\d})]\$))")
 _SPACES = re.compile("  +")
 _TABS = re.compile(r"\t[ \t]*")
 _WIDE_LETTERS = re.compile("[\uff01-\uff5e]")
-_EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+_EMPHASIS = re.compile(r"([*_])\1(?=\S)(.+?)(?<=\S)\1\1")
 
 
 def plain(text: str) -> str:
@@ -152,7 +153,9 @@ def _without_markdown(text: str) -> str:
         text = _EMPHASIS.sub(f"{BOLD}\\2{BOLD_END}", text)
     if _BULLET_SIGN.search(text):
         text = _BULLET_LINE.sub("- ", text)
-    text = _HEADING.sub(r"\1:", text)
+    lowered = text.lower()
+    if "answer" in lowered or "conclusion" in lowered:
+        text = _HEADING.sub(r"\1:", text)
     if "#" in text or ">" in text:
         text = _LINE_MARK.sub("", text)
     if _MARKDOWN_SIGN.search(text):
@@ -235,7 +238,7 @@ def with_plain_digits(text: str) -> str:
     """
     if text.isascii():
         return text
-    if any(map(text.__contains__, _MINUS_WORDS)):
+    if _MINUS_SIGN.search(text) or "moins " in text:
         text = _FOREIGN_MINUS.sub("-", text)
     if _DIGIT_SIGN.search(text) is None:
         return text

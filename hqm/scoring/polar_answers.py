@@ -419,7 +419,7 @@ def _restated_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Po
     """The polarity of the sentences that restate the question: how things are before how they
     look, then what is concluded, what it begins with, and what comes last.
     """
-    unseen = _UNSEEN.search(answer.text)
+    unseen = _UNSEEN.search(answer.text) if _may_be_unseen(answer.text) else None
     if unseen and not (
         EXISTENCE_QUESTION.search(question) and re.search(r"see|view|make", unseen[0])
     ):
@@ -440,6 +440,18 @@ def _restated_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Po
             first_appearance = first_appearance or polarity
     stated = first_appearance or _exclusive_polarity(answer, question, negated)
     return stated or _particle_polarity(last, question, negated)
+
+
+def _may_be_unseen(text: str) -> bool:
+    """Whether a text has what `_UNSEEN` asks for; most long ones do not."""
+    lowered = text.lower()
+    return any(map(lowered.__contains__, _UNSEEN_PARTS))
+
+
+_UNSEEN_PARTS = (
+    *("conclusively", "definitively", "necessarily", "clearly"),
+    *("can't", "cannot", "can not", "unable to", "possible to"),
+)
 
 
 def _particle_polarity(sentence: str, question: str, negated: bool) -> Polar | None:

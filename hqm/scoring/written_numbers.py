@@ -283,13 +283,18 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 # where a number can begin: at a sign or digit, or at a word
-_NUMBER_TOKEN = re.compile(r"[-$.\d]+|[A-Za-z]+")
 _FOREIGN_LETTERS = "".join(word[0] for word in NUMBER_WORDS if not word[0].isascii())
-_FOREIGN_TOKEN = re.compile(
-    rf"[-−–$€£¥₹.\d]+|[A-Za-z]+|[{_FOREIGN_LETTERS}{_FOREIGN_LETTERS.upper()}]"
-)
 _FIRST_WORDS = frozenset(
     ("minus", "negative", *_TENS, *(re.split(r"[\s-]", word)[0] for word in NUMBER_WORDS))
+)
+_LATIN_WORDS = sorted(word for word in _FIRST_WORDS if word[0].isascii())
+# where a number may begin in a text in lower case
+_NUMBER_START = re.compile(
+    rf"[-$.\d]+|(?<![a-z0-9_]){words_pattern(filter(str.isascii, _LATIN_WORDS))}(?![a-z0-9_])"
+)
+_FOREIGN_NUMBER_START = re.compile(
+    rf"[-−–$€£¥₹.\d]+|(?<![{LATIN}]){words_pattern(_LATIN_WORDS)}(?![{LATIN}])"
+    rf"|[{_FOREIGN_LETTERS}]"
 )
 _MAX_DIGITS = 60
 _PARTICIPLE = re.compile(r"\s+\w+(?:ed|en)\b")
@@ -435,7 +440,8 @@ def names_number(text: str) -> bool:
 def _plain_matches(text: str) -> Iterator[re.Match[str]]:
     """Yield the matches of numbers that are no dates, times of day or endless digits."""
     # the parts of 3/4/2021 and 3:15 would each look like a number
-    dates = [match.span() for match in _DATE.finditer(text)]
+    has_dates = "/" in text or ":" in text
+    dates = [match.span() for match in _DATE.finditer(text)] if has_dates else []
     for match in _number_matches(text):
         is_in_date = any(low <= match.start("digits") < high for low, high in dates)
         if not is_in_date and not _is_huge(match):
@@ -445,14 +451,14 @@ def _plain_matches(text: str) -> Iterator[re.Match[str]]:
 def _number_matches(text: str) -> Iterator[re.Match[str]]:
     """Yield what `_NUMBER.finditer` finds; it is tried only where a number can begin."""
     end = 0
-    token_pattern = _NUMBER_TOKEN if text.isascii() else _FOREIGN_TOKEN
-    for token in token_pattern.finditer(text):
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a letter such as İ is two in lower case
+        lowered = "".join(letter.lower()[0] for letter in text)
+    pattern = _NUMBER_START if text.isascii() else _FOREIGN_NUMBER_START
+    for token in pattern.finditer(lowered):
         start, token_end = token.span()
-        if token[0].isalpha():
-            # "fünf" begins with an ASCII letter
-            # only the first letter of a word can begin a number
-            is_first = token[0].lower() in _FIRST_WORDS or text[token_end : token_end + 1] > "\x7f"
-            token_end = start + (is_first or not token[0].isascii())
+        if token[0].isalpha():  # only the first letter of a word can begin a number
+            token_end = start + 1
         for offset in range(start, token_end):
             match = _NUMBER.match(text, offset) if offset >= end else None
             if match is not None:
