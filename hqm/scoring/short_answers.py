@@ -370,8 +370,7 @@ _LOWER_LETTER = re.compile("[a-z]")
 def _without_introduction(
     members: tuple[str, ...], targets: Sequence[str], question: str
 ) -> tuple[str, ...]:
-    """The members without a first one that repeats the question and is none:"
-    " "On the carpet, ..."."""
+    """The members without a first one that repeats the question and is none: "On the carpet"."""
     if len(members) < 2 or phrases_in(members[0], targets):
         return members
     first = members[0]
