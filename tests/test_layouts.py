@@ -708,3 +708,54 @@ def test_a_score_of_hallucinations_is_better_where_it_is_lower(tmp_path: Path) -
     columns = {"score": "is_hallucination"}
     (benchmark,) = hqm.from_logs(tmp_path / "log.json", columns=columns)
     assert {metric.better for metric in benchmark.metrics} == {"lower"}
+
+
+@pytest.mark.parametrize("key", ["line", "text", "spaced"])
+def test_options_that_a_question_lists_are_options(tmp_path: Path, key: str) -> None:
+    """TempCompass: the right answer is a line of the question, and models answer in letters."""
+    colours = ("red", "blue", "green")
+    right = [number % 3 for number in range(30)]
+    keys = {
+        "line": [f"{'ABC'[k]}. {colours[k]}" for k in right],
+        "text": [colours[k] for k in right],
+        "spaced": [f" {'ABC'[k]}.  {colours[k].upper()} " for k in right],
+    }
+    for model, answer in (
+        ("letters", "{letter}"),
+        ("lines", "{letter}. {text}"),
+        ("words", "It is {text}."),
+    ):
+        rows = []
+        for number, k in enumerate(right):
+            # each model errs on every fifth question
+            said = (k + 1) % 3 if number % 5 == 0 else k
+            rows.append(
+                {
+                    "id": number,
+                    "question": f"Which colour has ball {number}?\nA. red\nB. blue\nC. green",
+                    "answer": keys[key][number],
+                    "prediction": answer.format(letter="ABC"[said], text=colours[said]),
+                }
+            )
+        (tmp_path / f"{model}.json").write_text(json.dumps(rows))
+    audited = hqm.audit(tmp_path)
+    assert audited.evidence.task == "choice"
+    assert {row.scores["accuracy"] for row in audited.evidence.respondents} == {0.8}
+
+
+def test_a_question_whose_key_is_none_of_its_lines_stays_as_it_was(tmp_path: Path) -> None:
+    """Steps in a question are no options of its answer."""
+    rows = [
+        {
+            "id": number,
+            "question": f"What comes after {number}?\nA. Count.\nB. Write the number.",
+            "answer": str(number + 1),
+            "prediction": str(number + 1),
+        }
+        for number in range(20)
+    ]
+    for model in ("one", "two"):
+        (tmp_path / f"{model}.json").write_text(json.dumps(rows))
+    audited = hqm.audit(tmp_path)
+    assert audited.evidence.task == "vqa"
+    assert {row.scores["accuracy"] for row in audited.evidence.respondents} == {1.0}

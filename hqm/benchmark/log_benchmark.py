@@ -30,6 +30,7 @@ from hqm.benchmark.log_items import (
     rows_of,
     with_item_ids,
     with_questions,
+    with_written_options,
 )
 from hqm.benchmark.new_sources import Source
 from hqm.errors import AnswerError, DataError, UsageError
@@ -381,6 +382,7 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
     keyed, notes_on_keys = with_item_ids(
         [replace(log, rows=_merge_judge_rows(rows)) for log, rows in numbered]
     )
+    keyed = with_written_options(keyed)
     first_form = _first_form(keyed)
     items_by_form, notes_on_items = items_of(keyed, first_form)
     forms = [Form(form or ORIGINAL, items) for form, items in items_by_form.items()]

@@ -425,6 +425,47 @@ def _with_shared_pictures(items: Sequence[Item]) -> tuple[Item, ...]:
     return tuple(replace(item, cluster=labels[int(group[numbers[item.cluster]])]) for item in items)
 
 
+_WRITTEN_OPTION = re.compile(r"\s*\(?([A-H])[.):]\s+(\S.*)")
+
+
+def with_written_options(logs: Sequence[Log]) -> list[Log]:
+    """Logs whose questions list their options in lines, `A. red`, with these as options.
+
+    They do where no row has options, and nine tenths of the right answers are one of the lines, or
+    the text of one. A model that answers with the letter alone would else be wrong everywhere.
+    """
+    rows = [row for row in rows_of(logs) if row.key]
+    if not rows or _letters_of(rows) or _task(rows) != "vqa":
+        return list(logs)
+    n_listed = sum(_with_written_options(row) is not row for row in rows)
+    if n_listed < 0.9 * len(rows):
+        return list(logs)
+    return [replace(log, rows=tuple(map(_with_written_options, log.rows))) for log in logs]
+
+
+def _with_written_options(row: Row) -> Row:
+    """A row with the options that its question lists, if its right answer, where it has one, is
+    one of them.
+    """
+    lines = row.question.splitlines()
+    listed = [match for line in lines if (match := _WRITTEN_OPTION.fullmatch(line))]
+    letters = [match[1] for match in listed]
+    if len(listed) < 2 or letters != list(LETTERS[: len(letters)]):
+        return row
+    key = normalised(row.key)
+    named = [
+        match[1]
+        for match in listed
+        if key in (normalised(match[0]), normalised(match[2]), normalised(match[1]))
+    ]
+    # two options of one text leave open which is right
+    if key and len(named) != 1:
+        return row
+    question = "\n".join(line for line in lines if not _WRITTEN_OPTION.fullmatch(line))
+    options = tuple(match[2].strip() for match in listed)
+    return replace(row, question=question.strip(), options=options, key=named[0] if key else "")
+
+
 _LETTER_KEY = re.compile(r"\(?([A-H])\)?\.?")
 _MIN_LETTERS = 4
 _MIN_OTHER_KEYS = 5

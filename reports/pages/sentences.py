@@ -752,7 +752,10 @@ def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Senten
     power = detail_of(audit, "items.label_errors", "power")
     if isinstance(power, Mapping) and power.get("found") is not None:
         # what the gate prints in full
-        explanation = f": a search would name {percent(power['found'])} of such items"
+        explanation = f": a test would find {percent(power['found'])} of such items"
+        # On the same page the list may rank nearly all wrong keys among its first.
+        if audit.to_read:
+            explanation += ", so the reading list only ranks them"
     return (as_sentence("None in the data."), as_sentence(f"{unknown}{explanation}."))
 
 
