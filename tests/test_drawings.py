@@ -21,7 +21,6 @@ from hqm.reports.figures.report_figures import (
     budget_figure,
     budget_strip,
 )
-from hqm.reports.pages.phrases import Points
 from hqm.reports.pages.report_page import render
 from hqm.reports.tables.score_tables import judged_table
 from PIL import ImageFont
@@ -29,6 +28,7 @@ from PIL import ImageFont
 import hqm
 from hqm import Audit, BenchmarkAudit, Store, UsageError
 from hqm.auditing.budget import BudgetRow
+from hqm.auditing.score_points import Points
 from hqm.psychometrics import cronbach_alpha
 from tests.messages import pattern_of
 from tests.test_report import made

@@ -16,9 +16,9 @@ import pytest
 from hqm.reports.figures.report_figures import budget_figure, measures_figure
 from hqm.reports.pages.compare_page import render, strips
 from hqm.reports.pages.error_picture import SOURCES, ErrorPicture, MeasuresPicture
-from hqm.reports.pages.phrases import Points
 
 from hqm.auditing.budget import BudgetRow, ErrorBudget, ErrorSource, Gap
+from hqm.auditing.score_points import Points
 from hqm.comparison.measures import Measure
 from tests.test_compare import measure
 from tests.test_comparison_answers import comparison

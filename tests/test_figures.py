@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from hqm.reports.figures import drawings, plots
 from hqm.reports.figures.report_figures import board_figure, budget_figure
-from hqm.reports.pages.phrases import Points
 from hqm.reports.tables.score_tables import orders
 from hqm.reports.tables.table import short_name
 
 import hqm
 from hqm.auditing.audit import Audit, BenchmarkAudit
+from hqm.auditing.score_points import Points
 from hqm.errors import missing_library
 from hqm.psychometrics.validity import correlation
 from tests.conftest import Run

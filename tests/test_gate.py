@@ -214,7 +214,7 @@ def test_the_upper_end_of_a_types_error_decides_about_it() -> None:
     audit = audit_of(index, coverage={row["type"]: {**row, "claimed": True} for row in rows})
     (test,) = check_against(audit, policy(coverage={"claimed": True, "error": 0.03})).tests[-1:]
     assert (test.what, test.outcome) == ("coverage", "FAIL")
-    assert "ocr (300 items) up to 0.0310" in test.sentence
+    assert "ocr (300 items) up to 3.1" in test.sentence
     assert "action" not in test.sentence
     assert test.needed == math.ceil(300 * (0.031 / 0.03) ** 2)
 
@@ -307,7 +307,7 @@ def test_a_margin_of_equivalence_is_declared_in_the_policy(
     )
     test = check_against(audit_of(shift), gate_policy).tests[-1]
     assert test.outcome == outcome_expected
-    assert "-0.02 to 0.02 is allowed" in test.sentence
+    assert "−2 to 2 is allowed" in test.sentence
     assert ("change `within`" in test.remedy) == (outcome_expected == "FAIL")
     # a difference that lies outside itself does not come inside with more items
     assert ("More items do not help" in test.remedy) == (abs(sum(ends) / 2) > 0.02)

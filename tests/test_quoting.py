@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 from hqm.reports.pages.benchmark_card import badge, bibtex, quality_card, quotes
-from hqm.reports.pages.phrases import Points, plain_text
+from hqm.reports.pages.phrases import plain_text
 from hqm.reports.pages.report_page import render
 from hqm.reports.pages.sentences import QUESTIONS, STATUS_SYMBOLS, answer_questions
 from hqm.reports.tables.table import (
@@ -26,6 +26,7 @@ from hqm.reports.tables.table import (
 from hqm import FLAGS, Audit, BenchmarkAudit
 from hqm.auditing.gate import check_against
 from hqm.auditing.policy import Required
+from hqm.auditing.score_points import Points
 from hqm.signature import short_signature
 from tests.browser import Browser
 from tests.conftest import Run

@@ -15,7 +15,7 @@ import pytest
 from hqm.reports.latex.latex_tables import format_tables
 from hqm.reports.latex.paper import paper_tables
 from hqm.reports.pages.benchmark_card import quality_card
-from hqm.reports.pages.phrases import Points, plain_text
+from hqm.reports.pages.phrases import plain_text
 from hqm.reports.pages.report_page import Rendered, render
 from hqm.reports.pages.sentences import answer_questions, headline, statement
 from hqm.reports.tables.table import anchor, default_policy, indicators_brief
@@ -23,6 +23,7 @@ from hqm.reports.tables.table import anchor, default_policy, indicators_brief
 import hqm
 from hqm import Audit, BenchmarkAudit
 from hqm.auditing.gate import check_against
+from hqm.auditing.score_points import Points
 from hqm.comparison.compare import compare_audits
 from tests.browser import Browser
 from tests.conftest import nightly, write_benchmark

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from hqm.reports.latex.latex_tables import format_tables
 from hqm.reports.latex.paper import paper_tables
 from hqm.reports.pages.benchmark_card import quotes
-from hqm.reports.pages.phrases import Points, plain_text
+from hqm.reports.pages.phrases import plain_text
 from hqm.reports.pages.report_page import Dated, _grid, index_files
 from hqm.reports.pages.sentences import STATE_LABELS, answer_questions, headline, wording_row
 from hqm.reports.tables.type_tables import added_value
@@ -31,7 +32,10 @@ from hqm.auditing.audit import Audit as StoredAudit
 from hqm.auditing.definitions import planned_contrasts, types_measured
 from hqm.auditing.gate import check_against
 from hqm.auditing.policy import Policy
+from hqm.auditing.precision import more_items, total_precision
+from hqm.auditing.score_points import Points
 from hqm.auditing.seven_questions import find_estimate, seven_answers
+from hqm.commands.in_python import from_logs
 from hqm.comparison.measures import measures_of
 from tests.audit_designs import random_audit
 from tests.audit_doors import pass_all_doors, written_and_read
@@ -176,10 +180,7 @@ def check_wording(audit: BenchmarkAudit, texts: Texts) -> bool:
     test = texts.gate.get(name, "")
     if test.startswith("interval") and "[" in said["page"] and len(row.other) == 1:
         assert target == "fixed_models", "the gate has no interval for other models"
-        low, high = (factor * end for end in numbers(test)[:2])
-        half = 0.5e-3 * factor
-        assert float(shifts["page"][1].replace("−", "-")) == pytest.approx(low, abs=half + 0.06)
-        assert float(shifts["page"][2].replace("−", "-")) == pytest.approx(high, abs=half + 0.06)
+        assert re.findall(NUMBER, test)[:2] == shifts["page"][1:3], "one unit, one number"
         check_target("gate", test, "fixed_models")
     quote = texts.quotes.get("Shift by the wording")
     if quote is not None:
@@ -242,6 +243,12 @@ def check_types(audit: BenchmarkAudit, texts: Texts) -> bool:
     (measure,) = [m for m in measures_of([audit]) if m.metric == next(iter(audit.metrics))]
     if measure.types_alone is not None:
         counted["compare"] = measure.types_alone[0]
+    # two types or more of which one was measured are counted, and else there is a dash
+    is_counted = len(types) > 1 and {row.standing for row in types} - {"chance", "leaks"} != {
+        "unmeasured"
+    }
+    assert (measure.types_alone is not None) == is_counted
+    assert "Types alone" not in texts.paper or is_counted == (texts.paper["Types alone"][0] != "–")
     if match := re.match(r"(\d+) of (\d+)", texts.paper.get("Types alone", "")):
         counted["paper"] = int(match[1])
         assert int(match[2]) == len(types)
@@ -305,7 +312,56 @@ def check_index(audit: BenchmarkAudit, texts: Texts) -> bool:
     return True
 
 
+def check_errors(audit: BenchmarkAudit, texts: Texts) -> bool:
+    """The errors of a score and of a run, in points wherever they stand."""
+    precision, points = total_precision(audit), Points.for_metric(audit)
+    limit = Policy.load().precision.error
+    if precision.error is None or precision.error_high is None or precision.scale is None:
+        return False
+    end = points.format_beside(precision.error_high, limit * precision.scale)
+    test = texts.gate["standard error of a score"]
+    allowed = points.format_limit(limit * precision.scale)
+    assert re.findall(NUMBER, test)[:2] == [end, allowed], test
+    if match := re.search(r"standard errors are up to ([\d.]+) points", texts.verdict):
+        assert match[1] == end, texts.verdict
+    if match := re.search(r"SE of a run, points", " ".join(texts.paper)):
+        check_numbers(
+            "paper", texts.paper["SE over new items, points"], [precision.error * points.factor]
+        )
+        if precision.run_error is not None:
+            run_error = precision.run_error * points.factor
+            check_numbers("paper", texts.paper["SE of a run, points"], [run_error])
+            if match := re.match(r"The standard error of one run is (.*)", texts.page["repeat"]):
+                check_numbers("page", match[1], [run_error])
+    return True
+
+
+def check_gaps(audit: BenchmarkAudit, texts: Texts) -> bool:
+    """A gap lies within its own interval: both are of the items that the two answered."""
+    budget = audit.budget.get(next(iter(audit.metrics)))
+    gaps = [gap for gap in budget.gaps if gap.low is not None] if budget is not None else []
+    for gap in gaps:
+        assert gap.gap is not None
+        assert gap.high is not None
+        assert gap.low is not None
+        assert gap.low - 1e-9 <= gap.gap <= gap.high + 1e-9, gap
+    return bool(gaps)
+
+
+def check_more(audit: BenchmarkAudit, texts: Texts) -> bool:
+    """What a half mark is for stands first, since a terminal may show no second sentence."""
+    forecast = more_items(audit, Policy.load())
+    if forecast.need("difference") is None:
+        return False
+    is_enough = texts.page["more"].startswith("No more are needed")
+    assert is_enough == (seven_answers(audit).codes["more"] == "fine"), texts.page["more"]
+    return True
+
+
 CHECKS = {
+    "errors": check_errors,
+    "gaps": check_gaps,
+    "more": check_more,
     "reliability": check_reliability,
     "wording": check_wording,
     "top two": check_top,
@@ -345,6 +401,32 @@ def test_every_place_makes_the_same_claim(
             made[name] += check(read, texts)
     print(made)
     assert min(made.values()) >= 5, made
+
+
+def test_faulty_items_are_counted_alike_on_page_and_gate() -> None:
+    """Those that are named, and those that are expected, each by its name."""
+    rng = np.random.default_rng(3)
+    slopes = rng.lognormal(0, 0.25, 90)
+    latent = slopes * rng.normal(0, 1, (10, 1)) + rng.normal(0, 0.6, 90)
+    scores = np.clip(np.rint(3 + latent + rng.normal(0, 1.2, (10, 90))), 1, 5)
+    scores[:, :12] = 6 - scores[:, :12]
+    rows = [(f"m{m}", f"q{i}", 0, scores[m, i]) for m, i in np.ndindex(*scores.shape)]
+    (benchmark,) = from_logs(pd.DataFrame(rows, columns=["model", "item", "run", "score"]))
+    audit = hqm.audit(benchmark)
+    texts = texts_of(audit)
+    gate = re.match(
+        r"(\d+) almost surely, of about (\d+)", texts.gate["items.label_errors (score)"]
+    )
+    assert gate is not None, texts.gate
+    named, expected = int(gate[1]), int(gate[2])
+    assert 0 < named < expected
+    (remedy,) = [row for row in audit.mend if row.what == "reversed"]
+    assert remedy.count == expected
+    for text in (texts.verdict, texts.page["faulty"]):
+        words = re.search(r"(\w+) possibly reversed items, (\w+) of them almost surely", text)
+        assert words is not None, text
+        counted = [SMALL_WORDS.index(w) if w in SMALL_WORDS else int(w) for w in words.groups()]
+        assert counted == [expected, named]
 
 
 @pytest.mark.parametrize("case", range(N_DESIGNS))

@@ -16,7 +16,7 @@ import pytest
 from hqm.reports.latex.paper import paper_tables
 from hqm.reports.pages.documentation import fill_checklist, responsible_texts
 from hqm.reports.pages.leaderboard_sentences import board_title
-from hqm.reports.pages.phrases import Points, plain_text
+from hqm.reports.pages.phrases import plain_text
 from hqm.reports.pages.sentences import (
     MAX_VERDICT_WORDS,
     _scores_of_rerun,
@@ -45,6 +45,7 @@ from hqm.auditing.budget import (
 )
 from hqm.auditing.gate import check_against
 from hqm.auditing.precision import more_items, total_precision
+from hqm.auditing.score_points import Points
 from hqm.auditing.seven_questions import find_remedies, seven_answers
 from hqm.psychometrics.variance.error_budget import change_band
 from hqm.signature import short_signature

@@ -71,6 +71,7 @@ from hqm.files.records import read_json
 from hqm.indicators.flags import FLAGS
 from hqm.indicators.indicator import ITEM_COUNT, SCORE_WIDTH, TYPE_COUNT, Unit, indicator_named
 from hqm.indicators.item_coverage import CoverageRow, TypeCoverage
+from hqm.indicators.separation import contrast_detail
 from hqm.moved_names import with_renamed_keywords
 from hqm.types import (
     Administration,
@@ -169,14 +170,20 @@ def _check_budget(audit: BenchmarkAudit, metric: str) -> None:
             # the spread of this one, whose range does not bound it.
             max_ranges = MAX_INTERVAL_RANGES if row.source in ("items", "metric") else 1
             _check_reach(audit, metric, move, *row_path, "moves", name, max_ranges=max_ranges)
+    detail = contrast_detail(audit.select_estimates(metric=metric))
+    differences = {
+        (row["first"], row["second"]): row["difference"] for row in detail.get("contrasts") or ()
+    }
     for index, gap in enumerate(budget.gaps):
         first = scores.get(gap.first)
         second = scores.get(gap.other)
         if first is None or second is None:
             raise wrong("these respondents have no scores", *path, "gaps", index)
-        check_equal(gap.gap, abs(first - second), *path, "gaps", index, "gap")
-        # The interval is of what both answered, and the gap that of their scores: it may lie beside
-        # it.
+        # of what both answered, where that is less than all items
+        if gap.gap != differences.get((gap.first, gap.other)):
+            check_equal(gap.gap, abs(first - second), *path, "gaps", index, "gap")
+        # The gap of an earlier version is that of their scores, and may lie beside the interval of
+        # what both answered.
         check_ends(None, gap.low, gap.high, *path, "gaps", index)
         for name in ("low", "high"):
             end = getattr(gap, name)

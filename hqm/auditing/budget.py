@@ -190,7 +190,7 @@ class Gap:
     first, other
         The better one and the next.
     gap
-        How far the better one leads.
+        How far the first leads on the items that both answered; below 0 where it does not.
     low, high
         The 95 % interval of these models' difference over other items, from those that both
         answered.
@@ -201,7 +201,7 @@ class Gap:
     __pydantic_config__ = _EXACT
     first: str
     other: str
-    gap: Width
+    gap: Number
     low: Number
     high: Number
     clear: tuple[ErrorSource, ...]
@@ -585,7 +585,8 @@ def _gaps(
     """
     scores = reference_case.scores[0]
     sign = reference_case.metric.sign
-    contrasts = {(row.first, row.second): row.contrast for row in contrasts_in(estimates)}
+    pairs = {(row.first, row.second): row for row in contrasts_in(estimates)}
+    n_items = int(reference_case.units[0].scored.any(axis=0).sum())
     # Respondents without a score have no neighbour. Stable, so that equal scores keep the order of
     # the rows, as in the contrasts.
     order = [i for i in np.argsort(-sign * scores, kind="stable") if math.isfinite(scores[i])]
@@ -593,7 +594,11 @@ def _gaps(
         first = reference_case.respondents[a]
         second = reference_case.respondents[b]
         gap = sign * float(scores[a] - scores[b])
-        contrast = contrasts.get((first, second))
+        neighbours = pairs.get((first, second))
+        contrast = None if neighbours is None else neighbours.contrast
+        # Scores of unequal items differ by the items too, which the interval leaves out.
+        if neighbours is not None and neighbours.items < n_items:
+            gap = neighbours.contrast.difference
         # Each source by itself: errors of several sources are not added, since nobody measured them
         # together.
         clear: list[ErrorSource] = []
@@ -602,14 +607,14 @@ def _gaps(
             if row.half is None:
                 # What was not measured, or has no band, says nothing about a gap.
                 continue
-            is_clear = gap > _min_clear_gap(row, first, second)
+            is_clear = abs(gap) > _min_clear_gap(row, first, second)
             if row.source == "items":
                 is_clear = contrast is not None and contrast.outcome == "differ"
             (clear if is_clear else not_clear).append(row.source)
         yield Gap(
             first=first,
             other=second,
-            gap=gap,
+            gap=finite(gap),
             low=None if contrast is None else finite(contrast.low),
             high=None if contrast is None else finite(contrast.high),
             clear=tuple(clear),

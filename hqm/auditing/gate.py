@@ -30,6 +30,7 @@ from hqm.auditing.definitions import (
     severity_of,
     types_measured,
     who_labelled,
+    wrong_keys,
 )
 from hqm.auditing.policy import (
     Advice,
@@ -50,8 +51,8 @@ from hqm.auditing.policy import (
     wordings_advice,
 )
 from hqm.auditing.precision import passing, total_precision
+from hqm.auditing.score_points import SHARE_POINTS, Points, is_score, unit_of_estimate
 from hqm.benchmark.findings import CODES
-from hqm.indicators import indicator_named
 from hqm.scoring.rules import advice_on_cut
 from hqm.text import annotation, visible
 from hqm.types import CLOSED_TASKS, Estimate
@@ -250,10 +251,7 @@ def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
     ]
     if not estimates:
         oracles = who_labelled(benchmark).by_oracles if facet == "judge" else ()
-        if oracles:
-            oracle_note = f" ({', '.join(oracles)} is an oracle)"
-        else:
-            oracle_note = ""
+        oracle_note = f" ({', '.join(oracles)} is an oracle)" if oracles else ""
         sentence = f"{_ABSENT_FACETS.get(facet, f'no other {facet} was recorded')}{oracle_note}"
         return _absent(benchmark, name, sentence, facet_advice(facet))
     # One comparison gives many estimates, all with the same other administration; those of several
@@ -262,16 +260,10 @@ def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
     for estimate in estimates:
         compared.update(estimate.other.split(" & "))
     n_comparisons = len(compared)
+    sentence = f"{n_comparisons} {'comparison' if n_comparisons == 1 else 'comparisons'}"
     if facet == "judge" and who_labelled(benchmark).by_people:
-        people_note = ", labels by people"
-    else:
-        people_note = ""
-    return _test(
-        benchmark,
-        name,
-        True,
-        f"{n_comparisons} {'comparison' if n_comparisons == 1 else 'comparisons'}{people_note}",
-    )
+        sentence += ", labels by people"
+    return _test(benchmark, name, True, sentence)
 
 
 def _size(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
@@ -308,14 +300,9 @@ def _unscored(benchmark: BenchmarkAudit, max_share: float) -> Test:
     if advice:
         sentence += f"; {advice}"
     total, lost = scored.by_administration[cell]
-    return _test(
-        benchmark,
-        "unscored answers",
-        worst <= max_share,
-        sentence,
-        end=worst,
-        remedy=unscored_advice(total, lost, max_share),
-    )
+    remedy = unscored_advice(total, lost, max_share)
+    name = "unscored answers"
+    return _test(benchmark, name, worst <= max_share, sentence, end=worst, remedy=remedy)
 
 
 def _findings(benchmark: BenchmarkAudit, max_severity: str) -> Iterator[Test]:
@@ -331,13 +318,8 @@ def _findings(benchmark: BenchmarkAudit, max_severity: str) -> Iterator[Test]:
     )
     if not graver:
         allowed = f"none is graver than {max_severity}" if max_severity != "none" else "none"
-        yield _test(
-            benchmark,
-            "findings",
-            True,
-            f"{allowed} ({counts_text})",
-            end=float(sum(counts.values())),
-        )
+        n_findings = float(sum(counts.values()))
+        yield _test(benchmark, "findings", True, f"{allowed} ({counts_text})", end=n_findings)
         return
     names = ", ".join(dict.fromkeys(f"{finding['code']} {finding['name']}" for finding in graver))
     remedy = Advice("Mend each one listed below; or change the policy key `limits.findings`", 0.0)
@@ -406,7 +388,8 @@ def _leaks(benchmark: BenchmarkAudit, max_gain: float) -> Iterator[Test]:
                 tested.add(row["name"])
         guesser = "guessing without the picture" if benchmark.images else "guessing"
         sentence = (
-            f"{guesser} is not shown to beat chance by more than {max_gain:g}"
+            f"{guesser} is not shown to beat chance by more than"
+            f" {SHARE_POINTS.format_limit(max_gain)} points"
             f"{f' in any of {len(tested)} types and parts' if len(tested) > 1 else ''}"
         )
         yield _test(benchmark, "leaks", True, sentence, reason, max(lows, default=None))
@@ -420,8 +403,9 @@ def _leak_test(benchmark: BenchmarkAudit, leak: LeakShown, max_gain: float, reas
     other_cues = f" (also by {', '.join(leak.by[1:5])})" if leak.by[1:] else ""
     sentence = (
         f"{subject} {leak.accuracy:.1%} of the right answers{other_cues}; {reference} predicts"
-        f" {leak.baseline:.1%}. The gain is at least {leak.low:.3f} (95%, over all types, parts and"
-        f" cues together); the limit is {max_gain:g}"
+        f" {leak.baseline:.1%}. The gain is at least {SHARE_POINTS.format(leak.low)} points (95%,"
+        " over all types, parts and cues together); the limit is"
+        f" {SHARE_POINTS.format_limit(max_gain)}"
     )
     name = f"leak in {leak.name}"
     return _test(benchmark, name, False, sentence, reason, leak.low, leak_advice(leak))
@@ -475,10 +459,11 @@ def _search_tests(
             benchmark, f"{name} in {row['name']}", str(row["reason"]), remedy, reason, required
         )
     if worst is not None:
-        size = float(worst["detectable"] or 0.0)
+        size = float(worst["detectable"] or 0)
         sentence = (
             f"the smallest leak that would be found in {worst['name']} ({worst['items']:,} items)"
-            f" has a gain of {size:.3f}; the limit is {max_gain:g}"
+            f" has a gain of {SHARE_POINTS.format_beside(size, max_gain)} points; the limit is"
+            f" {SHARE_POINTS.format_limit(max_gain)}"
         )
         remedy = weak_search_advice(str(worst["name"]), int(worst["items"]), size, max_gain)
         test = _test(benchmark, name, size <= max_gain, sentence, reason, size, remedy)
@@ -506,18 +491,18 @@ def _coverage(benchmark: BenchmarkAudit, requirement: Coverage) -> Iterator[Test
         remedy = Advice("Give what it lacks; or take the policy key `coverage.error` out")
         yield _absent(benchmark, "coverage", _NO_SCALE, remedy, required=requirement.by_type)
         return
+    points = Points.for_metric(benchmark)
+    limit = requirement.error * (width or 0.0)
     requirement_text = f"{requirement.items_a_type} items or more"
     if requirement.error < 1 and width is not None:
-        limit = requirement.error * width
-        requirement_text = f"a standard error of at most {limit:g}"
+        requirement_text = f"a standard error of at most {points.format_limit(limit)} points"
     if not short:
         subject = f"all {len(claimed)} claimed types have"
         if len(claimed) == 1:
             subject = f"the one claimed type, {claimed[0].type}, has"
-        sentence = f"{subject} {requirement_text}"
-        yield _test(benchmark, "coverage", True, sentence)
+        yield _test(benchmark, "coverage", True, f"{subject} {requirement_text}")
         return
-    errors = ", ".join(f"{kind.type} {_error_text(kind)}" for kind in short)
+    errors = ", ".join(f"{kind.type} {_error_text(kind, points, limit)}" for kind in short)
     verb = "is" if len(claimed) == 1 else "are"
     sentence = (
         f"{len(short)} of {len(claimed)} claimed types {verb} not shown to have"
@@ -574,17 +559,18 @@ def _coverage_advice(short: Sequence[TypeMeasured], requirement: Coverage) -> Ad
     return Advice(text[0].upper() + text[1:], float(max(item_counts.values())))
 
 
-def _error_text(kind: TypeMeasured) -> str:
+def _error_text(kind: TypeMeasured, points: Points, limit: float) -> str:
     if kind.error is None or kind.error_high is None:
         return "(no item)"
     if not kind.measured:
-        return f"({kind.items} items) about {kind.error:.3f}"
-    return f"({kind.items} items) up to {kind.error_high:.4f}"
+        return f"({kind.items} items) about {points.format(kind.error)}"
+    return f"({kind.items} items) up to {points.format_beside(kind.error_high, limit)}"
 
 
 def _precision(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
     """Test the standard error of a score, and the smallest difference that is shown, in points."""
     precision = total_precision(benchmark)
+    points = Points.for_metric(benchmark)
     limits = policy.precision
     rows = (
         ("standard error of a score", "error", precision.error_high, limits.error),
@@ -601,14 +587,15 @@ def _precision(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
         if share >= 1:
             continue
         if value is None or precision.scale is None or passes is None:
-            sentence = "not measured"
-            if precision.scale is None:
-                sentence = _NO_SCALE
+            sentence = _NO_SCALE if precision.scale is None else "not measured"
             remedy = Advice(f"Give what it lacks; or take the policy key `precision.{key}` out")
             yield _absent(benchmark, name, sentence, remedy, _PRECISION_REASON, False)
             continue
         limit = share * precision.scale
-        sentence = f"upper end {value:.4f} (these respondents, other items); the limit is {limit:g}"
+        sentence = (
+            f"upper end {points.format_beside(value, limit)} points (these respondents, other"
+            f" items); the limit is {points.format_limit(limit)}"
+        )
         advice = precision_advice(name, value, limit, benchmark.items_used, f"precision.{key}")
         yield _test(benchmark, name, passes, sentence, _PRECISION_REASON, value, advice)
 
@@ -679,6 +666,7 @@ def _check_estimate(
             benchmark, name, sentence, remedy, requirement.reason, not requirement.optional
         )
     low, high, interval_name = _ends(estimate, requirement)
+    points, unit = unit_of_estimate(benchmark, estimate)
     # Both ends must lie within: a difference that is not significant is not thereby small (two
     # one-sided tests, Schuirmann 1987).
     if requirement.rule == "within" and low is not None and high is not None:
@@ -688,7 +676,8 @@ def _check_estimate(
     is_lower = requirement.end == "lower" or (not requirement.end and is_minimum)
     end = low if is_lower else high
     if end is None or not math.isfinite(end):
-        sentence = f"{value:.3f} has no interval {interval_name}, without which it is no evidence"
+        shown = f"{points.format(value)}{unit}"
+        sentence = f"{shown} has no interval {interval_name}, without which it is no evidence"
         remedy = missing_interval_advice(estimate, requirement.interval)
         return _absent(
             benchmark, name, sentence, remedy, requirement.reason, not requirement.optional
@@ -698,18 +687,26 @@ def _check_estimate(
         advice = labels_advice(benchmark, estimate, requirement, value, end)
     if advice is None:
         advice = threshold_advice(estimate, requirement, value, end)
-    end_text = f"{end:g}"
+    end_text = f"{end:g}{_expected_note(benchmark, estimate)}"
     if not requirement.exact:
         side = "lower end" if is_lower else "upper end"
         inference = _INFERENCE_LABELS.get(interval_name, interval_name)
-        end_text = f"{side} {end:.3f} ({inference})"
+        end_text = f"{side} {points.format_beside(end, requirement.bound)}{unit} ({inference})"
     bound = requirement.bound
     passes = end >= bound if is_minimum else end <= bound
     sentence = (
-        f"{end_text}; the {'minimum' if is_minimum else 'limit'} is {bound:g}"
+        f"{end_text}; the {'minimum' if is_minimum else 'limit'} is {points.format_limit(bound)}"
         f"{_labeller_note(estimate)}"
     )
     return _test(benchmark, name, passes, sentence, requirement.reason, end, advice)
+
+
+def _expected_note(benchmark: BenchmarkAudit, estimate: Estimate) -> str:
+    """Return what a count of faulty items is of: the page asks to check all that are expected."""
+    expected = wrong_keys(benchmark).expected
+    if estimate.indicator != "items.label_errors" or not expected:
+        return ""
+    return f" almost surely, of about {expected:.0f} expected"
 
 
 def _labeller_note(estimate: Estimate) -> str:
@@ -729,9 +726,8 @@ def _undecided(benchmark: BenchmarkAudit, estimate: Estimate, requirement: Requi
     sentence = f"{'two' if forms == 2 else forms} wordings are too few to decide"
     if estimate.value is not None:
         low, _, interval_name = _ends(estimate, requirement)
-        if low is None:
-            end = ""
-        else:
+        end = ""
+        if low is not None:
             end = f", lower end {low:.3f} ({_INFERENCE_LABELS.get(interval_name, interval_name)})"
         sentence += f". Phi of their mean is {estimate.value:.3f}{end}"
     pair_texts = _pair_texts(benchmark, estimate) if forms == 2 else []
@@ -751,9 +747,11 @@ def _pair_texts(benchmark: BenchmarkAudit, estimate: Estimate) -> list[str]:
         for pair_estimate in selected[:1]:
             span = pair_estimate.interval("fixed_models")
             if pair_estimate.value is not None and span is not None:
-                ends = f"[{span.low:.3f}, {span.high:.3f}]"
+                points, unit = unit_of_estimate(benchmark, pair_estimate)
                 texts.append(
-                    f"{title} is {pair_estimate.value:.3f} {ends} (these respondents, other items)"
+                    f"{title} is {points.format(pair_estimate.value)}{unit}"
+                    f" {points.format_interval(span.low, span.high)} (these respondents, other"
+                    " items)"
                 )
     return texts
 
@@ -763,8 +761,7 @@ def _scaled(benchmark: BenchmarkAudit, estimate: Estimate, requirement: Requirem
     scale.
     """
     width = scale_width(benchmark, estimate.metric)
-    indicator = indicator_named(estimate.indicator)
-    if indicator is None or indicator.unit.kind != "score" or width is None:
+    if not is_score(estimate) or width is None:
         return requirement
     return requirement.model_copy(update={"within": requirement.bound * width})
 
@@ -783,9 +780,11 @@ def _equivalent(
     inference_label = _INFERENCE_LABELS.get(
         requirement.interval, requirement.interval or requirement.detail
     )
+    points, unit = unit_of_estimate(benchmark, estimate)
+    limit = points.format_limit(margin)
     sentence = (
-        f"interval {low:.3f} to {high:.3f} ({inference_label}); {-margin:g} to {margin:g} is"
-        " allowed"
+        f"interval {points.format(low)} to {points.format(high)}{unit} ({inference_label});"
+        f" −{limit} to {limit} is allowed"
     )
     remedy = threshold_advice(estimate, requirement, float(estimate.value or 0.0), farther)
     name = f"{estimate.indicator} ({estimate.metric})"

@@ -77,7 +77,7 @@ class TotalPrecision:
 def total_precision(audit: BenchmarkAudit) -> TotalPrecision:
     """Return how exact the total scores are by the leading metric."""
     metric = next(iter(audit.metrics), "")
-    error = _standard_error(audit, metric)
+    error = standard_error(audit.budget.get(metric))
     scores = audit.present_scores(metric)
     pairs = _estimate(audit, metric, "discriminability.separable_pairs")
     difference = _value(_estimate(audit, metric, "discriminability.minimum_difference"))
@@ -104,11 +104,11 @@ def total_precision(audit: BenchmarkAudit) -> TotalPrecision:
     )
 
 
-def _standard_error(audit: BenchmarkAudit, metric: str) -> float | None:
+def standard_error(budget: ErrorBudget | None) -> float | None:
     """The standard error of a score over other items, root mean square over respondents."""
-    if metric not in audit.budget:
+    if budget is None:
         return None
-    row = audit.budget[metric].row("items")
+    row = budget.row("items")
     if row.half is None or not row.factor:
         return None
     # the band of other items is t sqrt(2) times the standard error

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from hqm.auditing.audit import BenchmarkAudit
 from hqm.auditing.budget import ErrorBudget
 from hqm.auditing.definitions import (
+    TypeMeasured,
     score_in,
     type_scores_by_name,
     types_measured,
@@ -133,20 +134,30 @@ def measures_of(
     return _with_labels(measures)
 
 
+def _alone_type_counts(types: Sequence[TypeMeasured]) -> tuple[int, int] | None:
+    """How many of the types that have items may be scored alone, and of how many; None where there
+    are no two, or where none was measured.
+    """
+    kinds = [kind for kind in types if kind.items]
+    standings = {kind.standing for kind in kinds} - {"chance", "leaks"}
+    if len(kinds) < 2 or standings == {"unmeasured"}:
+        return None
+    return sum(kind.stands_alone for kind in kinds), len(kinds)
+
+
 def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
     estimates = tuple(audit.select_estimates(metric=metric))
     errors: Mapping[str, float | None] = {}
     for retest in audit.select_estimates("test_retest.rho_g", metric)[:1]:
         errors = retest.detail.get("by_respondent", {})
     types: dict[str, None] = {}
-    kinds = []
+    alone_counts = None
     # The audit has scores by type of its leading metric alone.
     if metric == next(iter(audit.metrics)):
         for row in audit.respondents:
             types |= dict.fromkeys(row.by_type)
-        kinds = list(filter(attrgetter("items"), types_measured(audit)))
+        alone_counts = _alone_type_counts(types_measured(audit))
     reference = Cell.parse(audit.reference)
-    n_alone = sum(map(attrgetter("stands_alone"), kinds))
     return Measure(
         label=audit.title,
         benchmark=audit.benchmark,
@@ -170,7 +181,7 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
         left_out=read_jackknife_records(audit.left_out, metric),
         components=audit.components.get(metric, {}),
         budget=audit.budget.get(metric),
-        types_alone=(n_alone, len(kinds)) if kinds else None,
+        types_alone=alone_counts,
         unequal=unequal_answers(audit),
         words={
             "metric": metric,

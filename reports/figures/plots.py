@@ -21,12 +21,12 @@ from hqm.reports.figures.figure_data import (
 )
 from hqm.reports.pages.error_picture import SOURCES, ErrorPicture, MeasuresPicture
 from hqm.reports.pages.leaderboard_sentences import contrasts_of
-from hqm.reports.pages.phrases import Points
 from hqm.reports.tables.score_tables import Order, orders
 from hqm.reports.tables.table import leading_metric, short_name
 
 from hqm import BenchmarkAudit, DesignError, UsageError
 from hqm.auditing.budget import BudgetRow
+from hqm.auditing.score_points import Points
 from hqm.errors import missing_library
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from hqm.reports.pages.leaderboard_sentences import (
     board_title,
     contrasts_of,
 )
-from hqm.reports.pages.phrases import Points, coefficient
+from hqm.reports.pages.phrases import coefficient
 from hqm.reports.pages.sentences import STATUS_SYMBOLS, how_to_measure
 from hqm.reports.tables.score_tables import Order, orders
 from hqm.reports.tables.table import (
@@ -39,6 +39,7 @@ from hqm.reports.tables.table import (
 
 from hqm import BenchmarkAudit, ErrorBudget, Estimate, Policy
 from hqm.auditing.budget import BudgetRow
+from hqm.auditing.score_points import Points
 from hqm.indicators.separation import Neighbours
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from operator import attrgetter, itemgetter
 from hqm.reports.figures.drawings import truncate
 from hqm.reports.latex.latex_tables import estimate_cell, number_cell
 from hqm.reports.pages.comparison_answers import mark_separated
-from hqm.reports.pages.phrases import Points
 from hqm.reports.tables.score_tables import respondents_in_order
 from hqm.reports.tables.table import (
     DASH,
@@ -33,6 +32,8 @@ from hqm.reports.tables.table import (
 from hqm import HALLUCINATION_TYPES, Audit, BenchmarkAudit, Cell, Comparison, DesignError
 from hqm.auditing.audit_rows import RespondentScores
 from hqm.auditing.definitions import scored_types, type_scores_by_name
+from hqm.auditing.precision import standard_error
+from hqm.auditing.score_points import Points
 from hqm.comparison.compare import compare_audits
 from hqm.comparison.measures import Measure, measures_of
 from hqm.indicators.item_coverage import CoverageRow
@@ -334,21 +335,18 @@ def quality_table(
 
 
 def _points(measure: Measure) -> tuple[Text, Text]:
-    """The standard error of one run, and the mean standard error of a score over new items, in
-    points.
-    """
-    factor = Points.for_measure(measure)
+    """The standard error of one run, and that of a score over new items, in points."""
+    factor = Points.for_scores(measure.scale, measure.scores.values())
     digits = max(factor.digits, 1)
     sem = measure.estimate("test_retest.sem")
     run_error = number_cell(None)
     if sem is not None and sem.value is not None:
         error = sem.value * factor.factor
         run_error = number_cell(error, digits=digits, signature=sem.signature)
-    # Of an interval of 95% on the normal scale the half width is 1.96 standard errors.
-    errors = [(high - low) / (2 * _Z) for low, high in measure.intervals.values()]
-    if not errors:
+    item_error = standard_error(measure.budget)
+    if item_error is None:
         return (run_error, number_cell(None))
-    return (run_error, number_cell(sum(errors) / len(errors) * factor.factor, digits=digits))
+    return (run_error, number_cell(item_error * factor.factor, digits=digits))
 
 
 def _shift(measure: Measure) -> Text:
@@ -364,7 +362,7 @@ def _shift(measure: Measure) -> Text:
         row = measure.budget.row("negation")
     if row.shift is None:
         return number_cell(None)
-    points = Points.for_measure(measure)
+    points = Points.for_scores(measure.scale, measure.scores.values())
     values = [None if v is None else v * points.factor for v in (row.shift, row.low, row.high)]
     signature = ""
     if signed := measure.estimate("parallel_forms.mean_shift"):

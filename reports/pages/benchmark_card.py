@@ -11,13 +11,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 from xml.sax.saxutils import escape
 
-from hqm.reports.pages.phrases import (
-    difference_with_unit,
-    is_share,
-    join_names,
-    plain_text,
-    pluralise,
-)
+from hqm.reports.pages.phrases import difference_with_unit, join_names, plain_text, pluralise
 from hqm.reports.pages.sentences import (
     QUESTIONS,
     STATUS_SYMBOLS,
@@ -41,6 +35,7 @@ from hqm.reports.tables.table import (
 
 from hqm import Audit, BenchmarkAudit, Estimate, Gate, Policy
 from hqm.auditing.gate import check_against
+from hqm.auditing.score_points import is_share
 from hqm.auditing.seven_questions import find_remedies
 from hqm.imports.human_labels import by_people
 from hqm.signature import short_signature

@@ -27,11 +27,12 @@ from hqm.reports.pages.comparison_answers import (
 )
 from hqm.reports.pages.error_picture import MeasuresPicture
 from hqm.reports.pages.evidence_page import Subsection, environment
-from hqm.reports.pages.phrases import Points, pluralise
+from hqm.reports.pages.phrases import pluralise
 from hqm.reports.tables.side_tables import TOOLS_TITLE, harness_tables
 from hqm.reports.tables.table import Column, Table, Text, number, short_name
 
 from hqm import Comparison
+from hqm.auditing.score_points import Points
 from hqm.psychometrics import Coefficient
 from hqm.psychometrics.validity.criterion import MetricsBesidePeople
 
@@ -285,7 +286,7 @@ def strips(comparison: Comparison) -> dict[str, str]:
     page.
     """
     budgeted = [(m, m.budget) for m in comparison.measures if m.budget is not None]
-    points = {m.label: Points.for_measure(m) for m, _ in budgeted}
+    points = {m.label: Points.for_scores(m.scale, m.scores.values()) for m, _ in budgeted}
     # One axis, so that the strips of all measures can be compared.
     end = max((axis_end(budget, points[m.label].factor) for m, budget in budgeted), default=1.0)
     return {m.label: budget_strip(m.label, budget, points[m.label], end) for m, budget in budgeted}

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hqm.reports.pages.phrases import Points, plain_text, pluralise, verb_form
+from hqm.reports.pages.phrases import plain_text, pluralise, verb_form
 from hqm.reports.pages.sentences import answer_questions
 from hqm.reports.tables.score_tables import guessing_sentence, respondents_in_order
 from hqm.reports.tables.table import capital, drop_none
 
 from hqm import BenchmarkAudit
 from hqm.auditing.definitions import findings_in_order, severity_of
+from hqm.auditing.score_points import Points
 from hqm.errors import UsageError
 
 PointState = Literal["ANSWERED", "NOT MEASURED", "TOOL", "AUTHOR"]

@@ -11,17 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hqm.reports.pages.phrases import (
-    Points,
-    number_word,
-    pluralise_in_words,
-    verb_form,
-)
+from hqm.reports.pages.phrases import number_word, pluralise_in_words, verb_form
 from hqm.reports.tables.score_tables import shift_target
 from hqm.reports.tables.table import capital
 
 from hqm import BenchmarkAudit, ErrorBudget
 from hqm.auditing.budget import BudgetRow, Gap
+from hqm.auditing.score_points import Points
 
 if TYPE_CHECKING:
     from hqm.comparison.measures import Measure
@@ -201,7 +197,7 @@ class MeasuresPicture:
         """Return the picture of measures, in their order; one without a budget has no bar."""
         pictures = []
         for measure in measures:
-            points = Points.for_measure(measure)
+            points = Points.for_scores(measure.scale, measure.scores.values())
             # Each in its own points: a shared unit would make bars of different scales comparable
             # by length only.
             budget = measure.budget or ErrorBudget(metric=measure.metric, rows=())

@@ -9,14 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from hqm.reports.pages.phrases import (
-    Points,
-    Sentence,
-    as_sentence,
-    compose,
-    pluralise_in_words,
-    verb_form,
-)
+from hqm.reports.pages.phrases import Sentence, as_sentence, compose, pluralise_in_words, verb_form
 from hqm.reports.tables.score_tables import (
     ceiling_note,
     count_separated_pairs,
@@ -38,6 +31,7 @@ from hqm.auditing.definitions import (
     planned_contrasts,
     shared_items,
 )
+from hqm.auditing.score_points import Points
 from hqm.indicators.separation import Neighbours
 from hqm.psychometrics.inference.pairwise import ContrastOutcome
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hqm.reports.pages.phrases import (
-    Points,
     Sentence,
     as_sentence,
     capped_count,
@@ -21,6 +20,7 @@ from hqm.reports.tables.table import capital, finite_number, number, short_name
 from hqm import BenchmarkAudit, Estimate, Policy
 from hqm.auditing.definitions import scale_width, who_labelled
 from hqm.auditing.precision import exceeded_limits, more_items, total_precision
+from hqm.auditing.score_points import Points
 
 
 def imprecision_sentence(audit: BenchmarkAudit, policy: Policy) -> str:
@@ -113,7 +113,8 @@ def more_items_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, 
     if not forecast.measured:
         return (compose("Not known: the errors over items were not measured."),)
     points = Points.for_metric(audit)
-    parts = []
+    parts: list[str] = []
+    purposes = []
     for need in forecast.needs:
         purpose = {
             "difference": (
@@ -122,7 +123,7 @@ def more_items_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, 
             "top": f"to separate the top two ({points.format(need.size)} points apart)",
             "neighbours": "to separate all neighbours",
         }[need.purpose]
-        parts.append(f"{_item_count(need.items)} {purpose}")
+        purposes.append(f"{_item_count(need.items)} {purpose}")
     if forecast.types:
         # The type that takes most items decides what the total costs.
         hardest = max(forecast.types, key=lambda kind: forecast.types[kind])
@@ -133,6 +134,10 @@ def more_items_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, 
     if forecast.unhelped:
         names = join_names(forecast.unhelped)
         parts.append(f"more items would not make scores of these models reliable in {names}")
+    difference = forecast.need("difference")
+    is_met = difference is not None and difference.items == 0
+    # What keeps the answer from being fine stands first, since a terminal may have no second line.
+    parts = [*parts, *purposes] if is_met else [*purposes, *parts]
     return tuple(as_sentence(f"{capital(part)}.") for part in parts)
 
 

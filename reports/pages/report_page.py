@@ -35,10 +35,8 @@ from hqm.reports.pages.leaderboard_sentences import (
     lead_margin,
 )
 from hqm.reports.pages.phrases import (
-    Points,
     Terms,
     capped_count,
-    is_share,
     join_names,
     number_word,
     pluralise,
@@ -86,6 +84,7 @@ from hqm.auditing.definitions import (
     scored_answers,
     types_measured,
 )
+from hqm.auditing.score_points import Points, is_share
 from hqm.auditing.seven_questions import find_remedies
 
 if TYPE_CHECKING:

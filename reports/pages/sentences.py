@@ -24,7 +24,6 @@ from hqm.reports.pages.leaderboard_sentences import (
     separate_answer,
 )
 from hqm.reports.pages.phrases import (
-    Points,
     Sentence,
     as_sentence,
     coefficient,
@@ -79,9 +78,15 @@ from hqm import (
     __version__,
 )
 from hqm.auditing.budget import ERROR_OPTIONS, BudgetRow, Remedy
-from hqm.auditing.definitions import has_graded_items, scale_width, types_measured
+from hqm.auditing.definitions import (
+    has_graded_items,
+    scale_width,
+    types_measured,
+    wrong_keys,
+)
 from hqm.auditing.gate import PASSING, check_against
 from hqm.auditing.precision import total_precision
+from hqm.auditing.score_points import Points
 from hqm.auditing.seven_questions import SevenAnswers, is_unread, seven_answers, shift_margin
 from hqm.imports.human_labels import by_people
 from hqm.psychometrics.items.cues import compares_with_chance
@@ -171,7 +176,7 @@ def headline(audit: BenchmarkAudit, policy: Policy | None = None) -> Headline:
     state, code = STATE_LABELS[answers.state]
     # Where no answer could be read, nothing else that the audit says is of any weight.
     if any(map(is_unread, answers.mend)):
-        return Headline(state, code, f"{_fault_list(answers.mend)}.")
+        return Headline(state, code, f"{_fault_list(audit, answers.mend)}.")
     sentences = []
     if answers.state == "too_little":
         sentences.append(_too_little_sentence(audit))
@@ -182,7 +187,7 @@ def headline(audit: BenchmarkAudit, policy: Policy | None = None) -> Headline:
     elif answers.state == "nothing":
         sentences.append(search_sentence(audit))
     else:
-        sentences.append(f"{_fault_list(answers.mend)}.")
+        sentences.append(f"{_fault_list(audit, answers.mend)}.")
     # That sentence says already that no two models differ.
     if answers.state != "unseparated":
         sentences.append(order_sentence(audit, policy))
@@ -206,7 +211,7 @@ def _too_little_sentence(audit: BenchmarkAudit) -> str:
     return "A search for wrong keys would miss most of them."
 
 
-def _fault_list(remedies: Sequence[Remedy]) -> str:
+def _fault_list(audit: BenchmarkAudit, remedies: Sequence[Remedy]) -> str:
     """What is shown or suspected of the items, in a few words."""
     unread = list(filter(is_unread, remedies))
     # Doubts are named only where no fault is shown: a verdict has room for the worst.
@@ -215,10 +220,10 @@ def _fault_list(remedies: Sequence[Remedy]) -> str:
     # Keys to check go before other faults, since a wrong key makes right answers wrong.
     key_checks = [remedy for remedy in remedies if remedy.what == "keys" and remedy not in urgent]
     listed = unread or (key_checks + urgent)[:3]
-    return ", ".join(dict.fromkeys(map(_fault_words, listed)))
+    return ", ".join(dict.fromkeys(_fault_words(audit, remedy) for remedy in listed))
 
 
-def _fault_words(remedy: Remedy) -> str:
+def _fault_words(audit: BenchmarkAudit, remedy: Remedy) -> str:
     count = remedy.count
     name = "".join(remedy.names[:1])
     # `all items` beside parts would count the benchmark as one of its parts.
@@ -228,9 +233,9 @@ def _fault_words(remedy: Remedy) -> str:
     else:
         leaks = pluralise_in_words(len(leaking), "part")
     words = {
-        "keys": f"{_counted(count, 'key') or 'a list of keys'} to check",
+        "keys": f"{_counted(count, 'key') or 'a list of keys'} to check{_sure(audit, remedy)}",
         "two_keys": f"{pluralise_in_words(count, 'question')} with two keys",
-        "reversed": _reversed_items(remedy),
+        "reversed": f"{_reversed_items(remedy)}{_sure(audit, remedy)}",
         "leaks": f"answers leak in {leaks}",
         "pictures": f"{pluralise_in_words(count, 'picture')} missing or broken",
         "repeats": f"{pluralise_in_words(count, 'duplicate item')}",
@@ -247,6 +252,16 @@ def _reversed_items(remedy: Remedy) -> str:
     if not remedy.count:
         return "a list of items to check"
     return f"{pluralise_in_words(remedy.count, 'possibly reversed item')}"
+
+
+def _sure(audit: BenchmarkAudit, remedy: Remedy) -> str:
+    """How many of the faults that are expected are named, which is what a gate counts; empty where
+    these are one number.
+    """
+    keys = wrong_keys(audit)
+    if keys.contradicted or not 0 < keys.count < remedy.count:
+        return ""
+    return f", {number_word(keys.count)} of them almost surely"
 
 
 def _counted(count: int, noun: str) -> str:
@@ -729,7 +744,7 @@ def _people_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
 def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Sentence, ...]:
     remedies = [remedy for remedy in answers.mend if remedy.severity != "note"][:4]
     if remedies:
-        words = ", ".join(dict.fromkeys(map(_fault_words, remedies)))
+        words = ", ".join(dict.fromkeys(_fault_words(audit, remedy) for remedy in remedies))
         sentences = [as_sentence(f"{capital(words)}.")]
         names: list[str] = []
         for remedy in remedies:

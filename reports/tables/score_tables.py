@@ -13,7 +13,7 @@ from itertools import combinations, starmap
 from operator import attrgetter
 from typing import Literal
 
-from hqm.reports.pages.phrases import Points, join_names, reason_withheld
+from hqm.reports.pages.phrases import join_names, reason_withheld
 from hqm.reports.tables.table import (
     DASH,
     FAMILIES,
@@ -48,6 +48,7 @@ from hqm.auditing.definitions import (
     guessing_level,
     who_labelled,
 )
+from hqm.auditing.score_points import Points
 from hqm.imports.human_labels import labelled_by
 from hqm.scoring.rules import advice_on_cut
 from hqm.types import STATES

@@ -12,7 +12,7 @@ from hqm.reports.latex.latex_tables import number_cell
 from hqm.reports.pages.error_picture import IDENTICAL, ErrorPicture, short_source_names
 from hqm.reports.pages.error_picture import SOURCES as SOURCE_NAMES
 from hqm.reports.pages.leaderboard_sentences import OUTCOME_WORDS
-from hqm.reports.pages.phrases import Points, join_names
+from hqm.reports.pages.phrases import join_names
 from hqm.reports.pages.sentences import how_to_measure
 from hqm.reports.tables.score_tables import respondents_in_order
 from hqm.reports.tables.table import (
@@ -36,6 +36,7 @@ from hqm.reports.tables.table import (
 
 from hqm import BenchmarkAudit, Cell, ErrorBudget, Estimate
 from hqm.auditing.definitions import planned_contrasts
+from hqm.auditing.score_points import Points
 
 if TYPE_CHECKING:
     # an audit's report needs nothing of comparisons, so that `hqm audit` does not load them
