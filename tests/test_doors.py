@@ -315,6 +315,20 @@ def test_scores_on_two_scales_are_refused(
     assert tells(str(said), "door.scales", column=door.score_column), said
 
 
+@pytest.mark.parametrize("cell", ["N/A", "nan", "-"])
+def test_a_cell_that_says_that_there_is_no_score_is_empty(
+    door: Door, cell: str, dogs: Path, tmp_path: Path
+) -> None:
+    if not door.score_column or door.read is judged:
+        pytest.skip("its rows hold no scores, or texts that a benchmark's rule reads")
+    sheet = sheet_of(door, dogs)
+    said = []
+    for text in ("", cell):
+        changed = sheet.with_cell(1, door.score_column, lambda _, text=text: text)
+        said.append(outcome(door, changed.text().encode(), tmp_path, dogs))
+    assert said[0] == said[1]
+
+
 MIXTURES: dict[str, tuple[Callable[[int, int], float], str]] = {
     "three levels": (
         lambda m, i: (i + m) % 3 - 1,

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -263,3 +265,31 @@ def test_messages_count_the_rows_that_were_left_out_before(tmp_path: Path) -> No
     with pytest.raises(HQMError) as refusal:
         check_numbers([{"score": "1"}, {"score": "x1"}], "score", "t", [3, 7])
     assert refusal.value.location == "t: record 7"
+
+
+@pytest.mark.parametrize("id_column", ["index", "question_id"])
+@pytest.mark.parametrize(
+    ("pattern", "respondents"),
+    [
+        ("run{run}/{model}.jsonl", ("llava", "qwen")),
+        ("{model}/run{run}.jsonl", ("llava", "qwen")),
+        ("run{run}/answers.jsonl", ("answers",)),
+        ("log/run{run}.jsonl", ("log",)),
+    ],
+)
+def test_files_that_differ_in_a_run_are_runs_of_one_benchmark(
+    pattern: str, respondents: tuple[str, ...], id_column: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "all"
+    for run, model in product(range(2), respondents):
+        path = folder / pattern.format(run=run, model=model)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = []
+        for item in range(N_ITEMS):
+            prediction = ("yes", "no")[(item * 7 + run + len(model)) % 2]
+            row = {id_column: item, "prediction": prediction, "target": ("yes", "no")[item % 2]}
+            lines.append(f"{json.dumps(row)}\n")
+        path.write_text("".join(lines))
+    (benchmark,) = benchmarks_of_logs(read_logs([folder]))
+    read = [(r.respondent, r.run, len(r.answers)) for r in benchmark.included_recordings]
+    assert sorted(read) == [(name, run, N_ITEMS) for name, run in product(respondents, range(2))]

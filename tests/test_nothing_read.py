@@ -52,8 +52,11 @@ def test_an_empty_file_is_named(folder: Path, run: Run, tmp_path: Path) -> None:
     assert tells(err, "nothing-read.empty-file", benchmark="mine")
 
 
-def test_an_error_without_a_reason_is_called_one(folder: Path, run: Run, tmp_path: Path) -> None:
-    answers = write_answers(tmp_path / "a.jsonl", "", state="error")
+@pytest.mark.parametrize("field", [{"state": "error"}, {"finish_reason": "error"}])
+def test_an_error_without_a_reason_is_called_one(
+    field: dict[str, str], folder: Path, run: Run, tmp_path: Path
+) -> None:
+    answers = write_answers(tmp_path / "a.jsonl", "", **field)
     _, _, err = run("audit", folder, "--recorded", answers, "--out", tmp_path / "out")
     assert ": ." not in err
     assert tells(err, "nothing-read.no-reason")

@@ -295,6 +295,14 @@ class _TypeRow(TypedDict):
 
 
 @with_config(_GROWING)
+class _StratumRow(TypedDict):
+    """What cues alone get right of the items of a type in a part."""
+
+    type: str | None
+    part: str | None
+
+
+@with_config(_GROWING)
 class _Detail(TypedDict, total=False):
     """What reports read of the detail of an estimate; each indicator has some of it."""
 
@@ -314,7 +322,7 @@ class _Detail(TypedDict, total=False):
     cues: tuple[Row, ...]
     giveaways: tuple[Row, ...]
     constant_types: tuple[Row, ...]
-    strata: tuple[Row, ...]
+    strata: tuple[_StratumRow, ...]
     leaks: tuple[str, ...]
     components: tuple[Row, ...] | None
     d_study: tuple[Row, ...] | None

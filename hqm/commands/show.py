@@ -436,7 +436,12 @@ _VARYING = re.compile(
 )
 """What differs between two errors of one kind: paths, pictures, hashes, numbers but for a status.
 """
-_NO_REASON = "they are marked as errors, and no reason stands beside them"
+_NO_REASON = (
+    "they are marked as errors, and no reason stands beside them: ask again, or write what went"
+    " wrong into the field `error`"
+)
+_MARKS = frozenset(("", "error"))
+"""What stands as a reason where a file says only that there was an error."""
 _REASONS = 3
 """Kinds of errors that are shown; of further ones, only how many there are."""
 
@@ -456,7 +461,10 @@ def reasons(errors: Mapping[str, int]) -> Iterator[str]:
         counts[kind] += count
         examples.setdefault(kind, reason)
     for kind, count in counts.most_common(_REASONS):
-        yield f"{count:,} answer{'s' * (count != 1)}: {examples[kind].strip() or _NO_REASON}"
+        reason = examples[kind].strip()
+        if reason.lower() in _MARKS:
+            reason = _NO_REASON
+        yield f"{count:,} answer{'s' * (count != 1)}: {reason}"
     if len(counts) > _REASONS:
         yield f"... and {len(counts) - _REASONS} other reasons; the report counts all of them"
 

@@ -26,7 +26,7 @@ from hqm.imports.intake import (
 from hqm.imports.log_answers import LogSettings
 from hqm.imports.recordings import Recording, check_claims
 from hqm.imports.row import name_in
-from hqm.imports.scales import check_scales, with_plain_numbers
+from hqm.imports.scales import check_scales, is_missing, with_plain_numbers
 from hqm.psychometrics import metrics_beside_people
 from hqm.psychometrics.validity.criterion import MetricsBesidePeople
 from hqm.types import ORIGINAL
@@ -63,7 +63,7 @@ def read_scores(path: Path, benchmark: Benchmark | None = None) -> dict[str, dic
             number = numbers[answer]
             if number is not None:
                 column[answer] = number
-            elif row.get(name) not in (None, ""):
+            elif not is_missing(row.get(name)):
                 raise DataError(
                     f"{row[name]!r:.60} is no number, unlike other cells of the column {name!r}",
                     location=location,

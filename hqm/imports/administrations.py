@@ -19,11 +19,12 @@ from hqm.files.records import MAX_NAMED_FIELDS, file_stem
 from hqm.imports.intake import plain_letters
 
 # The word is needed: a number alone, as in llama-2, belongs to the model's name.
-_RUN_IN_NAME = re.compile(
-    r"(?:^|[\W_])(?:re)?(?:run|seed|epoch|repeat|repetition|replicate|rep|trial)s?[-_ =]?(\d+)"
-    r"(?=$|[\W_])",
+RUN_IN_NAME = re.compile(
+    r"(?:^|[\W_])(?:re)?(?:run|seed|epoch|repeat|repetition|replicate|rep|trial|asking)s?"
+    r"[-_ =]?(\d+)(?=$|[\W_])",
     re.IGNORECASE,
 )
+"""The number of a run, of an answer or of a judgement, in the name of a file."""
 
 
 def say_runs(paths: Sequence[str]) -> bool:
@@ -33,26 +34,39 @@ def say_runs(paths: Sequence[str]) -> bool:
     (True, False)
     """
     labels = file_labels(paths).values()
-    numbers = list(map(_RUN_IN_NAME.findall, labels))
-    remainders = {_RUN_IN_NAME.sub(" ", label).strip() for label in labels}
+    numbers = list(map(RUN_IN_NAME.findall, labels))
+    remainders = {RUN_IN_NAME.sub(" ", label).strip() for label in labels}
     return all(numbers) and len(remainders) == 1 and len(set(map(str, numbers))) == len(labels)
 
 
 def join_runs(names: Mapping[str, str]) -> dict[str, str]:
-    """Return path -> the name without the number of a run, of files that differ in nothing else.
+    """Return path -> the name without the number of a run, of files that differ in nothing else;
+    where nothing is left of it, that of the files or of their folder.
 
     >>> join_runs({"a": "x_run1", "b": "x_run2", "c": "y_run1"})
     {'a': 'x', 'b': 'x', 'c': 'y_run1'}
+    >>> join_runs({"x/run0/answers.json": "run0", "x/run1/answers.json": "run1"})
+    {'x/run0/answers.json': 'answers', 'x/run1/answers.json': 'answers'}
     """
     paths_of: dict[str, list[str]] = defaultdict(list)
     for path, name in names.items():
-        paths_of[_RUN_IN_NAME.sub(" ", name).strip(" _-")].append(path)
+        paths_of[RUN_IN_NAME.sub(" ", name).strip(" _-")].append(path)
     joined = dict(names)
     for remainder, paths in paths_of.items():
-        numbers = {str(_RUN_IN_NAME.findall(names[path])) for path in paths}
-        if remainder and len(paths) > 1 and len(numbers) == len(paths):
-            joined.update(dict.fromkeys(paths, remainder))
+        numbers = {str(RUN_IN_NAME.findall(names[path])) for path in paths}
+        if len(paths) > 1 and len(numbers) == len(paths):
+            joined.update(dict.fromkeys(paths, remainder or _shared_name(paths)))
     return joined
+
+
+def _shared_name(paths: Sequence[str]) -> str:
+    """The name that files in several folders have, else that of their folder."""
+    stems = list(dict.fromkeys(map(file_stem, paths)))
+    folders = [PurePath(path).parent for path in paths]
+    # commonpath raises where some paths are absolute and others are not
+    if len(stems) > 1 and len(set(map(PurePath.is_absolute, folders))) == 1:
+        return PurePath(commonpath(folders)).name or stems[0]
+    return stems[0]
 
 
 def file_labels(paths: Sequence[str]) -> dict[str, str]:

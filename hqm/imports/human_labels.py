@@ -281,7 +281,10 @@ def _number(
 ) -> float | None:
     """A field that is a number in a range; None where it is missing or empty."""
     cell = record.get(name)
-    if cell in (None, ""):
+    # few commands read labels
+    from hqm.imports.scales import is_missing
+
+    if is_missing(cell):
         return None
     value = finite_number(str(cell))
     if value is None or not fits(value):

@@ -22,6 +22,7 @@ from hqm.administration.stored_answers import Answers
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.judge_api import ASKING_SEPARATOR, parse_judge
 from hqm.errors import AnswerError, DataError, UsageError
+from hqm.imports.administrations import RUN_IN_NAME
 from hqm.imports.detect import log_of_tool
 from hqm.imports.human_labels import HUMAN, respondent_named, short_names
 from hqm.imports.intake import (
@@ -68,8 +69,6 @@ _REPLY_FIELDS = ("reply", "review", "judge_reply")
 # In a file of judgements `text` and `caption` may be the judge's own words.
 _ANSWER_FIELDS = tuple(name for name in ANSWERS if name not in ("text", "caption"))
 _SUFFIXES = (".json", ".jsonl", ".csv")
-# `run` is a word of its own: "drunk2.json" names no run.
-_RUN_IN_NAME = re.compile(r"(?i)(?:^|[\W_])(?:run|asking)[-_ ]?(\d+)(?=$|[\W_])")
 
 AnswerLookup = Callable[[str, str, int, str], str | None]
 """(respondent, form, run, item) -> the text of the answer that is audited; None where there is
@@ -377,7 +376,7 @@ def _names_in_path(
     """
     stem = path.stem if stem is None else stem
     run = None
-    if match := _RUN_IN_NAME.search(stem):
+    if match := RUN_IN_NAME.search(stem):
         run = int(match[1])
         stem = stem[: match.start()] + stem[match.end() :]
     folder_name = path.parent.name if source.path.is_dir() else ""

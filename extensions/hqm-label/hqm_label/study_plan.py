@@ -561,7 +561,7 @@ def _draw_items(
     if not 1 <= count <= len(by_item):
         raise DesignError(
             (
-                f"{labels:,} labels make {labels / answers_per_item:.1f} items with the answers of"
+                f"{labels:,} labels make {labels / answers_per_item:,.1f} items with the answers of"
                 f" all respondents, of {len(by_item):,}"
             ),
             remedy=f"Ask for {math.ceil(answers_per_item):,} to {len(candidates):,} with --labels.",

@@ -181,8 +181,7 @@ def read_sheet(path: Path) -> Sheet:
     else:
         rows = _parse_csv(text, str(path))
         typeset = False
-    if typeset:
-        rows = [(line, list(map(_without_nan, row))) for line, row in rows]
+    rows = [(line, list(map(_without_nan, row))) for line, row in rows]
     return Sheet([(line, row) for line, row in rows if any(map(str.strip, row))], typeset)
 
 
@@ -270,6 +269,9 @@ _SIGNS = {
     r"\quad": " ",
     r"\xspace": "",
     r"\tau": "tau",
+    r"\Delta": "\u0394",
+    r"\delta": "\u03b4",
+    r"\sigma": "\u03c3",
 }
 
 
@@ -338,8 +340,8 @@ def latex_text(cell: str) -> str:
     ('85.3± 0.4', 'LLaVA')
     >>> latex_text(r"56.7\textsuperscript{2}"), latex_text(r"56.7$^{2}$")
     ('56.7', '56.7')
-    >>> latex_text(r"Yes (\%) $\uparrow$")
-    'Yes (%) ↑'
+    >>> latex_text(r"Yes (\%) $\uparrow$"), latex_text(r"$\Delta$ vs. base")
+    ('Yes (%) ↑', 'Δ vs. base')
     """
     text = re.sub(
         r"\\(?:multicolumn|multirow)\*?(?:\[[^\]]*\])?\{[^{}]*\}(?:\[[^\]]*\])?\{[^{}]*\}", "", cell

@@ -34,10 +34,12 @@ SOURCE = "vlmevalkit"
 
 def is_log(file: LogFile) -> bool:
     """Whether a file holds such rows; a table whose rows name the model or the run is of another
-    tool.
+    tool, and one that is not called `<model>_<dataset>` too.
     """
     names = file.first_names
-    return {"index", "prediction"} <= names and names.isdisjoint((*RESPONDENTS, *RUNS))
+    if not {"index", "prediction"} <= names or not names.isdisjoint((*RESPONDENTS, *RUNS)):
+        return False
+    return "dataset" in names or "_" in file_stem(file.path)
 
 
 def read_log(file: LogFile) -> Log:
