@@ -165,28 +165,16 @@ def who_labelled(audit: BenchmarkAudit) -> Labellers:
 def scale_width(audit: BenchmarkAudit, metric: str = "") -> float | None:
     """Return how wide the scale of a metric is, of which the limits of a policy are shares.
 
-    The leading metric unless given; None where the scale has no two ends, or an audit of an earlier
-    version does not write it.
+    The leading metric unless given; None where the scale has no two ends. Where an audit of an
+    earlier version does not write it, that of the leading metric is 1, and others are not known.
     """
-    metric = metric or next(iter(audit.metrics), "")
-    if not _writes_scale(audit, metric):
-        return None
-    low, high = audit.scale(metric)
+    name = metric or next(iter(audit.metrics), "")
+    if name not in audit.scales and "scale" not in audit.metrics.get(name, {}):
+        return None if metric else 1.0
+    low, high = audit.scale(name)
     if low is None or high is None:
         return None
     return float(high) - float(low)
-
-
-def leading_width(audit: BenchmarkAudit) -> float | None:
-    """Return how wide the scale of the leading metric is: a share of 1 where an audit of an earlier
-    version does not write it.
-    """
-    metric = next(iter(audit.metrics), "")
-    return scale_width(audit) if _writes_scale(audit, metric) else 1.0
-
-
-def _writes_scale(audit: BenchmarkAudit, metric: str) -> bool:
-    return metric in audit.scales or "scale" in audit.metrics.get(metric, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +278,7 @@ def types_measured(audit: BenchmarkAudit, limit: float = MEASURABLE) -> tuple[Ty
     limit
         The standard error that is allowed, as a share of the scale, which a policy names.
     """
-    width = leading_width(audit)
+    width = scale_width(audit)
     rows: dict[str, _TypeIndexRow] = {}
     for estimate in audit.select_estimates("types.index")[:1]:
         for row in estimate.detail.get("types") or ():

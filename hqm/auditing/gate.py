@@ -23,7 +23,6 @@ from hqm.auditing.definitions import (
     TypeMeasured,
     findings_counted,
     findings_in_order,
-    leading_width,
     leak_rows,
     leaks_shown,
     scale_width,
@@ -486,7 +485,7 @@ def _coverage(benchmark: BenchmarkAudit, requirement: Coverage) -> Iterator[Test
         )
         yield _absent(benchmark, "coverage", "the card claims no type", remedy)
         return
-    width = leading_width(benchmark)
+    width = scale_width(benchmark)
     short = [kind for kind in claimed if _falls_short(kind, requirement)]
     if not short and requirement.error < 1 and width is None:
         remedy = Advice("Give what it lacks; or take the policy key `coverage.error` out")

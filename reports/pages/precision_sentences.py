@@ -18,7 +18,7 @@ from hqm.reports.pages.phrases import (
 from hqm.reports.tables.table import capital, finite_number, number, short_name
 
 from hqm import BenchmarkAudit, Estimate, Policy
-from hqm.auditing.definitions import leading_width, who_labelled
+from hqm.auditing.definitions import scale_width, who_labelled
 from hqm.auditing.precision import exceeded_limits, more_items, total_precision
 from hqm.auditing.score_points import Points
 
@@ -143,7 +143,7 @@ def more_items_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, 
 
 def type_limit(audit: BenchmarkAudit, policy: Policy) -> str:
     """The error that a policy allows the score of a type; empty where the scale has no two ends."""
-    width = leading_width(audit)
+    width = scale_width(audit)
     if width is None:
         return ""
     return Points.for_metric(audit).format_limit(policy.coverage.error * width)

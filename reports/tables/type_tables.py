@@ -30,7 +30,7 @@ from hqm.reports.tables.table import (
 )
 
 from hqm import BenchmarkAudit, Estimate
-from hqm.auditing.definitions import MEASURABLE, TypeMeasured, leading_width, types_measured
+from hqm.auditing.definitions import MEASURABLE, TypeMeasured, scale_width, types_measured
 from hqm.benchmark.analyses import AnalysisRow, Entry
 
 STEPS = 7
@@ -157,7 +157,7 @@ def coverage(audit: BenchmarkAudit) -> Table:
     }
     if not audit.images:
         del counts["images"]
-    has_limit = leading_width(audit) is not None
+    has_limit = scale_width(audit) is not None
     lines = []
     for kind, row in audit.coverage.items():
         measurement = measured.get(kind)
@@ -207,7 +207,7 @@ def coverage(audit: BenchmarkAudit) -> Table:
 
 def _limit(audit: BenchmarkAudit) -> str:
     """The error that the default policy allows, in the unit of the scores."""
-    return f"{MEASURABLE * (leading_width(audit) or 1.0):g}"
+    return f"{MEASURABLE * (scale_width(audit) or 1.0):g}"
 
 
 def added_value(audit: BenchmarkAudit) -> Table | None:
