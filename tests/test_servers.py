@@ -2,6 +2,7 @@
 every way.
 """
 
+import base64
 import json
 import os
 import re
@@ -12,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ import hqm
 import hqm.store.database
 from hqm import Request, RespondentError, Response, Sampling
 from hqm.respondents import make_respondent
-from hqm.respondents.base import RespondentName, picture_part
+from hqm.respondents.base import RespondentName, data_url
 from hqm.respondents.openai_server import OpenAIRespondent
 from hqm.respondents.server_limits import Budget, wanted_pause
 from hqm.respondents.server_replies import read_reply
@@ -588,6 +589,24 @@ def test_log_probabilities_are_kept_and_dropped_where_they_are_refused() -> None
     assert server.asked[-1][1]["max_completion_tokens"] == 17
 
 
+def test_requests_share_the_bytes_of_a_large_picture_that_arrives_whole(tmp_path: Path) -> None:
+    picture = tmp_path / "large.png"
+    picture.write_bytes(b"\x89PNG" + bytes(range(256)) * 12_000)
+    request = Request("q", picture, Sampling(), 0)
+    with PlannedServer(lambda _n, body, _h: completion(question(body))) as server:
+        respondent = make_respondent(f"openai/tiny@{server.url}")
+        assert isinstance(respondent, OpenAIRespondent)
+        ((_, response),) = chain.from_iterable(respondent.answer([request]))
+        writer = respondent.bodies
+        bodies = [writer.body(writer.content(request), writer.settings(request), n) for n in (0, 1)]
+        assert bodies[0][1] is bodies[1][1]
+    ((_, received),) = server.asked
+    assert response.text == "q"
+    url = received["messages"][0]["content"][0]["image_url"]["url"]
+    assert base64.b64decode(url.partition("base64,")[2]) == picture.read_bytes()
+    assert json.loads(b"".join(bodies[0])) == received
+
+
 def test_a_picture_is_encoded_once_and_its_questions_come_together(tmp_path: Path) -> None:
     from PIL import Image
 
@@ -597,9 +616,9 @@ def test_a_picture_is_encoded_once_and_its_questions_come_together(tmp_path: Pat
     requests = [Request(f"q{n}", paths[n % 5], Sampling(), n) for n in range(40)]
     with PlannedServer(lambda _n, body, _h: completion(question(body))) as server:
         respondent = make_respondent(f"openai/tiny@{server.url}?concurrency=1")
-        picture_part.cache_clear()
+        data_url.cache_clear()
         list(respondent.answer(requests))
-        assert picture_part.cache_info().misses == 5
+        assert data_url.cache_info().misses == 5
     order = [body["messages"][0]["content"][0]["image_url"]["url"] for _, body in server.asked]
     assert sum(a != b for a, b in pairwise(order)) == 4
     assert all(

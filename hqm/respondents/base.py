@@ -494,19 +494,16 @@ class RecordedRespondent:
 
 
 @lru_cache(maxsize=64)
-def picture_part(path: str) -> bytes:
-    """A picture as the part of a message, in JSON, written once per picture: its requests come one
-    after another.
+def data_url(path: str) -> tuple[bytes, bytes]:
+    """The data URL of a picture, made once per picture: its requests come one after another.
 
-    The path is a text, whose hash Python keeps: every request looks its picture up.
+    Its beginning and the encoded picture are apart, so that no request copies the picture. The path
+    is a text, whose hash Python keeps: every request looks its picture up.
     """
     with open(path, "rb") as file:
         content = file.read()
     kind = _kind(content) or mimetypes.guess_type(path)[0] or "image/png"
-    # nothing in a data URL wants escaping; one copy, because a picture may have megabytes
-    encoded = base64.b64encode(content)
-    written = b'{"type": "image_url", "image_url": {"url": "data:%b;base64,%b"}}'
-    return written % (kind.encode(), encoded)
+    return b"data:%b;base64," % kind.encode(), base64.b64encode(content)
 
 
 def _kind(content: bytes) -> str:

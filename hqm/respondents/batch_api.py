@@ -145,7 +145,7 @@ class BatchRun:
         for request in requests:
             settings = self.bodies.settings(request)
             content = self.bodies.content(request)
-            body = self.bodies.body(content, settings, request.seed)
+            body = b"".join(self.bodies.body(content, settings, request.seed))
             # named by its content, so that a command after a kill finds the answer in the batch of
             # the first
             name = hashlib.blake2b(body, digest_size=16).hexdigest()

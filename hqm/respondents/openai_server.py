@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hqm.errors import RespondentError
-from hqm.respondents.base import Request, RespondentName, picture_part, prices_in
+from hqm.respondents.base import Request, RespondentName, data_url, prices_in
 from hqm.respondents.kinds import SERVER
 from hqm.respondents.server_bodies import LOGPROBS_MODE, BodyWriter, Settings
 from hqm.respondents.server_client import (
@@ -272,7 +272,11 @@ class OpenAIRespondent:
         self.clean = Redaction(key)
         try:
             client = Client(
-                self.base_url, key, largest=self.max_reply, connections=self.concurrency.maximum
+                self.base_url,
+                key,
+                largest=self.max_reply,
+                connections=self.concurrency.maximum,
+                timeout=self.timeout,
             )
         except (openai.OpenAIError, ValueError) as error:
             message = one_line(self.clean(str(error)))
@@ -508,13 +512,11 @@ class OpenAIRespondent:
         """Make one attempt; its response, and the seconds before another, or None for no other."""
         import aiohttp
 
-        wait = wanted_pause({}, attempt, self.backoff)
         sent = time.monotonic()
         body = self.bodies.body(content, settings, request.seed)
         reply = b""
         try:
-            async with asyncio.timeout(self.timeout):
-                reply = await client.post(body)
+            reply = await client.post(body)
             took = time.monotonic() - began
             processed = self.bodies.processed
             read = read_reply(json.loads(reply), took, self.model, request, processed=processed)
@@ -522,7 +524,7 @@ class OpenAIRespondent:
             if response.reason:  # an answer has none, and a copy is checked as a whole again
                 response = response._replace(reason=one_line(response.reason))
             is_transient = response.state == "error" and "final" not in response.detail
-            return response, wait if is_transient else None
+            return response, self._pause(attempt) if is_transient else None
         except RefusedRequest as refusal:
             is_overloaded = refusal.status in _BUSY_STATUSES
             is_general = is_overloaded and self.concurrency.refused(sent, time.monotonic())
@@ -541,7 +543,8 @@ class OpenAIRespondent:
         except TimeoutError:
             self.concurrency.refused(sent, time.monotonic())
             reason = f"Timeout: no whole reply came within {self.timeout:g} s"
-            return Response("", "error", one_line(self.clean(reason)), {"timed_out": True}), wait
+            response = Response("", "error", one_line(self.clean(reason)), {"timed_out": True})
+            return response, self._pause(attempt)
         except aiohttp.ClientConnectionError as error:
             number = getattr(error, "errno", None) or 0
             description = os.strerror(number).lower() if number > 0 else str(error)
@@ -557,7 +560,11 @@ class OpenAIRespondent:
             reason = f"the server's reply is no JSON, it begins with {excerpt!r}"
         except Exception as error:  # whatever a server sends costs one answer and never the run
             reason = f"the server's reply cannot be read ({type(error).__name__}: {error})"
-        return Response("", "error", one_line(self.clean(reason))), wait
+        return Response("", "error", one_line(self.clean(reason))), self._pause(attempt)
+
+    def _pause(self, attempt: int) -> float | None:
+        """Seconds before another attempt where the server says nothing of them."""
+        return wanted_pause({}, attempt, self.backoff)
 
     def _handle_refusal(
         self, refusal: RefusedRequest, attempt: int, is_general: bool
@@ -589,4 +596,4 @@ class OpenAIRespondent:
         return response, wait
 
     def close(self) -> None:
-        picture_part.cache_clear()
+        data_url.cache_clear()

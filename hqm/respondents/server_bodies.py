@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 from hqm.errors import UsageError
-from hqm.respondents.base import Request, RespondentName, Sampling, picture_part
+from hqm.respondents.base import Request, RespondentName, Sampling, data_url
 from hqm.respondents.server_parameters import (
     FULL_SEED,
     LIMIT_NAMES,
@@ -25,7 +26,8 @@ limit allow too.
 """
 
 
-class Settings(NamedTuple):
+@dataclass(frozen=True)
+class Settings:
     """The parameters of a request but the message and the seed; many requests share them."""
 
     sent: Mapping[str, object]
@@ -37,12 +39,12 @@ class Settings(NamedTuple):
     max_seed: int = FULL_SEED
     """The bits of a seed that are sent."""
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The parameters that are sent, the seed among them."""
         return (*self.sent, *([self.seed_name] if self.seed_name else []))
 
-    @property
+    @cached_property
     def key(self) -> frozenset[str]:
         """What a server that takes them all has taken: the names, how many alternatives, and how
         large a seed.
@@ -84,32 +86,36 @@ class BodyWriter:
 
     @staticmethod
     def content(request: Request) -> list[bytes]:
-        """The parts of the message in JSON: the picture, encoded once, and the question.
+        """The beginning of a body, up to the question; a picture is a part of its own.
 
         Raises
         ------
         OSError
             The picture cannot be read.
         """
+        beginning = b'{"messages": [{"role": "user", "content": ['
         question = b'{"type": "text", "text": %b}' % json.dumps(request.prompt).encode()
         if request.image is None:
-            return [question]
-        return [picture_part(str(request.image)), b", ", question]
+            return [beginning + question]
+        # Nothing in a data URL needs escaping.
+        url, picture = data_url(str(request.image))
+        beginning += b'{"type": "image_url", "image_url": {"url": "%b' % url
+        return [beginning, picture, b'"}}, ' + question]
 
     @staticmethod
-    def body(content: Sequence[bytes], settings: Settings, seed: int) -> bytes:
-        """The body of a request in JSON."""
-        # The seed comes last, as the one parameter that differs from request to request.
-        seed_part = b'"%b": %d}' % (settings.seed_name.encode(), seed & settings.max_seed)
-        return b"".join(
-            (
-                b'{"messages": [{"role": "user", "content": [',
-                *content,
-                b"]}], ",
-                settings.encoded if settings.seed_name else settings.encoded[:-2],
-                seed_part if settings.seed_name else b"}",
-            )
-        )
+    def body(content: Sequence[bytes], settings: Settings, seed: int) -> list[bytes]:
+        """The body of a request in JSON, in parts that are sent one after another.
+
+        They are not joined: requests about one picture share its bytes, which may be megabytes.
+        """
+        *beginning, question = content
+        if settings.seed_name:
+            # The seed comes last, as the one parameter that differs from request to request.
+            seed_part = b'"%b": %d}' % (settings.seed_name.encode(), seed & settings.max_seed)
+            parameters = settings.encoded + seed_part
+        else:
+            parameters = settings.encoded[:-2] + b"}"
+        return [*beginning, question + b"]}], " + parameters]
 
     def settings(self, request: Request) -> Settings:
         """The parameters of a request as the server accepts them, encoded once for equal ones."""

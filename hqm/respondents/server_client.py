@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, quote_plus, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -179,7 +179,7 @@ class Client:
 
     The `openai` package makes the address, the key and the headers of a request. aiohttp posts it,
     because the package itself is slower at writing requests and reading replies than all the rest.
-    No redirection is followed, and no request has a timeout: the caller sets one.
+    No redirection is followed, and a reply has `timeout` seconds to come whole.
 
     Raises
     ------
@@ -187,7 +187,9 @@ class Client:
         The address cannot be used.
     """
 
-    def __init__(self, url: str | None, key: str, *, largest: int, connections: int) -> None:
+    def __init__(
+        self, url: str | None, key: str, *, largest: int, connections: int, timeout: float
+    ) -> None:
         import openai
 
         package = openai.AsyncOpenAI(
@@ -211,6 +213,7 @@ class Client:
         self._url = f"{base}/chat/completions"
         self._largest = largest
         self._connections = connections
+        self._timeout = timeout
 
     async def __aenter__(self) -> Client:
         import aiohttp
@@ -228,8 +231,7 @@ class Client:
             connector=aiohttp.TCPConnector(limit=self._connections, ssl=context),
             cookie_jar=aiohttp.DummyCookieJar(),
             proxy=proxies.get(parts.scheme) or proxies.get("all"),
-            # aiohttp's own limit is five minutes.
-            timeout=aiohttp.ClientTimeout(),
+            timeout=aiohttp.ClientTimeout(total=self._timeout),
             auto_decompress=False,
         )
         return self
@@ -237,8 +239,8 @@ class Client:
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
 
-    async def post(self, body: bytes) -> bytes:
-        """Return the bytes of the reply to a chat completion.
+    async def post(self, body: Sequence[bytes]) -> bytes:
+        """Send a body in parts; the bytes of the reply to a chat completion are returned.
 
         Raises
         ------
@@ -248,8 +250,14 @@ class Client:
             The reply has more than `largest` bytes, or is compressed.
         aiohttp.ClientError
             The server cannot be reached, or the connection broke off.
+        TimeoutError
+            No whole reply came in time.
         """
-        async with self._session.post(self._url, data=body, allow_redirects=False) as reply:
+        from hqm.respondents.request_body import RequestBody
+
+        async with self._session.post(
+            self._url, data=RequestBody(body), allow_redirects=False
+        ) as reply:
             content = await _read(reply, self._largest)
         if not 200 <= reply.status < 300:
             raise RefusedRequest(reply.status, reply.headers, content)
@@ -364,8 +372,7 @@ _MAX_BATCH = 100
 """Answers that are passed on together, at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """An answer on its way to the caller, with the future that its worker awaits."""
 
     request: Request

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from hqm.imports.row import is_token_count
 from hqm.respondents.base import Request
@@ -83,9 +84,9 @@ def wanted_pause(headers: Mapping[str, str], attempt: int, first: float = 0.5) -
     """
     seconds = first * min(2**attempt, 60)
     for name, scale in _PAUSE_HEADERS:
-        wanted = _seconds_in(headers.get(name, ""), scale)
+        text = headers.get(name)
         # 0, or a date that is over by this machine's clock, would use up all attempts at once.
-        if wanted > 0:
+        if text and (wanted := _seconds_in(text, scale)) > 0:
             seconds = wanted
             break
     return None if seconds > _MAX_PAUSE else seconds
@@ -577,8 +578,7 @@ def price(tokens_read: float, tokens_written: float, prices: Prices | None) -> f
     return 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(NamedTuple):
     """The budget reserved for a request in flight: its most tokens, and their price."""
 
     tokens_in: int

