@@ -80,6 +80,27 @@ def respondents_of(
     return respondents
 
 
+def test_other_probabilities_of_the_same_answers_are_signed_otherwise(
+    store: hqm.Store, quiz: hqm.Benchmark
+) -> None:
+    """Another device gives other probabilities, and seldom another answer."""
+    rng = np.random.default_rng(2)
+    chances = rng.uniform(0.05, 0.95, (6, 400))
+    evidence = hqm.gather(
+        quiz, store, administered(store, quiz, respondents_of(quiz, chances, rng))
+    )
+    assert evidence.probabilities is not None
+    audits = [
+        hqm.audit(replace(evidence, probabilities=probabilities))
+        for probabilities in (evidence.probabilities, evidence.probabilities.copy(), chances**2)
+    ]
+    here, again, elsewhere = (audit.estimate("expected.reliability") for audit in audits)
+    assert here.signature == again.signature
+    assert here.value != elsewhere.value
+    assert here.signature != elsewhere.signature
+    assert len({audit.estimate("test_retest.rho_g").signature for audit in audits}) == 1
+
+
 def test_the_expected_reliability_is_what_reruns_show(
     store: hqm.Store, quiz: hqm.Benchmark
 ) -> None:

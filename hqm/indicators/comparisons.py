@@ -32,7 +32,7 @@ from hqm.labels.people_labels import StageEvidence
 from hqm.psychometrics import Coefficient, ConfidenceInterval, too_few_families, too_few_respondents
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array, Metric, mean_of
-from hqm.signature import digest, labelled, sign
+from hqm.signature import digest, digest_bytes, labelled, sign
 from hqm.types import Estimate, Form, Interval
 from hqm.version import __version__
 
@@ -231,6 +231,10 @@ def _signature(case: Case, indicator: Indicator, method: str, respondents: int, 
     def facet_levels(facet: str) -> str:
         return "~".join(dict.fromkeys(str(getattr(matrix.cell, facet)) for matrix in matrices))
 
+    probabilities = ""
+    # another device or library may give other probabilities with the same answers
+    if case.probabilities is not None:
+        probabilities = digest_bytes(case.probabilities.tobytes())
     return sign(
         {
             "benchmark": case.protocol.benchmark,
@@ -249,6 +253,7 @@ def _signature(case: Case, indicator: Indicator, method: str, respondents: int, 
             if items == case.n_items
             else size_text(items, case.n_items),
             "answers": digest([matrix.answers for matrix in matrices]),
+            "probabilities": probabilities,
             "statistic": labelled("statistic", f"{case.family}.{indicator.name}"),
             "interval": method.replace(" ", "_") or "none",
             "hqm": __version__,
