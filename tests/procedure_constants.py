@@ -1,10 +1,10 @@
 """The numbers that are written in the code behind estimates and audits, and the tables of words
-behind readers and forms.
+and the patterns behind readers and forms.
 
     python -m tests.procedure_constants     # writes tests/corpora/constants.jsonl; then `raise`
 
 A case is a module, and its outcome the numbers in each of its functions and tables, or the content
-hash of each table of words. A study seldom reaches the last rules of an estimate: where a limit or
+hash of each table of words, and of the patterns in each function. A study seldom reaches the last rules of an estimate: where a limit or
 a pattern is another one, this corpus says so all the same, and what is computed by it gets another
 version.
 """
@@ -29,6 +29,7 @@ ROOT = Path(__file__).parent.parent
 FILE = Path(__file__).parent / "corpora" / "constants.jsonl"
 NUMBERS = "constants.numbers"
 WORDS = "constants.words"
+PATTERNS = "constants.inline_patterns"
 _ESTIMATING = ("hqm.indicators", "hqm.psychometrics")
 _WITH_NUMBERS = (*_ESTIMATING, "hqm.auditing")
 _WITH_WORDS = ("hqm.scoring", "hqm.forms")
@@ -39,11 +40,14 @@ Numbers = Mapping[str, list[float]]
 
 
 def constants_of(path: str) -> dict[str, Mapping[str, Any]]:
-    """The numbers of a module, or its tables of words; each kind has one version for all modules."""
+    """The numbers of a module, or its tables of words and patterns; each kind has one version for
+    all modules.
+    """
     if not (ROOT / path).is_file():
         return {}
     if path.startswith(_paths(_WITH_WORDS)):
-        return {WORDS: _tables(path)}
+        kinds = {WORDS: _tables(path), PATTERNS: _inline_patterns(path)}
+        return {kind: texts for kind, texts in kinds.items() if texts}
     return {NUMBERS: _numbers(path)}
 
 
@@ -134,6 +138,23 @@ def _tables(path: str) -> dict[str, str]:
             if constants:
                 tables[_name_of(statement)] = digest_all(map(repr, constants))
     return tables
+
+
+def _inline_patterns(path: str) -> dict[str, str]:
+    """Function or class of a module -> the content hash of the patterns that it gives to `re`."""
+    patterns = {}
+    for statement in ast.parse((ROOT / path).read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            arguments = chain.from_iterable(
+                node.args[:1]
+                for node in ast.walk(statement)
+                if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("re.")
+            )
+            nodes = chain.from_iterable(map(ast.walk, arguments))
+            texts = [node.value for node in nodes if isinstance(node, ast.Constant)]
+            if texts:
+                patterns[statement.name] = digest_all(map(repr, texts))
+    return patterns
 
 
 @cache

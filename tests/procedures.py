@@ -21,7 +21,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -289,7 +289,8 @@ def _computed_otherwise(changes: Mapping[str, list[Change]]) -> Iterator[tuple[s
         before = {json.loads(case): json.loads(outcome) for case, outcome in pairs}
         for procedure in procedure_constants.changed_statistics(before):
             yield procedure, numbers[0]
-    for change in changes.get(procedure_constants.WORDS, ()):
+    texts = (procedure_constants.WORDS, procedure_constants.PATTERNS)
+    for change in chain.from_iterable(changes.get(kind, ()) for kind in texts):
         for procedure in procedure_constants.changed_readings(json.loads(change.case)):
             # a reader whose own cases changed has its next version by them
             if not changes.get(procedure):
