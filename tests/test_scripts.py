@@ -140,6 +140,14 @@ def test_every_script_is_started_or_says_why_not() -> None:
     assert sorted(rows) == [path.stem for path in SCRIPTS]
 
 
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_the_command_that_a_script_names_finds_what_it_imports(path: Path) -> None:
+    """`python tests/perf/NAME.py` looks beside the script, `python -m tests.perf.NAME` in the root."""
+    text = path.read_text("utf-8")
+    if "from tests" in text and "sys.path.insert" not in text:
+        assert f"python tests/perf/{path.name}" not in text
+
+
 def test_no_script_has_the_name_of_a_library() -> None:
     """Its folder comes first where a script looks for modules: it would be loaded in their place."""
     packages = {path.parent for path in ALL_SCRIPTS if path.stem == "__init__"}

@@ -1,7 +1,7 @@
 """Kill an audit again and again, and hold what is left against an audit that nobody disturbed.
 
-    python tests/perf/kills.py                     # forty kills of an audit of a server
-    python tests/perf/kills.py --model --kills 10  # of models on this machine
+    python -m tests.perf.kills                     # forty kills of an audit of a server
+    python -m tests.perf.kills --model --kills 10  # of models on this machine
 
 Each round audits an embedded benchmark into a new store; the command is ended at a random moment by
 SIGKILL, SIGTERM or SIGINT and given again, until it comes to its end, and rounds go on until there
