@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-9
 """By how much rounding may exceed the end of a range."""
 Count = Annotated[int, Field(ge=0, strict=True)]
+MAX_NUMBER = 1e100
+"""No number of a file is larger: its square, which reports take, is a float."""
 Score = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Number = Score | None
 Width = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0)] | None

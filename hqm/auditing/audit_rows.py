@@ -32,6 +32,7 @@ from hqm.psychometrics.variance.study_variance import StudyComponents
 from hqm.scoring.metrics import Better
 from hqm.text import MAX_ADDRESSED_CHARS, MAX_NAME_CHARS
 from hqm.types import (
+    MAX_NUMBER,
     Administration,
     Correlation,
     Count,
@@ -418,8 +419,6 @@ for _kind, _names_of_kind in _NAMES:
     _KINDS |= dict.fromkeys(_names_of_kind.split(", "), TypeAdapter(_kind))
 _NO_UNITS: Mapping[str, Unit] = {}
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# its square, which reports take, has a place among floats
-_MAX_NUMBER = 1e100
 _KEYED_BY_NAME = frozenset(
     "by_respondent correlations map means raters ranks responses shares strategies".split()
 )
@@ -441,7 +440,7 @@ def check_values(
     """
     if isinstance(value, float) and not math.isfinite(value):
         raise wrong("it is no finite number", *path)
-    if isinstance(value, (int, float)) and abs(value) > _MAX_NUMBER:
+    if isinstance(value, (int, float)) and abs(value) > MAX_NUMBER:
         raise wrong("no number of an audit is so large", *path)
     if len(path) > _MAX_DEPTH:
         # The first keys tell where to look; forty would not.
