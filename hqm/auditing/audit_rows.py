@@ -701,7 +701,8 @@ def _check_respondents(estimate: Estimate) -> None:
     if not isinstance(values, Mapping):
         return
     rows = {name: row for name, row in values.items() if isinstance(row, Mapping)}
-    field_name = _DETAIL_FIELDS.get(estimate.indicator.rpartition(".")[2])
+    _, _, statistic = estimate.indicator.rpartition(".")
+    field_name = _DETAIL_FIELDS.get(statistic)
     for name, row in rows.items():
         first = next(iter(rows.values()))
         missing = first.keys() - row.keys()
