@@ -96,7 +96,8 @@ PUBLIC = {
     "tempcompass": Source(
         "llyx97/TempCompass",
         "e1b463166400633e6061962d890a9ae85db29f70",
-        "CLONE/predictions/*/yes_no.json --columns item=path,image=key --set title=TempCompass",
+        "CLONE/predictions/*/multi-choice.json --columns item=path,image=key"
+        " --set 'title=TempCompass, multiple choice'",
     ),
     "mmmu": Source(
         "MMMU-Benchmark/MMMU",

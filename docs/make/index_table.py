@@ -52,9 +52,17 @@ def _row(row: Mapping[str, Any]) -> str:
         f"<small>{escape(row['size'])}</small>"
         f'<p class="{row["code"]}">{escape(row["verdict"])}</p>'
         f"<details><summary>statement and command</summary>{lines}</details></th>"
-        f"<td>{row['strip']}</td>"
-        f"<td><b>{points}</b><small>{escape(lead['about'])}</small></td></tr>"
+        f"<td>{row['strip'] or (_NO_BAR if row.get('unit') else '')}</td>"
+        f"<td><b>{points}</b><small>{_unit(row)}{escape(lead['about'])}</small></td></tr>"
     )
+
+
+_NO_BAR = "<small>Its scores are no per cents: no bar on this axis.</small>"
+
+
+def _unit(row: Mapping[str, Any]) -> str:
+    """In which unit the numbers of a row are, where these are no per cents."""
+    return f"in units of {escape(row['unit'])}; " if row.get("unit") else ""
 
 
 def _source(row: Mapping[str, Any]) -> str:
@@ -90,8 +98,9 @@ def ranking() -> str:
     for row in rows:
         pairs, lead = row["pairs"], row["lead"]
         share = f"{pairs['differ']} of {pairs['all']} ({100 * pairs['differ'] / pairs['all']:.0f}%)"
-        error = "not measured" if row["error"] is None else f"±{row['error']:.2g}"
-        points = "–" if lead["number"] is None else f"{lead['number']}, {lead['about']}"
+        unit = f" ({row['unit']})" if row.get("unit") else ""
+        error = "not measured" if row["error"] is None else f"±{row['error']:.2g}{unit}"
+        points = "–" if lead["number"] is None else f"{lead['number']}{unit}, {lead['about']}"
         cells = (row["title"], row["size"], share, error, points, _VERDICTS[row["code"]])
         lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
     return "\n".join(lines)

@@ -323,8 +323,7 @@ def _findings(benchmark: BenchmarkAudit, max_severity: str) -> Iterator[Test]:
         return
     names = ", ".join(dict.fromkeys(f"{finding['code']} {finding['name']}" for finding in graver))
     remedy = Advice("Mend each one listed below; or change the policy key `limits.findings`", 0.0)
-    verb = "is" if len(graver) == 1 else "are"
-    sentence = f"{len(graver)} {verb} graver than {max_severity}: {names} (in all {counts_text})"
+    sentence = f"graver than {max_severity}: {names} (in all {counts_text})"
     yield _test(benchmark, "findings", False, sentence, end=float(len(graver)), remedy=remedy)
     for finding in graver:
         code = CODES.get(str(finding["code"]))
@@ -503,11 +502,8 @@ def _coverage(benchmark: BenchmarkAudit, requirement: Coverage) -> Iterator[Test
         yield _test(benchmark, "coverage", True, f"{subject} {requirement_text}")
         return
     errors = ", ".join(f"{kind.type} {_error_text(kind, points, limit)}" for kind in short)
-    verb = "is" if len(claimed) == 1 else "are"
-    sentence = (
-        f"{len(short)} of {len(claimed)} claimed types {verb} not shown to have"
-        f" {requirement_text}: {errors}"
-    )
+    counts = f"{len(short)} of {len(claimed)} claimed types"
+    sentence = f"not shown to have {requirement_text}: {counts}, {errors}"
     remedy = _coverage_advice(short, requirement)
     test = _test(benchmark, "coverage", False, sentence, remedy=remedy)
     # No type has too few items: the errors are too large, which stops nothing unless asked for.

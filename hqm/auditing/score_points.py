@@ -64,6 +64,11 @@ class Points:
         # Percentages, as the metrics of AMBER have them, are points already.
         return cls(100.0 if share else 1.0, digits)
 
+    @property
+    def are_per_cents(self) -> bool:
+        """Whether they can stand on an axis with those of other benchmarks; grades cannot."""
+        return self.digits == 1
+
     def format(self, value: float | None, *, sign: bool = False) -> str:
         """A number of points.
 

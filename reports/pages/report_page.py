@@ -452,7 +452,7 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
             audits += entry.audit.audits
     titles = Counter(map(attrgetter("title"), audits))
     # One axis for all rows, so that bars of different benchmarks can be compared by eye.
-    end = shared_axis(audits)
+    end = shared_axis([audit for audit in audits if Points.for_metric(audit).are_per_cents])
     for entry in dated:
         source = entry.audit
         if isinstance(source, OtherAudit):
@@ -526,7 +526,8 @@ def _row(
     error = None
     missing = []
     if budget is not None:
-        strip = budget_strip(audit.title, budget, points, end)
+        if points.are_per_cents:
+            strip = budget_strip(audit.title, budget, points, end)
         missing = [SOURCES[row.source][0].lower() for row in budget.unmeasured]
     if widest is not None and widest.half is not None:
         error = widest.half * points.factor
@@ -538,6 +539,8 @@ def _row(
         "verdict": head.text,
         "statement": audit.statement,
         "strip": strip,
+        # what one point is, where it is no per cent
+        "unit": "" if points.are_per_cents else leading_metric(audit),
         "error": error,
         "unmeasured": join_names(missing),
         "leaks": _leaks(audit),
@@ -560,6 +563,7 @@ def _other_row(other: OtherAudit, folder: str, date: str) -> dict[str, object]:
         "verdict": other.verdict,
         "statement": None,
         "strip": "",
+        "unit": "",
         "error": None,
         "unmeasured": other.unmeasured,
         "leaks": no_count,

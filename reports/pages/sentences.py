@@ -768,10 +768,11 @@ def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Senten
     if isinstance(power, Mapping) and power.get("found") is not None:
         # what the gate prints in full
         explanation = f": a test would find {percent(power['found'])} of such items"
-        # On the same page the list may rank nearly all wrong keys among its first.
-        if audit.to_read:
-            explanation += ", so the reading list only ranks them"
-    return (as_sentence("None in the data."), as_sentence(f"{unknown}{explanation}."))
+    sentences = [as_sentence("None in the data."), as_sentence(f"{unknown}{explanation}.")]
+    # On the same page the list may rank nearly all wrong keys among its first.
+    if audit.to_read:
+        sentences.append(as_sentence("The reading list ranks items and tests none."))
+    return tuple(sentences)
 
 
 def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:
