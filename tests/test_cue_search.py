@@ -234,5 +234,5 @@ def test_a_number_is_stated_by_what_stands_before_it() -> None:
             is_reference = number_answers._REFERENCE_AMOUNT.search(before) is not None
             assert number_answers._is_stated(text, number) == is_stated, (text, number)
             assert number_answers._is_reference(text, number) == is_reference, (text, number)
-            if not number_answers._may_bound(text):
-                assert not number_answers._is_bound(text, number), (text, number)
+            if not written_numbers.may_bound(text):
+                assert not written_numbers.is_bound(text, number), (text, number)

@@ -26,14 +26,17 @@ from hqm.scoring.commitments import (
 )
 from hqm.scoring.number_answers import CALCULATION, read_number
 from hqm.scoring.option_letters import (
+    GUESS,
     UPPER_LETTER,
     called_correct,
     called_correct_abroad,
     is_cut_listing,
     is_word,
     letter_called_right,
+    letter_with_predicate,
     lone_letter,
     names_letters,
+    rejects_all,
     with_latin_letters,
     without_ruled_out,
 )
@@ -129,7 +132,7 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
         return (right_letter,)
     text = with_latin_letters(text, written_options)
     answer = parse_answer(text)
-    if not answer.text:
+    if not answer.text or rejects_all(answer.sentences[-1:]):
         return ()
     considered, ruled_out = without_ruled_out(text)
     if ruled_out and not names_letters(written_options):
@@ -185,7 +188,8 @@ def _read_parsed(
         if polarity:
             return (polar[polarity],)
         return ()
-    return _named_choice(answer, parsed_options, question)
+    lettered = letter_with_predicate(answer.sentences, options)
+    return _named_choice(answer, parsed_options, question) if lettered is None else lettered
 
 
 def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
@@ -464,7 +468,10 @@ def _emphasised_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple
 
 
 def _undecided_choice(sentence: str, options: Sequence[Option]) -> tuple[str, ...]:
-    """The options such as "it cannot be determined" that an answer without a decision chooses."""
+    """The options such as "it cannot be determined" that an answer chooses, or its guess."""
+    guess = GUESS.search(sentence)
+    if guess and guess[1] in LETTERS[: len(options)]:
+        return (guess[1],)
     letters_named = _named_options(sentence, options)
     undecided = _letters_where(options, lambda option: says_unable(option.text))
     if len(undecided) == 1 and not letters_named and _INSUFFICIENT.search(sentence):

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from hqm.scoring.cue_search import CueIndex, CueSearch, WordSearch, ascii_words, words_pattern
+from hqm.scoring.cue_search import CueIndex, CueSearch, WordSearch, ascii_words
 from hqm.scoring.plain_text import (
     BOLD,
     BOLD_END,
@@ -24,6 +24,7 @@ from hqm.scoring.plain_text import (
     breaks_off,
     plain,
     says_unable,
+    with_plain_dates,
     without_marks,
 )
 
@@ -93,7 +94,7 @@ _CUE = CueSearch(
         r"(?:"
         rf"\b(?:{_KIND}\s+)*(?:{_NOUN}|answers)(?:\s*\([^()]*\))?\s*[{BOLD_END}\"”']?\s*"
         r"(?:[:：→]|->|=(?!=))"
-        rf"|\b(?:(?:{_KIND}\s+)*(?:{_NOUN})|{_KIND}\s+(?:value|list|number))(?:\s+(?:letter|choice"
+        rf"|\b(?:(?:{_KIND}\s+)*(?:{_NOUN})|{_KIND}\s+(?:value|list|number|order|sequence))(?:\s+(?:letter|choice"
         rf"|option|value|number))?"
         rf"(?:\s+(?:to|for|of|from|among|in|here|that)\b[^.:\n{BOX}]{{0,100}}?)?\s+{_IS}\b"
         r"(?:\s+(?:therefore|thus|then|clearly|indeed|likely|probably|definitely))?\s*[:：]?"
@@ -640,7 +641,8 @@ _SUPERLATIVE = re.compile(r"\b(?:most|least|best|worst|\w{3,}est)\b", re.IGNOREC
 
 _SIDE_REMARK = re.compile(
     r"(?:[,;]|\s[–—-])\s+(?:just |right |though |and )?"
-    r"(?:which(?! (?:makes?|means|(?:is|was) (?:\w+ )?(?:by|called|named)\b))|with|near"
+    r"(?:which(?! (?:makes?|means|indicates?|signals?|implies|tells"
+    r"|(?:is|was) (?:\w+ )?(?:by|called|named)\b))|with|near"
     r"|next|close|under|over|above|below|beside|behind|followed|compared|whereas|while|unlike"
     r"|similar|mixed|along|together|alongside|based on|citing|using|according to|adapted from"
     r"|quoting)\b"
@@ -697,7 +699,8 @@ _UNSPACED_DENIAL = (
 )
 _DENIAL = WordSearch(
     re.compile(
-        r"(?:\b(?:not|no|never|(?:more|less|fewer|greater|larger|higher|smaller|lower) than"
+        r"(?:\b(?:not|no|never|(?:more|less|fewer|greater|larger|higher|smaller|lower|bigger|taller"
+        r"|longer|older|heavier|faster) than"
         r"|rather than|instead of|any(?:thing|one|body) but|neither|nor|except|unlike|excluding"
         r"|besides|cannot be|compared (?:with|to)|confused with|mistaken for|ahead of"
         r"|weder(?:\s+\S+){1,3}?\s+noch|weder"
@@ -712,7 +715,8 @@ _DENIAL = WordSearch(
         re.IGNORECASE,
     ),
     first_words=frozenset(
-        "not no never more less fewer greater larger higher smaller lower rather instead neither"
+        "not no never more less fewer greater larger higher smaller lower bigger taller longer"
+        " older heavier faster rather instead neither"
         " nor except unlike excluding besides cannot reminiscent neighbor neighbour friend pupil"
         " student follower rival imitation imitator in similar inspired influenced anything anyone"
         " anybody too nicht kein keine keinen keinem keiner keines aucun aucune ninguno ninguna"
@@ -732,7 +736,8 @@ _DENIAL_AFTER = re.compile(
     r"|^[\"')\]]*\s+would (?:have|show|need|require|look|feature|use|involve|display|contain)\b"
     r"|^[\"')\]]*\s*(?:,? (?:which|that|this|it) )?\s*(?:is|are|was|were|would be|can be|seems?"
     r"|looks?)?"
-    r"(?:\s*(?:is|are|was|would be)?\s*(?:not|n't)\b|\s*\b(?:in?correct|wrong|false|ruled out"
+    r"(?:\s*(?:is|are|was|would be)?\s*(?:not\b(?!\s+\w{3,}ing\b)|n't\b)"
+    r"|\s*\b(?:in?correct|wrong|false|ruled out"
     r"|eliminated|impossible|excluded)\b)"
     r"|^[\"')\]]*\s*(?:选项)?[人個个名本枚匹台冊つ개명마리대번]?(?:より|ではな|じゃな|は(?:違|誤|間違)|不是|不对|不正确|错误|是错"
     r"|가 아니|이 아니|은 아니|는 아니|नही)",
@@ -746,44 +751,6 @@ def is_denied(text: str, start: int, end: int) -> bool:
         _DENIAL.is_in(text[max(0, start - 40) : start])
         or _DENIAL_AFTER.match(text[end : end + 40]) is not None
     )
-
-
-# names of months and days may be abbreviated from the hyphen on ("Sept", "Thurs")
-_CALENDAR = (
-    "jan-uary feb-ruary mar-ch apr-il may- jun-e jul-y aug-ust sep-tember oct-ober nov-ember"
-    " dec-ember mon-day tue-sday wed-nesday thu-rsday fri-day sat-urday sun-day"
-).split()
-_MONTHS = [name.split("-")[0] for name in _CALENDAR[:12]]
-_CALENDAR_NAME = re.compile(
-    rf"(?<![a-z]){words_pattern(name.replace('-', '') for name in _CALENDAR)}s?(?![a-z])"
-)
-# in every name of a month or day
-_CALENDAR_ENDINGS = ("uary", "march", "april", "may", "june", "july", "august", "ber", "day")
-_YEAR = re.compile(r"\d{4}")
-_MONTH = rf"({'|'.join(_MONTHS)})\.?"
-_DATE = re.compile(
-    rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}|{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?),?"
-    r" (\d{4})\b",
-    re.IGNORECASE,
-)
-
-
-def _may_have_date(text: str) -> bool:
-    """Whether a month is named shortly before a year, as in every date."""
-    for year in _YEAR.finditer(text):
-        before = text[max(0, year.start() - _MAX_DATE_CHARS) : year.start()]
-        if any(map(before.__contains__, _MONTHS)):
-            return True
-    return False
-
-
-_MAX_DATE_CHARS = 40
-
-
-def _iso_date(match: re.Match[str]) -> str:
-    """A date as "2021-03-12", in whatever order it was written."""
-    month = _MONTHS.index((match[2] or match[3]).lower()) + 1
-    return f"{match[5]}-{month:02}-{int(match[1] or match[4]):02}"
 
 
 # articles are left out of comparisons, for options seldom have them
@@ -803,10 +770,7 @@ def normalize(text: str) -> str:
         letters = _MAYBE_ACCENTS.sub(_without_accents, unicodedata.normalize("NFD", text))
         text = unicodedata.normalize("NFC", letters)
     text = " ".join(text.split()).strip(" .,;:!?\"'*")
-    if any(ending in text for ending in _CALENDAR_ENDINGS):
-        text = _CALENDAR_NAME.sub(lambda name: name[0][:3], text)
-    if any(map(text.__contains__, _MONTHS)) and _YEAR.search(text) and _may_have_date(text):
-        text = _DATE.sub(_iso_date, text)
+    text = with_plain_dates(text)
     if "grey" in text:
         text = re.sub(r"\bgrey\b", "gray", text)
     text = text.replace("colour", "color")

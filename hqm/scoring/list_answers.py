@@ -22,11 +22,13 @@ from hqm.scoring.commitments import (
 from hqm.scoring.number_answers import (
     IN_PARENTHESES,
     SUBORDINATE,
+    stated_numbers,
+    without_parentheses,
 )
 from hqm.scoring.plain_text import says_unable
 from hqm.scoring.polar_answers import NEGATIVE
 from hqm.scoring.statements import asked_words, content_words, contraries_of
-from hqm.scoring.written_numbers import LATIN
+from hqm.scoring.written_numbers import LATIN, Number, sole_number
 
 # lists in brackets or braces, and tuples that are the whole text or of numbers
 _BRACKETS = re.compile(
@@ -106,7 +108,7 @@ def read_list(text: str) -> tuple[str, ...]:
     return next(filter(is_list, readings), ())
 
 
-def line_members(answer: ParsedAnswer, column: int) -> tuple[str, ...]:
+def line_members(answer: ParsedAnswer, column: int, max_words: int = 4) -> tuple[str, ...]:
     """The members of a list with one on each line, numbered, or below a heading that ends in a
     colon; of "Top: black" the first column or the last.
     """
@@ -126,7 +128,7 @@ def line_members(answer: ParsedAnswer, column: int) -> tuple[str, ...]:
     if any(line.count(" ") > _MAX_MEMBER_SPACES and "(" not in line for line in lines):
         return ()  # prose
     members = tuple(filter(None, map(clean_member, lines)))
-    if is_list(members) and not says_unable(answer.text):
+    if is_list(members, max_words) and not says_unable(answer.text):
         return members
     return ()
 
@@ -146,9 +148,9 @@ def clean_member(text: str) -> str:
     return text
 
 
-def is_list(members: Sequence[str]) -> bool:
+def is_list(members: Sequence[str], max_words: int = 4) -> bool:
     """Whether there are several members, each of a few words."""
-    return len(members) > 1 and all(len(member.split()) < 5 for member in members)
+    return len(members) > 1 and all(len(member.split()) <= max_words for member in members)
 
 
 _LEADING_REMARK = re.compile(
@@ -317,6 +319,10 @@ _CLAUSE = re.compile(
 """What makes the words before a colon a sentence, and no name of a row."""
 
 
+_BRACKET_LINE = re.compile(r"[\s{}\[\],]*(?:```)?(?:json)?\s*")
+"""A line of JSON that has no value."""
+
+
 def asked_value(text: str, question: str) -> str:
     """The value in the only row of an answer whose name is that of the thing asked for; nothing
     where an answer has no such rows.
@@ -326,7 +332,7 @@ def asked_value(text: str, question: str) -> str:
     """
     if "\n" not in text or (":" not in text and "|" not in text and " - " not in text):
         return ""
-    lines = list(filter(str.strip, text.split("\n")))
+    lines = [line for line in text.split("\n") if not _BRACKET_LINE.fullmatch(line)]
     rows = [_TABLE_ROW.match(line) or _ROW.match(line) for line in lines]
     rows = [row for row in rows if row and not _RULE.match(row[0]) and not _CLAUSE.search(row[1])]
     n_prose = len(lines) - len(rows)
@@ -336,7 +342,7 @@ def asked_value(text: str, question: str) -> str:
     if not max(overlaps) or overlaps.count(max(overlaps)) > 1:
         return ""
     row = rows[overlaps.index(max(overlaps))]
-    return row[2].strip() if row else ""
+    return row[2].strip().removesuffix(",") if row else ""
 
 
 # --- texts that an answer names ---
@@ -373,12 +379,22 @@ def names_phrase(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
         # a correction may only explain; a short one that names nothing takes back what was said
         if names or not passage.corrects or len(passage.text.split()) < 5:
             return names
-    texts = [*answer.emphasised, *answer.concluding[:1]]
+    # a bold label announces what stands behind it
+    bold = [text for text in answer.emphasised if not text.endswith(":")]
+    texts = [*bold, *answer.concluding[:1]]
     if len(answer.sentences) > 1:
-        texts += [answer.sentences[0], answer.sentences[-1]]
+        first, last = answer.sentences[0], answer.sentences[-1]
+        # "A is bigger than B", and a row for each of them below
+        is_denied_above = _LABELLED_ROW.match(last) and any(
+            normalize(phrase) in normalize(first) for phrase in phrases
+        )
+        texts += [first] if is_denied_above else [first, last]
     if len(answer.sentences) <= 3:
         texts.append(answer.text)
     return next(filter(None, (phrases_in(text, phrases) for text in texts)), ())
+
+
+_LABELLED_ROW = re.compile(r"- [^:]{1,40}: ")
 
 
 def phrases_in(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
@@ -480,7 +496,9 @@ def hedges(text: str, phrase: str) -> bool:
     text = normalize(parse_answer(text).text)
     joins_phrases = " and " in text and " and " not in phrase
     # "red and blue" as a whole answer names two where one is right
-    if joins_phrases and (len(text.split()) < 5 or re.search(r"\b(?:tied?|both)\b", text)):
+    if joins_phrases and (
+        len(text.split()) < 5 or re.search(r"\btied?\b|(?<!than )\bboth\b", text)
+    ):
         return True
     if not any(part in text for part in _ALTERNATIVE_PARTS):
         return False
@@ -493,3 +511,142 @@ def hedges(text: str, phrase: str) -> bool:
         if _ALTERNATIVE.match(text, end):
             return True
     return False
+
+
+def has_others(members: Sequence[str], targets: Sequence[str]) -> bool:
+    """Whether some members of a list name a target, and others none."""
+    names = [bool(phrases_in(member, targets)) for member in members]
+    return any(names) and not all(names)
+
+
+def with_joined_members(text: str, targets: Sequence[str]) -> tuple[str, list[str]]:
+    """A text and targets in which one that is a list itself, "berries and flowers", is one word,
+    and in which small letters that are names are capitals.
+    """
+    if all(map(_SMALL_LETTER.fullmatch, targets)):
+        text = _NAMING_LETTER.sub(lambda letter: letter[0].upper(), text)
+        return text, list(map(str.upper, targets))
+    joined_targets = []
+    for target in targets:
+        joined = target
+        if " and " in target or " & " in target:
+            joined = "_".join(target.split())
+            text = re.sub(re.escape(target), joined, text, flags=re.IGNORECASE)
+        joined_targets.append(joined)
+    return text, joined_targets
+
+
+_SMALL_LETTER = re.compile("[a-h]")
+_NAMING_LETTER = re.compile(r"(?<![\w'])[a-h](?=\W*(?:$|[,:;)→>\n(-]|and [a-h]\b))")
+"""A small letter that names something, and is no article."""
+
+
+def other_members(text: str, targets: Sequence[str], question: str) -> list[str]:
+    """What a text lists beside three members or more: the toaster of "a lamp, a toaster, and"."""
+    if len(targets) < 3:
+        return []
+    items = _LISTED_ITEM.findall(text)
+    others = [item for item in items if not shared_words(item, question)]
+    is_other = any(not phrases_in(item, targets) for item in others)
+    return others if is_other else []
+
+
+_LISTED_ITEM = re.compile(r"(?<=, )(?:and )?(?:an?|some) ([a-z]+)(?=,| and\b)")
+"""A member of a list in a sentence, with its article and no more: "a toaster"."""
+
+
+# a question for the winner, what only the loser does, and what is done to the loser; and the other
+# way round
+_OUTCOMES = (
+    (
+        re.compile(r"\b(?:w[io]ns?|winner|beat|defeated)\b", re.IGNORECASE),
+        r"\s+(?:lost|loses|was (?:beaten|defeated))\b",
+        r"\b(?:beats?|defeat(?:s|ed))\s+",
+    ),
+    (
+        re.compile(r"\b(?:lose|lost|loses|loser)\b", re.IGNORECASE),
+        r"\s+(?:won|wins|beat|beats|defeated)\b",
+        r"\b(?:was (?:beaten|defeated) by|lost (?:to|against))\s+",
+    ),
+)
+
+
+def is_contrary_outcome(text: str, target: str, question: str) -> bool:
+    """Whether a text says of the target that it lost, where it is asked who won."""
+    name = re.escape(normalize(target))
+    return any(
+        event.search(question) and re.search(rf"\b{name}{outcome}|{deed}{name}\b", normalize(text))
+        for event, outcome, deed in _OUTCOMES
+    )
+
+
+# --- lists in scripts that set no spaces ---
+
+_CONJUNCTION = "(?:と|、|・|や|和|与|及び|および|以及|そして|それに|[,，])"
+_JOINT = re.compile(rf"[」』”\"）)]*\s*{_CONJUNCTION}\s*[「『“\"（(]*")
+"""What stands between two members."""
+_MEMBER_BEFORE = re.compile(rf"[^はがにではも]\s*{_CONJUNCTION}\s*[「『“\"]*$")
+_MEMBER_BEHIND = re.compile(rf"[」』”\"]*\s*(?:{_CONJUNCTION}(?=[^。\s])|など|等)")
+
+
+def names_joined(sentences: Sequence[str], targets: Sequence[str]) -> bool | None:
+    """Whether a sentence joins exactly these members; False where all are named otherwise, which
+    leaves it open what the list is, and None where one is not named at all.
+
+    >>> names_joined(["風神と雷神が対比されています。"], ["雷神", "風神"])
+    True
+    >>> names_joined(["左が風神で、右が雷神です。"], ["風神", "雷神"]) is None
+    False
+    """
+    names = list(map(normalize, targets))
+    text = normalize(" ".join(sentences))
+    if not all(name in text for name in names):
+        return None
+    return any(_joins(normalize(line), names) for line in sentences if not says_unable(line))
+
+
+def _joins(sentence: str, names: Sequence[str]) -> bool:
+    """Whether a sentence has all names beside each other, and no other member beside them."""
+    starts = sorted((sentence.find(name), name) for name in names)
+    if starts[0][0] < 0:
+        return False
+    end = starts[0][0]
+    for index, (start, name) in enumerate(starts):
+        if index and _JOINT.fullmatch(sentence, end, start) is None:
+            return False
+        end = start + len(name)
+    has_more = _MEMBER_BEFORE.search(sentence[: starts[0][0]]) or _MEMBER_BEHIND.match(
+        sentence, end
+    )
+    return not has_more
+
+
+# --- lists of numbers ---
+
+_COUNTER_STATEMENT = re.compile(
+    r";(?=[^;]*\b(?:it|they|he|she)\b)|,? (?:whereas|while|but not|unlike|rather than)\b"
+)
+_SINGLE = re.compile(
+    r"\b(?:only|nur|just|solo|sólo|seulement|apenas|somente|только)\b|只有", re.IGNORECASE
+)
+
+
+def concluding_numbers(
+    answer: ParsedAnswer, n_keys: int, question: str
+) -> tuple[str, list[Number]]:
+    """The last sentence of an answer with its numbers; the conclusion where that has as many as the
+    keys, and the last sentence has not: "Therefore, x can be -1 or -5. To verify: ...".
+    """
+    last = _COUNTER_STATEMENT.split(without_parentheses(answer.sentences[-1]), maxsplit=1)[0]
+    numbers = stated_numbers(last, question)
+    concluded = stated_numbers(answer.concluding[0], question) if answer.concluding else []
+    if len(concluded) == n_keys != len(numbers):
+        return answer.concluding[0], concluded
+    return last, numbers
+
+
+def says_single(sentence: str, answer: ParsedAnswer) -> bool:
+    """Whether a sentence says that there is a single number: the only bold one, or behind "="."""
+    is_bold = len(answer.sentences) == 1 and any(map(sole_number, answer.emphasised))
+    result = sole_number(sentence[sentence.rfind("=") + 1 :])
+    return is_bold or result is not None or _SINGLE.search(sentence) is not None

@@ -19,11 +19,14 @@ from hqm.scoring.commitments import (
 )
 from hqm.scoring.cue_search import WordSearch
 from hqm.scoring.plain_text import says_unable
-from hqm.scoring.statements import asked_words, content_words
+from hqm.scoring.statements import asked_words, content_words, denies_asked_noun
 from hqm.scoring.written_numbers import (
+    BOUND_QUESTION,
     SMALL_NUMBERS,
     Number,
+    is_bound,
     is_unit,
+    may_bound,
     names_number,
     numbers_in,
     sole_number,
@@ -136,25 +139,6 @@ _REFERENCE_AMOUNT = re.compile(
 # the number of a step of the reasoning
 _STEP = re.compile(r"^\W*(?:step|schritt|étape|paso)\s+\d+\b", re.IGNORECASE)
 IN_PARENTHESES = re.compile(r"\([^()]*\)")
-# a number with one of these before or behind it is one that is not reached, or a maximum; "at least
-# 7" is what was counted
-_BOUND_BEFORE = re.compile(
-    r"\b(?:at most|(?:more|fewer|less) than|upwards of|a maximum of|(?:mehr|weniger) als|höchstens"
-    r"|(?:^|(?:is|are|was|were|be|have|has|see|count|of|for)\s+)up to|(?:más|menos) de|au plus"
-    r"|como máximo|(?:plus|moins) de|(?:più|meno) di|mais de|no máximo|более|больше|меньше)\s*$"
-    r"|(?:至多|最多|超过|多于|少于|최대)[^\W\d]?\s*$",
-    re.IGNORECASE,
-)
-_BOUND_BEHIND = re.compile(r"\s+or (?:fewer|less)\b|\s*\w?\s*(?:以下|以内|이하)", re.IGNORECASE)
-_BOUND_PARTS = (
-    *(" than", "most", "upwards", "maximum", "als", "höchstens", "up to", "de", "au plus"),
-    *("máximo", "di", "более", "больше", "меньше", "多", "过", "少", "최대", "or ", "以", "이하"),
-)
-_MAX_BOUND_CHARS = 24
-_BOUND_QUESTION = re.compile(
-    r"\b(?:at (?:least|most)|minimum|maximum|least|most|fewest|limit|capacity)\b|最|至少",
-    re.IGNORECASE,
-)
 # the clause of a sum in other languages than English: "insgesamt also 7"
 _FOREIGN_TOTAL = re.compile(
     r"\b(?:insgesamt|zusammen|en total|au total|en tout|in totale|no total|ao todo|всего|итого"
@@ -201,7 +185,13 @@ def read_number(text: str, counts: bool = False, question: str = "") -> Number |
             return None
     if answer.retraction_end >= 0:
         return None
+    option = _LABELLED_NUMBER.match(answer.text)
+    if option:  # "(D) 0", and an explanation below
+        return sole_number(option[1])
     return _uncued_number(answer, counts, question)
+
+
+_LABELLED_NUMBER = re.compile(r"\([A-H]\) ([^\s]{1,12})\s*(?:\n|$)")
 
 
 def _corrected_result(text: str) -> str:
@@ -226,13 +216,16 @@ def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number 
     if counts and _counts_nothing(answer, question):
         return numbers_in("0")[0]
     # a number beside "I cannot tell" is that of something else
-    if says_unable(last) or (len(answer.sentences) <= 3 and says_unable(answer.text)):
+    is_short = len(answer.sentences) <= 3
+    stated = IN_PARENTHESES.sub("", answer.text if is_short else last)  # "9.00 (no unit given)"
+    if says_unable(stated):
         return None
     texts = [*answer.concluding, *_ordered_ends(answer, question)]
     if _states_total(last, answer):
         texts.insert(0, last)
     for text in texts:
-        number = None if says_unable(text) else _passage_number(text, counts, question)
+        is_unable = says_unable(IN_PARENTHESES.sub("", text))
+        number = None if is_unable else _passage_number(text, counts, question)
         if number is not None:
             return _exact_number(number, text, question)
         if text in answer.concluding and text in last and _is_hedged(text, numbers_in(text)):
@@ -246,6 +239,11 @@ def _counts_nothing(answer: ParsedAnswer, question: str) -> bool:
     zero_count = _ZERO_COUNT.match(first)
     if zero_count and (zero_count[1] or "").lower() in question.lower():
         return not _new_numbers(answer.text, question)
+    # "There are two pens. No pencil is to be seen", asked for pencils
+    if not answer.text.isascii() and any(
+        denies_asked_noun(sentence, question) for sentence in answer.sentences[:2]
+    ):
+        return True
     is_brief = len(answer.text) < _MAX_ZERO_CHARS and not names_number(answer.text)
     return is_brief and _FOREIGN_ZERO.search(first) is not None and not says_unable(answer.text)
 
@@ -257,27 +255,13 @@ def _exact_number(number: Number, text: str, question: str) -> Number | None:
     """A number of a text; None where it is only named as a bound ("up to 5"), unless a bound is
     asked for.
     """
-    if not _may_bound(text):
+    if not may_bound(text):
         return number
     same_numbers = [candidate for candidate in numbers_in(text) if candidate.value == number.value]
-    is_exact = any(not _is_bound(text, candidate) for candidate in same_numbers) or not same_numbers
-    if is_exact or _BOUND_QUESTION.search(question):
+    is_exact = any(not is_bound(text, candidate) for candidate in same_numbers) or not same_numbers
+    if is_exact or BOUND_QUESTION.search(question):
         return number
     return None
-
-
-def _may_bound(text: str) -> bool:
-    """Whether a text has what every bound has; the numbers of a long one are not looked at else."""
-    lowered = text.lower()
-    return any(part in lowered for part in _BOUND_PARTS)
-
-
-def _is_bound(text: str, number: Number) -> bool:
-    """Whether a number of a text is a bound: "up to 5", "5 or fewer"."""
-    start = max(0, number.start - _MAX_BOUND_CHARS)
-    return bool(
-        _BOUND_BEFORE.search(text[start : number.start]) or _BOUND_BEHIND.match(text, number.end)
-    )
 
 
 def _are_parts(text: str) -> bool:
@@ -344,6 +328,8 @@ _DETERMINER = re.compile(
     r"\b(?:the|this|that|which|each|every|no|any|an?|another|\w+er)\s+(?:\w+\s+)?$"
 )
 _RELATIVE = re.compile(r"\s+(?:of|that|which)\b")
+_PARTITIVE = re.compile(r"\s+of (?!the\b|them\b|these\b|those\b|its?\b|my\b|our\b|which\b)")
+"""What makes a noun behind "one" a count: "one slice of pizza"."""
 _PREDICATE = re.compile(r"\s+(?:can|could|must|is)\b")
 
 
@@ -355,7 +341,7 @@ def _is_pronoun(number: Number, text: str) -> bool:
         return False
     return bool(
         _DETERMINER.search(before)
-        or _RELATIVE.match(after)
+        or (_RELATIVE.match(after) and not (number.unit and _PARTITIVE.match(after)))
         or (not number.unit and _PREDICATE.match(after))
         or number.unit in ("can", "could", "must", "thing")
     )
@@ -385,6 +371,8 @@ _BETWEEN = re.compile(r"\bbetween\s*$", re.IGNORECASE)
 def _is_range(text: str, low: Number, high: Number) -> bool:
     """Whether two numbers of a text are alternatives, or the ends of a range."""
     separator = text[low.end : high.start]
+    if (low.value, low.unit, low.percent) == (high.value, high.unit, high.percent):
+        return False  # "3/4 or 0.75"
     if re.fullmatch(r"\s*(?:(?:or|and|,)(?:\s+\w\s*=)|or|/|to|[-–])\s*", separator, re.IGNORECASE):
         return not (separator.strip() == "to" and _CHANGE.search(_before(text, low)))
     is_introduced = _BETWEEN.search(_before(text, low))

@@ -391,3 +391,41 @@ _VERDICT_BEHIND = re.compile(
     r"[).:]?(?:\s*(?:[:–—→-]|->))?\s+\(?(?:is\s+)?((?:in)?correct|right|wrong|true|false|yes|no)\b",
     re.IGNORECASE,
 )
+
+
+GUESS = re.compile(
+    r"^[^,;:—–]{0,30},\s*(?:but |so )?(?:(?:maybe|perhaps|probably|possibly)\s+)?"
+    r"(?:it is |option )?\(?([A-Z])\)?\W*$"
+)
+"""A letter that is guessed behind a doubt: "Not sure, maybe C"."""
+
+
+_REJECTION = re.compile(r"\bneither (?:option |choice )?\(?[A-H]\b[^.]*\bnor\b")
+
+
+def rejects_all(sentences: Sequence[str]) -> bool:
+    """Whether one of these sentences rejects several options: "neither (A) nor (B)"."""
+    return any(map(_REJECTION.search, sentences))
+
+
+_LETTER_PREDICATE = re.compile(r"([A-H]) (?:is|has|looks) (\w+)")
+
+
+def letter_with_predicate(
+    sentences: Sequence[str], options: Sequence[str]
+) -> tuple[str, ...] | None:
+    """The letter of which an answer says what every option says of its own: "Point A seems closer",
+    where the options are "A is closer" and "B is closer"; None where they say something else.
+    """
+    statements = list(map(_LETTER_PREDICATE.fullmatch, options))
+    predicates = {statement[2] if statement else "" for statement in statements}
+    if len(predicates) != 1 or "" in predicates:
+        return None
+    subject = re.compile(
+        rf"\b([A-H])\b(?:(?! than |[Nn]ot |n't)[^.])*?\b{re.escape(predicates.pop())}\b"
+    )
+    letters = [statement[1] for statement in statements if statement]
+    subjects = [match[1] for match in map(subject.search, sentences) if match]
+    if subjects and subjects[-1] in letters:
+        return (LETTERS[letters.index(subjects[-1])],)
+    return ()

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from hqm.scoring.cue_search import WordSearch
+from hqm.scoring.cue_search import WordSearch, words_pattern
 
 # reasoning between tags names options that the answer then rejects
 _THINKING = re.compile(
@@ -360,7 +360,8 @@ UNABLE_ABROAD = (
     r"\bnão (?:posso (?!ver)|sei|é possível|dá para|está claro|se pode (?!ver))",
     r"не (?:могу (?!увид)|знаю|ясно|удаётся)|невозможно|неизвестно|неясно|трудно сказать",
     "无法|不能确定|不确定|不知道|不清楚|看不清|难以",
-    "(?:分|わ)か(?:らない|りません)|(?:判断|判別|特定)でき|不明",
+    "(?:分|わ)か(?:らない|りません)|(?:判断|判別|特定|識別|確認|回答)(?:する)?(?:こと[はが])?(?:でき(?!る|ま[すし])"
+    "|困難)|不明",
     "알 수 없|모르|(?:판단|확인)할 수 없|불분명|어렵",
     "لا (?:يمكن|أستطيع|أعرف)|غير واضح|نمی‌توان",
     "नहीं (?:बता|कह)|पता नहीं|स्पष्ट नहीं",
@@ -391,7 +392,7 @@ _UNABLE = WordSearch(
         r"|make out|recogni[sz]|discern|infer|access|choose|confirm|settle|decide|pick"
         r"|establish|ascertain|assess|estimat|deduc|deriv|obtain|distinguish)\w*"
         r"|(?:\b(?:insufficient|not enough|more)|n't enough) information|(?:\bnot"
-        r"|n't) (?:\w+ly )?(?:sure|clear|certain|visible|legible"
+        r"|n't) (?:\w+ly )?(?:sure|clear|certain|visible|legible|identified"
         r"|specified|mentioned|provided|determinable|listed|among|yet determined|labell?ed|named"
         r"|marked"
         r"|readable|evident|apparent|discernible|stated|indicated|loaded|attached|supplied)\b"
@@ -399,7 +400,7 @@ _UNABLE = WordSearch(
         r"|n't|\bto) load\b"
         r"|\b(?:does|do|did|is|are|was)(?:n't| not) (?:provide|contain|include|show|give|have"
         r"|mention"
-        r"|specif|match)\w*"
+        r"|specif|match|state|indicate|reveal|disclose)\w*"
         r"|\b(?:unknown|undetermined|indeterminate|unanswerable|unclear|illegible|unreadable)\b"
         r"|\bn/a\b|\btoo [\w-]+ (?:for me )?to (?:be )?(?:\w+ly )?(?:read|see|seen|tell|make out"
         r"|made out"
@@ -445,6 +446,17 @@ _UNABLE = WordSearch(
 )
 
 
+APOLOGY = re.compile(
+    r"\W*(?:(?:i am |i'm )?sorry\b|i apologi[sz]e\b|申し訳|すみません|抱歉|对不起|죄송|lo siento\b"
+    r"|perdón\b"
+    r"|désolée?\b|je suis désolé|tut mir leid\b|es tut mir leid\b|leider\b|desculpe\b"
+    r"|извините|к сожалению"
+    r"|عذر|آسف|क्षमा|माफ़)",
+    re.IGNORECASE,
+)
+"""How an answer begins that apologizes for being none."""
+
+
 def says_unable(text: str) -> bool:
     """Whether a passage says that there is no answer.
 
@@ -476,3 +488,56 @@ _UNABLE_ABROAD_PARTS = (
     "impossible de",
     "pas ",
 )
+
+
+# --- dates ---
+
+# names of months and days may be abbreviated from the hyphen on ("Sept", "Thurs")
+_CALENDAR = (
+    "jan-uary feb-ruary mar-ch apr-il may- jun-e jul-y aug-ust sep-tember oct-ober nov-ember"
+    " dec-ember mon-day tue-sday wed-nesday thu-rsday fri-day sat-urday sun-day"
+).split()
+_MONTHS = [name.split("-")[0] for name in _CALENDAR[:12]]
+_CALENDAR_NAME = re.compile(
+    rf"(?<![a-z]){words_pattern(name.replace('-', '') for name in _CALENDAR)}s?(?![a-z])"
+)
+# in every name of a month or day
+_CALENDAR_ENDINGS = ("uary", "march", "april", "may", "june", "july", "august", "ber", "day")
+_YEAR = re.compile(r"\d{4}")
+_MONTH = rf"({'|'.join(_MONTHS)})\.?"
+_DATE = re.compile(
+    rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}|{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?),?"
+    r" (\d{4})\b",
+    re.IGNORECASE,
+)
+
+
+def _may_have_date(text: str) -> bool:
+    """Whether a month is named shortly before a year, as in every date."""
+    for year in _YEAR.finditer(text):
+        before = text[max(0, year.start() - _MAX_DATE_CHARS) : year.start()]
+        if any(map(before.__contains__, _MONTHS)):
+            return True
+    return False
+
+
+_MAX_DATE_CHARS = 40
+
+
+def _iso_date(match: re.Match[str]) -> str:
+    """A date as "2021-03-12", in whatever order it was written."""
+    month = _MONTHS.index((match[2] or match[3]).lower()) + 1
+    return f"{match[5]}-{month:02}-{int(match[1] or match[4]):02}"
+
+
+def with_plain_dates(text: str) -> str:
+    """A text in lower case with its dates in one form, and months and days in three letters.
+
+    >>> with_plain_dates("on march 12, 2021, a friday")
+    'on 2021-03-12, a fri'
+    """
+    if any(ending in text for ending in _CALENDAR_ENDINGS):
+        text = _CALENDAR_NAME.sub(lambda name: name[0][:3], text)
+    if any(map(text.__contains__, _MONTHS)) and _may_have_date(text):
+        text = _DATE.sub(_iso_date, text)
+    return text

@@ -86,7 +86,9 @@ _ASSURANCE = (
 )
 # a yes or no at the very beginning; longer phrases before shorter ones
 _LEAD = re.compile(
-    rf"^[\W_]*{_ASSURANCE}(?P<word>(?:{_alternatives((*_YES, *_NO))})(?![\w'])"
+    # a letter before it is that of an option: "(B) no"
+    r"^[\W_]*(?:[A-H]\)[.:]?\s+(?=(?:yes|no|true|false)\b))?"
+    rf"{_ASSURANCE}(?P<word>(?:{_alternatives((*_YES, *_NO))})(?![\w'])"
     rf"|(?:{_alternatives((*_TRUE, *_FALSE))})"
     r"(?=\s*(?:[.,;:!)\n—–。，！।]|$|answer\b|because\b|since\b|as\b"
     r"|(?:it|they|he|she|there|this|that) (?:is|are|was|were|does|do|did|has|have)\W*$))"
@@ -630,12 +632,15 @@ def _clause_polarity(clause: str, question: str, negated: bool) -> Polar | None:
 
 def _plain_clause_polarity(clause: str, question: str, negated: bool) -> Polar | None:
     """The polarity of a clause that restates the question; None for another clause."""
+    compound = _COMPOUND.search(clause)
+    if compound and compound[0].lower().removesuffix("s") not in question.lower():
+        clause = clause.replace(compound[0], re.sub(r"\W", "", compound[0]))
     words = content_words(clause)
     question_words = asked_words(question)
     if is_unrelated(words, question):
         return None
     denies = NEGATIVE.search(clause) is not None
-    is_open = DOUBT.search(clause) or says_unable_abroad(clause)
+    is_open = _is_doubtful(clause, question) or says_unable_abroad(clause)
     if is_open or not _is_statement(clause, words, question_words):
         return None
     asks_existence = EXISTENCE_QUESTION.search(question) is not None
@@ -652,6 +657,24 @@ def _plain_clause_polarity(clause: str, question: str, negated: bool) -> Polar |
     if agrees is None and asks_existence and is_subsequence(question_words, words) and not denies:
         return "no" if negated else "yes"  # "A dog is lying in front of the door"
     return _stated_polarity(agrees, denies, negated)
+
+
+_COMPOUND = re.compile(
+    r"\b(?:(?:hot|corn|prairie) dogs?|teddy bears?|(?:sea|rocking) horses?"
+    r"|(?:dog|cat|bird|horse)(?: |-)(?:house|food|bowl|bed|toy|cage|collar|leash|park|sign)s?)\b",
+    re.IGNORECASE,
+)
+"""Two words for what is neither: a hot dog is no dog, and a dog house has perhaps none."""
+
+
+def _is_doubtful(clause: str, question: str) -> bool:
+    """Whether a clause commits itself to nothing; "or" may repeat the question: "There are no nuts
+    or seeds", asked whether there are nuts or seeds.
+    """
+    doubts = {match[0].lower() for match in DOUBT.finditer(clause)}
+    if " or " in question and NEGATIVE.search(clause):
+        doubts.discard("or")
+    return bool(doubts)
 
 
 def _names_part(clause: str, words: Sequence[str], question: str) -> bool:

@@ -33,22 +33,27 @@ from hqm.scoring.list_answers import (
     EMPTY_LIST,
     ORDER_QUESTION,
     asked_value,
+    concluding_numbers,
+    has_others,
     hedges,
+    is_contrary_outcome,
     is_list,
     line_members,
+    names_joined,
     names_phrase,
+    other_members,
     phrases_in,
     read_list,
+    says_single,
     sorted_out,
     split_members,
+    with_joined_members,
 )
 from hqm.scoring.number_answers import (
     read_number,
-    stated_numbers,
     undenied_numbers,
-    without_parentheses,
 )
-from hqm.scoring.plain_text import says_unable
+from hqm.scoring.plain_text import APOLOGY, says_unable
 from hqm.scoring.polar_answers import DOUBT, NEGATIVE, read_polar
 from hqm.scoring.statements import denies_asked_noun, language_of
 from hqm.scoring.written_numbers import (
@@ -227,6 +232,20 @@ def _match_list(
         if phrases:
             return ShortMatch(is_right, ", ".join(phrases))
         return None
+    return _match_members(text, answer, targets, item)
+
+
+def _match_members(
+    text: str, answer: ParsedAnswer, targets: Sequence[str], item: Item
+) -> ShortMatch | None:
+    """The match of an answer to an item whose key is a list of texts."""
+    is_joined = None
+    if not text.isascii() and _UNSPACED_SCRIPT.search(text):
+        is_joined = names_joined(answer.sentences, targets)
+    if is_joined:
+        return ShortMatch(True, ", ".join(targets))
+    text, targets = with_joined_members(text, targets)
+    answer = parse_answer(text)
     readings = _list_readings(text, answer, targets, item.prompt)
     for members in readings:
         names = _member_targets(members, targets)
@@ -237,10 +256,15 @@ def _match_list(
             in_order = ORDER_QUESTION.search(item.prompt) is None or names == list(targets)
             return ShortMatch(in_order, ", ".join(members))
     is_cut = answer.breaks_off and not answer.explicit
-    if is_cut or any(_may_translate(answer.text, target) for target in targets):
+    # without spaces it is open where a member ends
+    if (
+        is_cut
+        or is_joined is False
+        or any(_may_translate(answer.text, target) for target in targets)
+    ):
         return None
     # a second sentence may add members, so that the list is not yet all
-    if readings and not _ADDITION.search(answer.text):
+    if readings and (not _ADDITION.search(answer.text) or has_others(readings[0], targets)):
         return ShortMatch(False, ", ".join(readings[0]))
     return _match_named_list(text, answer, targets, item.prompt)
 
@@ -258,6 +282,7 @@ def _is_open_list(answer: ParsedAnswer) -> bool:
 
 
 _MAX_OPEN_SENTENCES = 3
+_UNSPACED_SCRIPT = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 
 
 def _gives_exceptions(answer: ParsedAnswer) -> bool:
@@ -288,7 +313,7 @@ def _match_named_list(
 ) -> ShortMatch | None:
     """The match of an answer that gives no list, but may name the members in its sentences."""
     is_empty = EMPTY_LIST.search(answer.text) and not _REFUSAL.search(answer.text)
-    last = answer.sentences[-1] if answer.sentences else ""
+    last = "".join(answer.sentences[-1:])
     phrases = names_phrase(text, targets)
     if says_unable(last) and not is_empty and len(phrases) < 2:
         return None
@@ -303,6 +328,9 @@ def _match_named_list(
         return None
     if any(hedges(text, target) for target in targets):
         return None
+    others = other_members(answer.text, targets, question)
+    if others:
+        return ShortMatch(False, ", ".join((*phrases, *others)))
     first, _, second = answer.text.partition(";")
     if second and shared_words(first, question) > shared_words(second, question):
         phrases = phrases_in(first, targets)  # "on the desk; the lamp stands on the floor"
@@ -335,7 +363,9 @@ def _likely_lists(
         sorted_members = tuple(chain.from_iterable(map(_row_members, affirmed)))
         return list(filter(None, (sorted_members, read_list("; ".join(affirmed)))))
     bold = answer.emphasised[::-1]
-    return list(filter(None, (read_list(text), line_members(answer, -1), bold)))
+    max_words = max(4, *(len(target.split()) for target in targets))
+    columns = (line_members(answer, column, max_words) for column in (-1, 0))
+    return list(filter(None, (read_list(text), *columns, bold)))
 
 
 def _letter_readings(answer: ParsedAnswer, question: str) -> list[tuple[str, ...]]:
@@ -409,9 +439,8 @@ def _match_numbers(text: str, keys: list[Fraction], item: Item) -> ShortMatch | 
         sole_number(member) or _named_step(member, item.prompt) for member in read_list(text)
     ]
     if (not numbers or None in numbers) and answer.sentences and not says_unable(answer.text):
-        last = _COUNTER_STATEMENT.split(without_parentheses(answer.sentences[-1]), maxsplit=1)[0]
-        new_numbers = stated_numbers(last, item.prompt)
-        is_single = sole_number(last[last.rfind("=") + 1 :]) or _SINGLE.search(last)
+        last, new_numbers = concluding_numbers(answer, len(keys), item.prompt)
+        is_single = says_single(last, answer)
         if len(new_numbers) < len(keys) and is_single:
             return ShortMatch(False, ", ".join(map(str, new_numbers)))
         numbers = _numbers_of_sentence(last, new_numbers, len(keys))
@@ -432,11 +461,6 @@ def _numbers_of_sentence(
     predicate = re.sub(r"^.*\b(?:are|is)\b", "", sentence)
     readings = (new_numbers, undenied_numbers(predicate))
     return next((list(numbers) for numbers in readings if len(numbers) == n_keys), [])
-
-
-_SINGLE = re.compile(
-    r"\b(?:only|nur|just|solo|sólo|seulement|apenas|somente|только)\b|只有", re.IGNORECASE
-)
 
 
 def _affirmed_numbers(text: str, question: str) -> str:
@@ -489,9 +513,6 @@ def _named_step(member: str, question: str) -> Number | None:
     return None
 
 
-_COUNTER_STATEMENT = re.compile(
-    r";(?=[^;]*\b(?:it|they|he|she)\b)|,? (?:whereas|while|but not|unlike|rather than)\b"
-)
 _ABSENT_NOUN = re.compile(
     r"\bno (\w+)(?: (\w+))?(?=[.,;]|$| in (?:the|this)\b| (?:is|are|was|were|can be) (?:visible"
     r"|shown|given|present|seen"
@@ -592,7 +613,9 @@ def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
         return ShortMatch(True, target)
     if not names_phrase(text, (target,)):
         target = _without_question_words(target, question)
-    statement = _statement_on_noun(answer, question)
+    # where the question offers the target, what else is said of the noun is no answer
+    is_offered = normalize(target) in question.lower()
+    statement = "" if is_offered else _statement_on_noun(answer, question)
     if statement:
         return _match_text(statement, target, "")
     if says_unable(target):
@@ -601,9 +624,11 @@ def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
         if answer.text:
             return ShortMatch(is_right, read)
         return None
+    if _apologizes(answer):
+        return None  # "Sorry, I cannot tell the name of the girl in this scene of ..."
     if names_phrase(text, [target]):
         is_overridden = _is_overridden(answer, target, question)
-        if _is_contrary_outcome(answer.text, target, question):
+        if is_contrary_outcome(answer.text, target, question):
             return ShortMatch(False, answer.text[:80])
         if _concludes_otherwise(answer, target, question):
             return None
@@ -613,29 +638,11 @@ def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
     return _match_unnamed(answer, target, question)
 
 
-# a question for the winner, what only the loser does, and what is done to the loser; and the other
-# way round
-_OUTCOMES = (
-    (
-        re.compile(r"\b(?:w[io]ns?|winner|beat|defeated)\b", re.IGNORECASE),
-        r"\s+(?:lost|loses|was (?:beaten|defeated))\b",
-        r"\b(?:beats?|defeat(?:s|ed))\s+",
-    ),
-    (
-        re.compile(r"\b(?:lose|lost|loses|loser)\b", re.IGNORECASE),
-        r"\s+(?:won|wins|beat|beats|defeated)\b",
-        r"\b(?:was (?:beaten|defeated) by|lost (?:to|against))\s+",
-    ),
-)
-
-
-def _is_contrary_outcome(text: str, target: str, question: str) -> bool:
-    """Whether a text says of the target that it lost, where it is asked who won."""
-    name = re.escape(normalize(target))
-    return any(
-        event.search(question) and re.search(rf"\b{name}{outcome}|{deed}{name}\b", normalize(text))
-        for event, outcome, deed in _OUTCOMES
-    )
+def _apologizes(answer: ParsedAnswer) -> bool:
+    """Whether an answer begins by saying that it is none, and calls nothing the answer."""
+    is_called = any(not passage.corrects for passage in answer.explicit)
+    is_apology = APOLOGY.match(answer.text) is not None and not is_called
+    return is_apology and says_unable(answer.sentences[0])
 
 
 def _concludes_otherwise(answer: ParsedAnswer, target: str, question: str) -> bool:
@@ -662,6 +669,8 @@ def _without_question_words(target: str, question: str) -> str:
     """A target without the words of the question: "Atlantic", where an ocean is asked for."""
     asked_words = question.lower().split()
     words = [word for word in target.split() if word.lower() not in asked_words]
+    if set(target.lower().split()) <= set(re.findall(r"\w+", question.lower())):
+        return target  # one of two that the question names
     return " ".join(words) or target
 
 

@@ -23,7 +23,7 @@ from hqm.scoring.cue_search import ascii_words
 _WORD = re.compile(r"[^\s.,;:!?¿¡।؟،'’\"()«»„“”–—-]+")
 _CLAUSE_END = re.compile(
     r"[.!?;\n。！？；،؛।]+\s*|[,，、:：—–]\s*(?=(?:sondern|aber|pero|sino|mais|mas|ma|но|а)\b)"
-    r"|[,，]\s*(?=但|而是|不过|しかし|하지만|لكن|بل|लेकिन)|[,，、]"
+    r"|[,，]\s*(?=但|而是|不过|しかし|하지만|لكن|بل|लेकिन)|[,，]|(?<!は)、"
 )
 
 
@@ -85,7 +85,7 @@ _LANGUAGES = (
         "ja", "[\u3041-\u3096\u30a1-\u30fa]",
         _pattern("ありません|いません|ません|ない|なし|いえません"),
         _pattern("かもしれ|分か|わか|できま|判断|おそらく|たぶん|かどうか"),
-        frozenset("はがをにのでもとへかですますあるいりっれてしたこそ画像写真絵中見写映んこれそれ有存在当たつ"),
+        frozenset("はがをにのでもとへかょうですますあるいりっれてしたこそ画像写真絵中見写映んこれそれ有存在当たつ"),
         unspaced=True,
     ),
     Language(
@@ -461,7 +461,8 @@ def _denies_first_asked(clause: str, language: Language, question_words: set[str
 # --- statements in English ---
 
 _ADVERBIAL = re.compile(
-    r"^(?:it (?:looks like|(?:seems|appears)(?: that)?)\s+(?=(?:she|he|they|it|there)\b)|(?:based on|according to|in|from|as shown in|looking at|judging (?:by|from)"
+    r"^(?:(?:the|a) (?:sign|label|notice|poster|caption) (?:says|states|indicates|shows) that\s+"
+    r"|it (?:looks like|(?:seems|appears)(?: that)?)\s+(?=(?:she|he|they|it|there)\b)|(?:based on|according to|in|from|as shown in|looking at|judging (?:by|from)"
     r"|since|because|as|given|while|although|though)\b"
     r"(?:[^,.]|\.(?=\d))*,\s*|i (?:(?:would |can )?(?:think|believe|guess|assume|say|conclude)"
     r"|am (?:confident|sure))(?: that)?\s+(?!so\b|not\b)"
@@ -599,6 +600,7 @@ _IRREGULAR = MappingProxyType(
             " equals:same equally:same identical:same"
             " sitting:sit lying:lie running:run every:all each:all shot:shoot big:large"
             " bigger:larger"
+            " permitted:allow permits:allow forbidden:prohibit banned:prohibit barred:prohibit"
             " beneath:under underneath:under alike:same people:person someone:person somebody:person anyone:person anybody:person"
         ).split()
     )
@@ -630,7 +632,7 @@ _CONTRARIES = (
         "long short", "high low", "old young new", "open closed shut", "indoors outdoors",
         "indoor outdoor", "inside outdoors", "day daylight daytime night", "same different",
         "empty full",
-        "rise fall", "increase decrease decline", "rise decrease decline drop",
+        "allow prohibit", "rise fall", "increase decrease decline", "rise decrease decline drop",
         "increase fall drop", "grow shrink", "win lose", "up down", "male female", "odd even",
         "wet dry",
         "awake asleep", "toward away", "top bottom", "first last second third",

@@ -693,3 +693,40 @@ def with_signs(text: str) -> str:
     if any(map(text.__contains__, _ZERO_WORDS)):
         return _BELOW_ZERO.sub(r"-\1\2", text)
     return text
+
+
+# --- numbers that are named only as bounds: "up to 5" ---
+
+# a number with one of these before or behind it is one that is not reached, or a maximum; "at least
+# 7" is what was counted
+_BOUND_BEFORE = re.compile(
+    r"\b(?:at most|(?:more|fewer|less) than|upwards of|a maximum of|(?:mehr|weniger) als|höchstens"
+    r"|(?:^|(?:is|are|was|were|be|have|has|see|count|of|for)\s+)up to|(?:más|menos) de|au plus"
+    r"|como máximo|(?:plus|moins) de|(?:più|meno) di|mais de|no máximo|более|больше|меньше)\s*$"
+    r"|(?:至多|最多|超过|多于|少于|최대)[^\W\d]?\s*$",
+    re.IGNORECASE,
+)
+_BOUND_BEHIND = re.compile(r"\s+or (?:fewer|less)\b|\s*\w?\s*(?:以下|以内|이하)", re.IGNORECASE)
+_BOUND_PARTS = (
+    *(" than", "most", "upwards", "maximum", "als", "höchstens", "up to", "de", "au plus"),
+    *("máximo", "di", "более", "больше", "меньше", "多", "过", "少", "최대", "or ", "以", "이하"),
+)
+_MAX_BOUND_CHARS = 24
+BOUND_QUESTION = re.compile(
+    r"\b(?:at (?:least|most)|minimum|maximum|least|most|fewest|limit|capacity)\b|最|至少",
+    re.IGNORECASE,
+)
+
+
+def may_bound(text: str) -> bool:
+    """Whether a text has what every bound has; the numbers of a long one are not looked at else."""
+    lowered = text.lower()
+    return any(part in lowered for part in _BOUND_PARTS)
+
+
+def is_bound(text: str, number: Number) -> bool:
+    """Whether a number of a text is a bound: "up to 5", "5 or fewer"."""
+    start = max(0, number.start - _MAX_BOUND_CHARS)
+    return bool(
+        _BOUND_BEFORE.search(text[start : number.start]) or _BOUND_BEHIND.match(text, number.end)
+    )
