@@ -15,8 +15,9 @@ from hqm.psychometrics.items.item_statistics import effective_runs, respondent_w
 from hqm.psychometrics.reliability.compare_reliability import LeaveOneOutScores
 from hqm.psychometrics.reliability.score_dependability import fixed_score_variances
 
-SLOPE = np.repeat([0.4, 0.7, 1.0, 1.35, 1.8], 25)
-EASINESS = np.tile(np.linspace(-7, 7, 25), 5)
+SLOPES = [math.exp(-1.2 + 0.3 * k) for k in range(9)]
+SLOPE = np.repeat(SLOPES, 25)
+EASINESS = np.tile(np.linspace(-7, 7, 25), 9)
 SHARES = np.geomspace(2e-4, 0.45, 50)
 
 
@@ -70,6 +71,12 @@ def weights_of(x: np.ndarray) -> np.ndarray:
     return np.array(weights)
 
 
+def normal_slopes(variance: float) -> np.ndarray:
+    """(kinds,): the share of each slope among the items of one easiness."""
+    density = np.exp(-(np.log(SLOPE) ** 2) / (2 * variance))
+    return density / (density.sum() / 25)
+
+
 def learnt(
     x: np.ndarray, hits: np.ndarray, blocks: np.ndarray, answers: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -90,7 +97,7 @@ def learnt(
             )
     deviation = deviation - deviation.mean(axis=1, keepdims=True) if n_blocks > 1 else 0 * deviation
     deviation -= deviation.mean(axis=0)
-    prior = np.exp(-(EASINESS**2) / 8)
+    prior = np.exp(-(EASINESS**2) / 8) * normal_slopes(0.09)
     weight, share, spread, before = (
         np.tile(prior / prior.sum(), (n_blocks, 1)),
         0.02,
@@ -119,7 +126,14 @@ def learnt(
             curvature[b, scored] += p * (1 - p) @ (right / total * SLOPE**2)
         share = faulty / count
         sizes = np.array([(blocks == b).sum() for b in range(n_blocks)])
-        weight = (counts + 250 * counts.sum(axis=0) / count) / (sizes + 250)[:, None]
+        # log slopes are normal, and 20 items with a standard deviation of .3 are there before
+        squares = sum(counts[:, k].sum() * math.log(SLOPE[k]) ** 2 for k in range(len(SLOPE)))
+        slopes = normal_slopes((squares + 20 * 0.09) / (count + 20))
+        for b in range(n_blocks):
+            for k, easiness in enumerate(EASINESS):
+                kinds = easiness == EASINESS
+                of_ease = counts[b, kinds].sum() + 250 * counts[:, kinds].sum() / count
+                weight[b, k] = of_ease / (sizes[b] + 250) * slopes[k]
         step = np.clip(gradient.sum(axis=0) / curvature.sum(axis=0), -1, 1)
         ability = np.clip(ability + step, -8, 8)
         if n_blocks > 1:

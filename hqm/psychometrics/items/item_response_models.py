@@ -1,4 +1,6 @@
-"""The Rasch model: difficulties and abilities on one scale, and the fit of each item."""
+"""The Rasch model: difficulties and abilities on one scale, and the fit of each item; and kinds of
+items by slope and easiness, with how frequent each is.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from hqm.psychometrics.inference.significance import benjamini_hochberg
-from hqm.psychometrics.result import Array, ArrayLike, Outcome, Status, float_array
+from hqm.psychometrics.result import Array, ArrayLike, IntArray, Outcome, Status, float_array
 
 # the fit ends when no parameter moves by more than the tolerance
 MAX_ITERATIONS = 500
@@ -416,3 +418,49 @@ def _weighted_likelihood(x: Array, weight: Array, b: Array) -> tuple[Array, Arra
         if np.abs(step).max() < 1e-9:
             break
     return theta, information
+
+
+# --- kinds of items, by slope and easiness on a grid ---
+
+_SLOPES = np.exp(np.linspace(-1.2, 1.2, 9))
+_EASES = np.linspace(-7, 7, 25)
+SLOPE = np.repeat(_SLOPES, len(_EASES))
+EASE = np.tile(_EASES, len(_SLOPES))
+"""(kinds,): the slope and the easiness of each kind of item."""
+_SLOPE_SD = 0.3
+_SLOPE_ITEMS = 20
+"""The standard deviation of log slopes before any item is seen, and how many items it is worth."""
+_EASE_SD = 2.0
+_BORROWED_ITEMS = 250
+"""How many items of all the weights of a block borrow."""
+
+
+def weights_at_first() -> Array:
+    """(kinds,): the weights of the kinds before any item is seen."""
+    shares = np.exp(-(_EASES**2) / (2 * _EASE_SD**2))
+    return np.outer(_slope_shares(_SLOPE_SD**2), shares / shares.sum()).ravel()
+
+
+def kind_weights(counts: Array, sizes: Array | IntArray) -> Array:
+    """(blocks, kinds): the weight of each kind of item, from how many items of each are expected in
+    blocks of these sizes.
+
+    A slope is as frequent whatever the easiness: if the two were free together, an easy item with a
+    wrong key would be taken for a hard one with a slope of its own.
+    """
+    by_kind = counts.reshape(len(counts), len(_SLOPES), len(_EASES))
+    n_by_slope = by_kind.sum(axis=(0, 2))
+    variance = (n_by_slope @ np.log(_SLOPES) ** 2 + _SLOPE_ITEMS * _SLOPE_SD**2) / (
+        n_by_slope.sum() + _SLOPE_ITEMS
+    )
+    n_by_ease = by_kind.sum(axis=1)
+    shares_of_all = n_by_ease.sum(axis=0) / sizes.sum()
+    eases = (n_by_ease + _BORROWED_ITEMS * shares_of_all) / (sizes + _BORROWED_ITEMS)[:, None]
+    weights = _slope_shares(float(variance))[:, None] * eases[:, None, :]
+    return np.asarray(weights.reshape(len(counts), -1))
+
+
+def _slope_shares(variance: float) -> Array:
+    """(slopes,): the share of items with each slope, where log slopes are normal around 0."""
+    density = np.exp(-(np.log(_SLOPES) ** 2) / (2 * variance))
+    return np.asarray(density / density.sum())

@@ -9,6 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from hqm.psychometrics.inference.distributions import binomial_above
+from hqm.psychometrics.items.item_response_models import (
+    EASE,
+    SLOPE,
+    kind_weights,
+    weights_at_first,
+)
 from hqm.psychometrics.items.item_statistics import item_rest, respondent_weights, to_unit_range
 from hqm.psychometrics.result import (
     Array,
@@ -157,9 +163,6 @@ def planted_faults(
     )
 
 
-_SLOPE = np.repeat([0.4, 0.7, 1.0, 1.35, 1.8], 25)
-_EASE = np.tile(np.linspace(-7, 7, 25), 5)
-"""(kinds,): the slope and the easiness of each kind of item."""
 _SHARES = np.geomspace(2e-4, 0.45, 50)
 _ROUNDS = 60
 """Of learning the model, at most."""
@@ -170,8 +173,6 @@ MIN_RESPONDENTS = 10
 """From how many respondents on a number is said and an item named."""
 _MIN_BLOCK_ITEMS = 10
 """From how many items on a type and side of the key has abilities of its own."""
-_BORROWED_ITEMS = 250
-"""How many items of all the weights of a block borrow."""
 CRITICAL_EVIDENCE = 5.41
 """From which likelihood ratio statistic on a share of wrong keys is shown: without any it is
 reached by one study in a hundred (half a chi-squared variable with one degree of freedom).
@@ -315,12 +316,14 @@ def reading_list(
         P(pass | wrong key) = hit (1 - p)
         expected = pi W / (pi W + (1 - pi) R),    R, W = likelihood under either key
 
-    The distribution of slopes a > 0 and easiness e is free on a grid and learnt from all items,
-    more from those of the block, with the abilities, tau2 and the share pi of wrong keys (EM; over
-    pi is integrated with Jeffreys' prior). Hard items that all fail are thereby weighed against
-    easy ones with a wrong key. Of means over runs, log R and log W count `answers` times.
-    Respondents who answer alike beyond their abilities, as two checkpoints of one model do, share
-    the weight of one (`respondent_weights`).
+    The distribution of easiness e is free on a grid and learnt from all items, more from those of
+    the block, with the abilities, tau2 and the share pi of wrong keys (EM; over pi is integrated
+    with Jeffreys' prior). Log slopes are normal around 0, as frequent at any e, with a variance
+    that is learnt from all items and 20 more with a standard deviation of .3: if e and a were free
+    together, items with wrong keys would be learnt as kinds of their own. Hard items that all fail
+    are thereby weighed against easy ones with a wrong key. Of means over runs, log R and log W
+    count `answers` times. Respondents who answer alike beyond their abilities, as two checkpoints
+    of one model do, share the weight of one (`respondent_weights`).
 
     An item that able respondents fail for another reason than its key ranks high too. So neither a
     number nor a name is given with fewer than 10 respondents, where the likelihood ratio of pi
@@ -472,7 +475,7 @@ def _likelihoods(scores: _Scores, ability: Array) -> tuple[Array, Array]:
     a wrong one.
     """
     ones, zeros, by_hit = scores
-    logit = np.outer(ability, _SLOPE) + _EASE
+    logit = np.outer(ability, SLOPE) + EASE
     passes = -np.logaddexp(0, -logit)
     fails = -np.logaddexp(0, logit)
     right = ones @ passes + zeros @ fails
@@ -514,7 +517,7 @@ def _fit_model(
     block_effects -= block_effects.mean(axis=1, keepdims=True)
     block_effects -= block_effects.mean(axis=0)
     scores = [_scores(x[:, items], hits[items], answers) for items in block_items]
-    weight = np.tile(np.exp(-(_EASE**2) / 8), (n_blocks, 1))
+    weight = np.tile(weights_at_first(), (n_blocks, 1))
     share = 0.02
     previous = -math.inf
     for _ in range(_ROUNDS):
@@ -539,14 +542,12 @@ def _fit_model(
             faulty = faulty + float(wrong.sum())
             # a step of Newton's method for every ability, from the items as far as their keys are
             # right
-            p = 1 / (1 + np.exp(-(np.outer(ability + block_effects[b], _SLOPE) + _EASE)))
+            p = 1 / (1 + np.exp(-(np.outer(ability + block_effects[b], SLOPE) + EASE)))
             expected = answered[b] @ right
-            gradient[b] = ((passed[b] @ right - expected * p) * _SLOPE).sum(axis=1)
-            curvature[b] = (expected * p * (1 - p) * _SLOPE**2).sum(axis=1) + _LOW
+            gradient[b] = ((passed[b] @ right - expected * p) * SLOPE).sum(axis=1)
+            curvature[b] = (expected * p * (1 - p) * SLOPE**2).sum(axis=1) + _LOW
         share = faulty / len(columns)
-        weight = (counts + _BORROWED_ITEMS * counts.sum(axis=0) / len(columns)) / (
-            size + _BORROWED_ITEMS
-        )[:, None]
+        weight = kind_weights(counts, size)
         ability = np.clip(
             ability + np.clip(gradient.sum(axis=0) / curvature.sum(axis=0), -1, 1), -8, 8
         )
@@ -600,7 +601,7 @@ def _common_failure_z(
     blocks = blocks[top_items]
     passes = np.empty_like(x)
     for b, items, _, wrong in _weighted_likelihoods(x, hits, blocks, model):
-        fails = 1 / (1 + np.exp(np.outer(model.ability[b], _SLOPE) + _EASE))
+        fails = 1 / (1 + np.exp(np.outer(model.ability[b], SLOPE) + EASE))
         posterior = np.exp(wrong - np.logaddexp.reduce(wrong, axis=1)[:, None])
         passes[:, items] = hits[items] * (fails @ posterior.T)
     scored = np.isfinite(x)
