@@ -672,8 +672,10 @@ def _check_estimate(
     is_lower = requirement.end == "lower" or (not requirement.end and is_minimum)
     end = low if is_lower else high
     if end is None or not math.isfinite(end):
-        shown = f"{points.format(value)}{unit}"
-        sentence = f"{shown} has no interval {interval_name}, without which it is no evidence"
+        estimate_text = f"{points.format(value)}{unit}"
+        sentence = (
+            f"{estimate_text} has no interval {interval_name}, without which it is no evidence"
+        )
         remedy = missing_interval_advice(estimate, requirement.interval)
         return _absent(
             benchmark, name, sentence, remedy, requirement.reason, not requirement.optional

@@ -453,17 +453,19 @@ def _with_written_options(row: Row) -> Row:
     if len(listed) < 2 or letters != list(LETTERS[: len(letters)]):
         return row
     key = normalised(row.key)
-    named = [
+    key_letters = [
         match[1]
         for match in listed
         if key in (normalised(match[0]), normalised(match[2]), normalised(match[1]))
     ]
     # two options of one text leave open which is right
-    if key and len(named) != 1:
+    if key and len(key_letters) != 1:
         return row
     question = "\n".join(line for line in lines if not _WRITTEN_OPTION.fullmatch(line))
     options = tuple(match[2].strip() for match in listed)
-    return replace(row, question=question.strip(), options=options, key=named[0] if key else "")
+    return replace(
+        row, question=question.strip(), options=options, key=key_letters[0] if key else ""
+    )
 
 
 _LETTER_KEY = re.compile(r"\(?([A-H])\)?\.?")

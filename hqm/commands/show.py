@@ -330,8 +330,8 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
     if subjects:
         print("why the policy asks for it:")
     for reason, names in subjects.items():
-        others = len(dict.fromkeys(names)) - 1
-        print(f"  {names[0]}{f' and {others} more' if others else ''}: {reason}")
+        n_more = len(dict.fromkeys(names)) - 1
+        print(f"  {names[0]}{f' and {n_more} more' if n_more else ''}: {reason}")
     if github:
         print_lines(*result.annotations())
 

@@ -225,9 +225,9 @@ def take_rows(
     planned = _plan_columns(present, columns)
     rivals = set(present).difference(other_columns)
     rival_notes = _check_columns(planned, rivals, columns, rows, numbers, str(path))
-    kept, notes = _without_summaries(rows, planned, names)
-    rows = list(compress(rows, kept))
-    numbers = list(compress(numbers, kept))
+    is_kept, notes = _without_summaries(rows, planned, names)
+    rows = list(compress(rows, is_kept))
+    numbers = list(compress(numbers, is_kept))
     notes += rival_notes
     # before names are compared: 100 and 100.0 are one item
     rows = _with_whole_ids(rows, planned.get("item", ""), notes)
@@ -611,31 +611,31 @@ def _without_summaries(
     """Return which records are of no respondent, and of no item, that is a mean or a sum of the
     others, and a note on each.
     """
-    kept = [True] * len(records)
+    is_kept = [True] * len(records)
     notes = []
     for field in ("model", "item"):
         if field not in columns or field not in names:
             continue
         labels = cells_of(records, columns[field])
-        texts = {cell for cell in compress(labels, kept) if type(cell) is str}
+        texts = {cell for cell in compress(labels, is_kept) if type(cell) is str}
         summaries = {text for text in texts if SUMMARY_NAMES.match(text.strip())}
         if field == "item":
             summaries |= {text for text in texts if heading_words(text) in fields.SCORES}
         # where all are called so, they are no summaries of others
         if not summaries or summaries == texts:
             continue
-        n_before = sum(kept)
+        n_before = sum(is_kept)
         # a list or an object is no name, and cannot be looked up
         is_summary = [type(cell) is str and cell in summaries for cell in labels]
-        kept = [was and not summary for was, summary in zip(kept, is_summary, strict=True)]
-        n_rows = n_before - sum(kept)
+        is_kept = [was and not summary for was, summary in zip(is_kept, is_summary, strict=True)]
+        n_rows = n_before - sum(is_kept)
         listed = ", ".join(map(repr, sorted(summaries)[:MAX_NAMED_FIELDS]))
         verb = "row of {} is" if n_rows == 1 else "rows of {} are"
         notes.append(
             f"{n_rows} {verb.format(listed)} left out: a mean or a sum of others is none of the"
             f" {_MEANINGS[field]}"
         )
-    return kept, notes
+    return is_kept, notes
 
 
 def check_benchmark(benchmark: str, row_benchmarks: Iterable[str], location: str) -> None:

@@ -510,7 +510,6 @@ class OpenAIRespondent:
         began: float,
     ) -> tuple[Response, float | None]:
         """Make one attempt; its response, and the seconds before another, or None for no other."""
-        import aiohttp
 
         sent = time.monotonic()
         body = self.bodies.body(content, settings, request.seed)
@@ -545,21 +544,10 @@ class OpenAIRespondent:
             reason = f"Timeout: no whole reply came within {self.timeout:g} s"
             response = Response("", "error", one_line(self.clean(reason)), {"timed_out": True})
             return response, self._pause(attempt)
-        except aiohttp.ClientConnectionError as error:
-            number = getattr(error, "errno", None) or 0
-            description = os.strerror(number).lower() if number > 0 else str(error)
-            reason = f"the connection broke off: {description}"
-        except aiohttp.ClientError as error:
-            reason = f"the server's reply is no HTTP: {error}"
-        except UnicodeDecodeError:
-            reason = "the server's reply is no UTF-8, in which JSON is written"
         except ReplyTooLarge as error:
             return Response("", "error", one_line(self.clean(str(error))), {"final": True}), None
-        except (ValueError, RecursionError):
-            excerpt = self.clean(reply.decode("utf-8", "replace"))[:80]
-            reason = f"the server's reply is no JSON, it begins with {excerpt!r}"
         except Exception as error:  # whatever a server sends costs one answer and never the run
-            reason = f"the server's reply cannot be read ({type(error).__name__}: {error})"
+            reason = _fault_of_reply(error, self.clean(reply.decode("utf-8", "replace"))[:80])
         return Response("", "error", one_line(self.clean(reason))), self._pause(attempt)
 
     def _pause(self, attempt: int) -> float | None:
@@ -597,3 +585,20 @@ class OpenAIRespondent:
 
     def close(self) -> None:
         data_url.cache_clear()
+
+
+def _fault_of_reply(error: Exception, excerpt: str) -> str:
+    """What is wrong with a reply, which begins so, in a sentence."""
+    import aiohttp
+
+    if isinstance(error, aiohttp.ClientConnectionError):
+        number = getattr(error, "errno", None) or 0
+        description = os.strerror(number).lower() if number > 0 else str(error)
+        return f"the connection broke off: {description}"
+    if isinstance(error, aiohttp.ClientError):
+        return f"the server's reply is no HTTP: {error}"
+    if isinstance(error, UnicodeDecodeError):
+        return "the server's reply is no UTF-8, in which JSON is written"
+    if isinstance(error, ValueError | RecursionError):
+        return f"the server's reply is no JSON, it begins with {excerpt!r}"
+    return f"the server's reply cannot be read ({type(error).__name__}: {error})"

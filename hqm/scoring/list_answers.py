@@ -400,9 +400,9 @@ _LABELLED_ROW = re.compile(r"- [^:]{1,40}: ")
 def phrases_in(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
     """The phrases that a text names and does not deny, in its order."""
     text = without_side_remark(normalize(text))
-    place = _SUBJECT_PLACE.match(text)
-    if place:
-        text = f"{place[1]} {text[place.end() :]}"
+    subject = _SUBJECT_PLACE.match(text)
+    if subject:
+        text = f"{subject[1]} {text[subject.end() :]}"
     spans: list[tuple[int, int, str]] = []
     for phrase in phrases:
         for low, high in _phrase_spans(phrase, text):
@@ -546,9 +546,9 @@ def other_members(text: str, targets: Sequence[str], question: str) -> list[str]
     if len(targets) < 3:
         return []
     items = _LISTED_ITEM.findall(text)
-    others = [item for item in items if not shared_words(item, question)]
-    is_other = any(not phrases_in(item, targets) for item in others)
-    return others if is_other else []
+    new_items = [item for item in items if not shared_words(item, question)]
+    is_other = any(not phrases_in(item, targets) for item in new_items)
+    return new_items if is_other else []
 
 
 _LISTED_ITEM = re.compile(r"(?<=, )(?:and )?(?:an?|some) ([a-z]+)(?=,| and\b)")

@@ -328,9 +328,9 @@ def _match_named_list(
         return None
     if any(hedges(text, target) for target in targets):
         return None
-    others = other_members(answer.text, targets, question)
-    if others:
-        return ShortMatch(False, ", ".join((*phrases, *others)))
+    further_items = other_members(answer.text, targets, question)
+    if further_items:
+        return ShortMatch(False, ", ".join((*phrases, *further_items)))
     first, _, second = answer.text.partition(";")
     if second and shared_words(first, question) > shared_words(second, question):
         phrases = phrases_in(first, targets)  # "on the desk; the lamp stands on the floor"
