@@ -386,11 +386,19 @@ _MAX_CUT_SENTENCES = 2
 
 
 def _identified_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple[str, ...] | None:
-    """The option that the first sentence is: "It is the bench. The dog lies behind it."."""
-    identification = _IDENTIFICATION.match(answer.sentences[0])
-    if identification is None or answer.concluding:
+    """The option that the first sentence is, or that it names and the second gives reasons for:
+    "It is the bench. The dog lies behind it.", "The bear naps. This is evident from ...".
+    """
+    if answer.concluding:
         return None
-    letters = _named_options(identification[1], options)
+    first, *further = answer.sentences
+    identification = _IDENTIFICATION.match(first)
+    if identification:
+        letters = _named_options(identification[1], options)
+    elif further and _REASON.match(further[0]):
+        letters = _named_options(first, options)
+    else:
+        return None
     if len(letters) == 1:
         return tuple(letters)
     return None
@@ -431,6 +439,12 @@ _DENIAL_WORD = re.compile(
 
 _IDENTIFICATION = re.compile(
     r"(?:it|this|that) (?:is|must be) ((?:an? |the )?\w+(?: \w+){0,2})[.!]$", re.IGNORECASE
+)
+_REASON = re.compile(
+    r"(?:this|it|that|we)(?: (?:conclusion|answer|choice))? (?:is|was|can(?: be)?|could be)"
+    r" (?:\w+ly )?(?:indicated|deduced|inferred|evident|evidenced|observed|seen|based|drawn|reached"
+    r"|determined|concluded|supported|suggested|tell|see|deduce|infer)\b",
+    re.IGNORECASE,
 )
 
 

@@ -97,6 +97,9 @@ _CUE = CueSearch(
         rf"|\b(?:(?:{_KIND}\s+)*(?:{_NOUN})|{_KIND}\s+(?:value|list|number|order|sequence))(?:\s+(?:letter|choice"
         rf"|option|value|number))?"
         rf"(?:\s+(?:to|for|of|from|among|in|here|that)\b[^.:\n{BOX}]{{0,100}}?)?\s+{_IS}\b"
+        # "this conclusion is based on ..." gives reasons for what was said before
+        r"(?!\s+(?:\w+ly\s+)?(?:based|reached|drawn|supported|derived|inferred|deduced|evident"
+        r"|indicated|backed)\b)"
         r"(?:\s+(?:therefore|thus|then|clearly|indeed|likely|probably|definitely))?\s*[:：]?"
         r"|\b(?:i|we|let's|let us|i'd|i'll|i'm|one)\s+(?:would\s+|will\s+|should\s+|must\s+"
         r"|can\s+)?"
@@ -285,7 +288,8 @@ _CONCLUSION = CueSearch(
         r"(?:and\s+)?(?:so|therefore|thus|hence|consequently|accordingly"
         r"|in conclusion|in summary|to conclude|in short|overall|finally|in total|altogether"
         r"|in all|as a result|(?:which|this|that) (?:means|implies|makes it)(?: that)?"
-        r"|daher|also|deshalb|donc|ainsi|por (?:lo )?tanto|portanto|quindi|dunque"
+        # English sentences begin with "Also," and German conclusions without a comma
+        r"|daher|also(?!,)|deshalb|donc|ainsi|por (?:lo )?tanto|portanto|quindi|dunque"
         r"|таким образом|следовательно|итак)\b[\s,:]*",
         re.IGNORECASE,
     ),
