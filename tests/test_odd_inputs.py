@@ -562,3 +562,15 @@ def test_a_folder_of_answers_is_read_whole_and_each_file_once(tmp_path: Path) ->
     (tmp_path / "latest.jsonl").symlink_to(tmp_path / "B.JSONL")
     names = {file.name for file in files_in(tmp_path)}
     assert names == {"v1.5.jsonl", "B.JSONL", "c.json", "d.csv.gz"}
+
+
+def test_codes_of_yes_and_no_are_asked_about(tmp_path: Path) -> None:
+    rows = [[f"q{i}", f"Is it {i}?", i % 2] for i in range(4)]
+    with pytest.raises(HQMError, match=pattern_of("odd.codes-alone")):
+        questions(tmp_path / "q.csv", ("id", "question", "answer"), rows)
+
+
+def test_numbers_of_options_that_questions_list_by_letters_are_asked_about(tmp_path: Path) -> None:
+    rows = [[f"q{i}", f"Which is {i}?\nA. red\nB. blue\nC. green", 1 + i % 3] for i in range(6)]
+    with pytest.raises(HQMError, match=pattern_of("odd.numbers-of-options")):
+        questions(tmp_path / "q.csv", ("id", "question", "answer"), rows)

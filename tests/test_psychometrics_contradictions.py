@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from hqm import psychometrics as psy
 from hqm.psychometrics.items import wrong_keys
@@ -92,7 +93,7 @@ def test_answers_and_labels_together_need_few_labels() -> None:
             )
             found_right += len(items & keys)
     assert found_right / planted > 0.5
-    assert found_right > 1.5 * n_label_errors
+    assert found_right > 1.2 * n_label_errors
     assert found_right / listed > 0.9
     assert clean <= 2
 
@@ -274,7 +275,9 @@ def test_few_items_of_a_type_or_side_share_abilities() -> None:
 
 
 def test_a_long_list_is_learnt_from_some_of_its_items(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those drawn are in the order of a list of them alone."""
+    """Those drawn are nearly in the order of a list of them alone, which learns the variance of
+    slopes from fewer items.
+    """
     x = passed(30, 90, 3)
     assert len(np.unique(x, axis=1).T) == 90
     monkeypatch.setattr(wrong_keys, "_MAX_FITTED_KINDS", 50)
@@ -282,7 +285,10 @@ def test_a_long_list_is_learnt_from_some_of_its_items(monkeypatch: pytest.Monkey
     sampled_items = np.sort(np.random.default_rng(0).choice(90, 50, replace=False))
     subset = listed(x[:, sampled_items], max_listed=50)
     members = [row.item for row in study.items if row.item in sampled_items]
-    assert members == [int(sampled_items[row.item]) for row in subset.items]
+    members_alone = [int(sampled_items[row.item]) for row in subset.items]
+    places = stats.spearmanr(np.argsort(members), np.argsort(members_alone)).statistic
+    assert members[:10] == members_alone[:10]
+    assert places > 0.99
     monkeypatch.setattr(wrong_keys, "_MAX_FITTED_KINDS", 90)
     full_list = listed(x, max_listed=90)
     assert [row.item for row in full_list.items] != [row.item for row in study.items]
@@ -291,13 +297,15 @@ def test_a_long_list_is_learnt_from_some_of_its_items(monkeypatch: pytest.Monkey
 
 
 def test_items_that_are_answered_alike_count_each() -> None:
-    """Twice the same items: the same chances of a wrong key, and twice as many are expected."""
+    """Twice the same items: the same chances of a wrong key, and twice as many are expected. The
+    variance of slopes is learnt from twenty items more, whose share halves.
+    """
     x = passed(14, 60, 3)
     once, twice = listed(x, max_listed=60), listed(np.hstack([x, x]), max_listed=120)
     chance = expected(twice)
     assert chance[:60] == pytest.approx(chance[60:], abs=1e-12)
     assert sum(chance) == pytest.approx(2 * sum(expected(once)), rel=0.1)
-    assert twice.evidence == pytest.approx(2 * once.evidence)
+    assert twice.evidence == pytest.approx(2 * once.evidence, rel=0.02)
 
 
 def test_what_is_equally_sure_is_ordered_by_the_other_items() -> None:

@@ -259,8 +259,7 @@ def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
     compared: set[str] = set()
     for estimate in estimates:
         compared.update(estimate.other.split(" & "))
-    n_comparisons = len(compared)
-    sentence = f"{n_comparisons} {'comparison' if n_comparisons == 1 else 'comparisons'}"
+    sentence = f"{len(compared)} {'comparison' if len(compared) == 1 else 'comparisons'}"
     if facet == "judge" and who_labelled(benchmark).by_people:
         sentence += ", labels by people"
     return _test(benchmark, name, True, sentence)

@@ -27,7 +27,6 @@ from hqm.scoring.commitments import (
 from hqm.scoring.number_answers import CALCULATION, read_number
 from hqm.scoring.option_letters import (
     GUESS,
-    UPPER_LETTER,
     called_correct,
     called_correct_abroad,
     is_cut_listing,
@@ -37,6 +36,7 @@ from hqm.scoring.option_letters import (
     lone_letter,
     names_letters,
     rejects_all,
+    sole_undenied_letter,
     with_latin_letters,
     without_ruled_out,
 )
@@ -377,7 +377,7 @@ def _named_choice(
     return (
         _computed_option(last, options)
         or _begun_option(first, options)
-        or _undenied_option(answer.text, options)
+        or sole_undenied_letter(answer.text, LETTERS[: len(options)])
     )
 
 
@@ -413,28 +413,6 @@ def _computed_option(sentence: str, options: Sequence[Option]) -> tuple[str, ...
     if len(letters) == 1:
         return tuple(letters)
     return ()
-
-
-def _undenied_option(text: str, options: Sequence[Option]) -> tuple[str, ...]:
-    """The one option left where the answer denies the letters of all others."""
-    letters = set(LETTERS[: len(options)])
-    denied = set()
-    for match in UPPER_LETTER.finditer(text):
-        if match[1] in letters and is_denied(text, *match.span()):
-            denied.add(match[1])
-    # the letter that is left is chosen only where each of the others was denied by a word
-    remaining = letters - denied
-    # "B is not C" denies one of them, whichever
-    n_denials = len(_DENIAL_WORD.findall(text))
-    if len(remaining) == 1 < len(denied) <= n_denials:
-        return tuple(remaining)
-    return ()
-
-
-_DENIAL_WORD = re.compile(
-    r"\b(?:not|wrong|incorrect|false|ruled out|eliminated|impossible|excluded)\b|n't\b|不",
-    re.IGNORECASE,
-)
 
 
 _IDENTIFICATION = re.compile(

@@ -429,3 +429,27 @@ def letter_with_predicate(
     if subjects and subjects[-1] in letters:
         return (LETTERS[letters.index(subjects[-1])],)
     return ()
+
+
+def sole_undenied_letter(text: str, letters: str) -> tuple[str, ...]:
+    """The one letter left where an answer denies all others, each by a word.
+
+    >>> sole_undenied_letter("A is wrong and C is not possible.", "ABC")
+    ('B',)
+    """
+    denied = set()
+    for match in UPPER_LETTER.finditer(text):
+        if match[1] in letters and is_denied(text, *match.span()):
+            denied.add(match[1])
+    remaining = set(letters) - denied
+    # "B is not C" denies one of them, whichever
+    n_denials = len(_DENIAL_WORD.findall(text))
+    if len(remaining) == 1 < len(denied) <= n_denials:
+        return tuple(remaining)
+    return ()
+
+
+_DENIAL_WORD = re.compile(
+    r"\b(?:not|wrong|incorrect|false|ruled out|eliminated|impossible|excluded)\b|n't\b|不",
+    re.IGNORECASE,
+)

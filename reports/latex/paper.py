@@ -320,7 +320,7 @@ def quality_table(
         rows=tuple(rows),
         notes=(
             "Intervals: 95%, of reliability and shift for these models on new items, of people for"
-            " other models like these, with an asterisk the other way round; “at least” is a"
+            " other models like these, with an asterisk the reverse; “at least” is a"
             " one-sided 95% bound.",
             "rho_G: reliability of one run. ICC: ICC(A,1), agreement. Shift: of the mean score by"
             " the other wording. Types alone: how many are shown to say more than the"

@@ -571,8 +571,8 @@ LABELS: list[tuple[str, str, str]] = [
     ("a label below 0", "item,respondent,label\nq1,org1/llava,-1\n", "the label is '-1'"),
     (
         "a label that is no number",
-        "item,respondent,label\nq1,org1/llava,nan\n",
-        "the label is 'nan'",
+        "item,respondent,label\nq1,org1/llava,inf\n",
+        "the label is 'inf'",
     ),
     (
         "a label in words",

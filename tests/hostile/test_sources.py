@@ -3,6 +3,7 @@ column and remedy, and no folder.
 """
 
 import base64
+import bz2
 import gzip
 import io
 import json
@@ -632,9 +633,18 @@ def test_a_link_out_of_the_folder(run: Run, tmp_path: Path) -> None:
     assert tells(refused(run, tmp_path, tmp_path / "here" / "q.csv"), "picture.link-outside")
 
 
-def test_a_compressed_table_is_refused(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "q.csv.gz").write_bytes(gzip.compress(b"question,answer\na,yes\n"))
-    assert tells(refused(run, tmp_path, tmp_path / "q.csv.gz"), "table.unread-kind", kind=".gz")
+def test_a_table_compressed_by_gzip_is_read_and_no_other(run: Run, tmp_path: Path) -> None:
+    table = b"question,answer\nIs a cat here?,yes\nIs a dog here?,no\n"
+    (tmp_path / "q.csv.gz").write_bytes(gzip.compress(table))
+    (tmp_path / "q.csv.bz2").write_bytes(bz2.compress(table))
+    status, _, err = run("new", tmp_path / "made", "--from", tmp_path / "q.csv.gz")
+    assert status == 0, err
+    made = hqm.load(tmp_path / "made").original.items
+    assert [(item.prompt, item.target) for item in made] == [
+        ("Is a cat here?", "yes"),
+        ("Is a dog here?", "no"),
+    ]
+    assert tells(refused(run, tmp_path, tmp_path / "q.csv.bz2"), "table.unread-kind", kind=".bz2")
 
 
 def test_a_sheet_whose_entities_unfold_without_end_is_refused(tmp_path: Path) -> None:
