@@ -38,7 +38,10 @@ def main() -> None:
             # everything is written: Ctrl-C while Python shuts down would turn it into a failure
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             raise
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RuntimeError) as end:
+        # until Python 3.12, Ctrl-C while a class is made comes as the cause of a RuntimeError
+        if not isinstance(end.__cause__ or end, KeyboardInterrupt):
+            raise
         print("hqm: interrupted before anything was done.", file=sys.stderr)
         sys.stderr.flush()
         raise SystemExit(130) from None

@@ -181,6 +181,9 @@ def main() -> None:
             _say_interrupted("What was written is kept; the same command goes on, or begins again")
         raise
     except Exception as error:
+        # until Python 3.12, Ctrl-C while a class of an import is made comes as a RuntimeError
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            _say_interrupted("What was written is kept; the same command goes on, or begins again")
         if isinstance(error, OSError) and error.errno in _WRITE_ERRORS and not error.filename:
             # Python would write the buffer once more when it ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -453,3 +453,34 @@ def test_a_wait_is_told_of_once_for_all_workers(
         tell("loading m", True)
         time.sleep(0.2)
     assert capsys.readouterr().err == ""
+
+
+IN_A_CLASS = """
+import sys
+import hqm.__main__, hqm.cli
+
+class Interrupting:
+    def __set_name__(self, owner, name):
+        raise KeyboardInterrupt
+
+def make_class(*arguments, **options):
+    class Made:
+        field = Interrupting()
+
+sys.argv = ["hqm", "list"]
+if PLACE == "program":
+    hqm.cli.main = make_class
+else:
+    hqm.cli._parser = lambda word: make_class
+hqm.__main__.main()
+"""
+
+
+@pytest.mark.parametrize("place", ["program", "command"])
+def test_ctrl_c_while_a_class_is_made_is_an_interruption(place: str) -> None:
+    """Until Python 3.12 it comes as the cause of a RuntimeError."""
+    code = IN_A_CLASS.replace("PLACE", repr(place))
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert process.returncode == 130, process.stderr
+    assert process.stderr.startswith("hqm: interrupted")
+    assert "Traceback" not in process.stderr

@@ -238,7 +238,7 @@ class Store(StoreConnection, RenamedAttributes):
                     (key, name, canonical_json(identity)),
                 )
             row = self._first("SELECT id FROM respondents WHERE digest = ?", key)
-        return int(row[0])
+        return self._respondent_number(row)
 
     def find_respondent(self, name: str, identity: Mapping[str, object]) -> int | None:
         """Return the number of a respondent, or None if the store does not have it."""
@@ -247,7 +247,14 @@ class Store(StoreConnection, RenamedAttributes):
         )
         if row is None:
             return None
-        return int(row[0])
+        return self._respondent_number(row)
+
+    def _respondent_number(self, row: Sequence[object]) -> int:
+        """The number in a row; an index that was damaged may lead to a row without one."""
+        number = row[0] if row else None
+        if not isinstance(number, int):
+            raise self.damage("a respondent has no number")
+        return number
 
     def respondents(self) -> list[tuple[int, str, dict[str, Any]]]:
         """All respondents: number, name, identity."""
