@@ -250,7 +250,7 @@ class Store(StoreConnection, RenamedAttributes):
         return self._respondent_number(row)
 
     def _respondent_number(self, row: Sequence[object]) -> int:
-        """The number in a row; an index that was damaged may lead to a row without one."""
+        """Return the number in a row; a damaged index may lead to a row without one."""
         number = row[0] if row else None
         if not isinstance(number, int):
             raise self.damage("a respondent has no number")
