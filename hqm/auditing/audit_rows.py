@@ -299,8 +299,10 @@ class _TypeRow(TypedDict):
 class _StratumRow(TypedDict):
     """What cues alone get right of the items of a type in a part."""
 
+    name: str
     type: str | None
     part: str | None
+    reason: str
 
 
 @with_config(_GROWING)
