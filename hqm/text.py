@@ -326,6 +326,27 @@ _PLURAL = re.compile(
 _IRREGULAR_VERBS = {"have": "has", "are": "is", "carry": "carries", "cannot": "cannot"}
 
 
+DASH = "–"
+"""What stands where there is no number."""
+
+
+def decimal_text(value: float, digits: int) -> str:
+    """A number with fixed digits and a typographic minus sign; a dash for one that is not finite.
+
+    >>> decimal_text(-0.5, 1), decimal_text(-0.0004, 3), decimal_text(math.nan, 1)
+    ('−0.5', '0.000', '–')
+    """
+    if not math.isfinite(value):
+        return DASH
+    text = f"{value:.{digits}f}"
+    # A number that is rounded to zero has no sign: -0.0004 would read as -0.000.
+    if float(text) == 0:
+        return text.lstrip("-")
+    # U+2212 is as wide as a digit, so that columns of numbers align, and no line is broken after
+    # it.
+    return text.replace("-", "−")
+
+
 def agreeing(sentence: str) -> str:
     """Return a sentence in the singular where it counts one; any other as it is.
 

@@ -10,10 +10,11 @@ from dataclasses import replace
 import pytest
 from hqm.reports.pages.phrases import reason_withheld, unit_of
 from hqm.reports.tables.evidence_tables import estimates_by_family
-from hqm.reports.tables.table import DASH, FAMILIES
+from hqm.reports.tables.table import FAMILIES
 
 from hqm import Estimate, Interval
 from hqm.indicators.indicator import Indicator, all_indicators
+from hqm.text import DASH
 from tests.test_sentences import audit_of, est
 
 SHOWN: Mapping[str, tuple[float, str]] = {

@@ -4,13 +4,13 @@ points, which are shares times 100, or the metric's own units.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from hqm.auditing.audit import BenchmarkAudit
 from hqm.indicators import indicator_named
 from hqm.scoring.metrics import PER_CENT, UNIT
+from hqm.text import DASH, decimal_text
 from hqm.types import Estimate
 
 
@@ -28,15 +28,6 @@ def _are_shares(scale: Sequence[float | None], scores: Collection[float]) -> boo
     if tuple(scale) != (None, None):
         return tuple(scale) == UNIT
     return bool(scores) and all(0 <= score <= 1 for score in scores)
-
-
-def _fixed(value: float, digits: int) -> str:
-    """A number with fixed digits and a typographic minus sign; a dash for none."""
-    if not math.isfinite(value):
-        return "–"
-    text = f"{value:.{digits}f}"
-    # A number that is rounded to zero has no sign.
-    return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +67,8 @@ class Points:
         '+5.8'
         """
         if value is None:
-            return _fixed(math.nan, 0)
-        text = _fixed(value * self.factor, self.digits)
+            return DASH
+        text = decimal_text(value * self.factor, self.digits)
         # a value that is rounded to 0 has no sign
         positive = sign and value > 0 and float(text) != 0
         if positive:
@@ -104,7 +95,7 @@ class Points:
             return self.format(value)
         rounded_limit = float(self.format_limit(limit))
         for digits in range(self.digits, 6):
-            text = _fixed(value * self.factor, digits)
+            text = decimal_text(value * self.factor, digits)
             if round(abs(value) * self.factor, digits) != rounded_limit:
                 break
         return text

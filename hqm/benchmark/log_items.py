@@ -437,10 +437,10 @@ def with_written_options(logs: Sequence[Log]) -> list[Log]:
     rows = [row for row in rows_of(logs) if row.key]
     if not rows or _letters_of(rows) or _task(rows) != "vqa":
         return list(logs)
-    n_listed = sum(_with_written_options(row) is not row for row in rows)
-    if n_listed < 0.9 * len(rows):
-        return list(logs)
-    return [replace(log, rows=tuple(map(_with_written_options, log.rows))) for log in logs]
+    changed_logs = [replace(log, rows=tuple(map(_with_written_options, log.rows))) for log in logs]
+    pairs = zip(rows_of(logs), rows_of(changed_logs), strict=True)
+    n_listed = sum(changed is not row for row, changed in pairs if row.key)
+    return list(logs) if n_listed < 0.9 * len(rows) else changed_logs
 
 
 def _with_written_options(row: Row) -> Row:

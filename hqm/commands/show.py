@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from hqm.commands.terminal import print_json, print_lines, print_report_table, print_table, tell
-from hqm.text import annotation
+from hqm.text import DASH, annotation
 
 if TYPE_CHECKING:
     from hqm.administration.costs import Spent
@@ -621,7 +621,7 @@ def _indicators(audited: BenchmarkAudit) -> None:
     rows = []
     for row in brief.rows:
         texts = [cell.text for cell in row]
-        if not is_single or texts[2] != tables.DASH:
+        if not is_single or texts[2] != DASH:
             rows.append(texts)
     if is_single:
         # A table full of dashes would look like a failure.

@@ -510,7 +510,6 @@ class OpenAIRespondent:
         began: float,
     ) -> tuple[Response, float | None]:
         """Make one attempt; its response, and the seconds before another, or None for no other."""
-
         sent = time.monotonic()
         body = self.bodies.body(content, settings, request.seed)
         reply = b""

@@ -218,6 +218,9 @@ class Client:
     async def __aenter__(self) -> Client:
         import aiohttp
 
+        from hqm.respondents.request_body import RequestBody
+
+        self._request_body = RequestBody
         parts = urlsplit(self._url)
         proxies = {} if proxy_bypass(parts.netloc) else getproxies()
         context: ssl.SSLContext | bool = True
@@ -253,11 +256,8 @@ class Client:
         TimeoutError
             No whole reply came in time.
         """
-        from hqm.respondents.request_body import RequestBody
-
-        async with self._session.post(
-            self._url, data=RequestBody(body), allow_redirects=False
-        ) as reply:
+        data = self._request_body(body)
+        async with self._session.post(self._url, data=data, allow_redirects=False) as reply:
             content = await _read(reply, self._largest)
         if not 200 <= reply.status < 300:
             raise RefusedRequest(reply.status, reply.headers, content)

@@ -15,7 +15,6 @@ from hqm.reports.latex.latex_tables import estimate_cell, number_cell
 from hqm.reports.pages.comparison_answers import mark_separated
 from hqm.reports.tables.score_tables import respondents_in_order
 from hqm.reports.tables.table import (
-    DASH,
     Column,
     Table,
     Text,
@@ -39,6 +38,7 @@ from hqm.comparison.measures import Measure, measures_of
 from hqm.indicators.item_coverage import CoverageRow
 from hqm.psychometrics import independent_differences
 from hqm.scoring.rules import withheld
+from hqm.text import DASH
 
 # the 97.5% quantile of the normal distribution
 _Z = 1.959963984540054

@@ -10,10 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from hqm.reports.tables.table import (
-    DASH,
     Text,
     decimals_of,
     estimate_text,
@@ -25,9 +23,7 @@ from hqm.reports.tables.table import (
 
 from hqm import BenchmarkAudit, Estimate, indicator_named
 from hqm.auditing.score_points import is_share
-
-if TYPE_CHECKING:
-    pass
+from hqm.text import DASH
 
 Sentence = tuple[Text, ...]
 

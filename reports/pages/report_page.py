@@ -86,6 +86,7 @@ from hqm.auditing.definitions import (
 )
 from hqm.auditing.score_points import Points, is_share
 from hqm.auditing.seven_questions import find_remedies
+from hqm.text import DASH
 
 if TYPE_CHECKING:
     from hqm.auditing.definitions import TypeMeasured
@@ -188,7 +189,7 @@ def _page(
             reason = _reason_to_read(audit, item)
             cards.append(replace(item, why=reason))
     n_separated, n_pairs = count_separated_pairs(audit)
-    winner = tables.DASH
+    winner = DASH
     # A rerun of the same items says nothing of new ones: both stand on the page, apart.
     if same_winner := find_estimate(audit, "test_retest.same_winner", metric):
         winner = percent(same_winner.value)
@@ -383,7 +384,7 @@ def _fitting_types(names: Sequence[str]) -> list[str]:
 def _cell(value: float | None, low: float, high: float, share: bool) -> Text:
     """A score with its step of colour from 0 (lowest) to 6 (highest)."""
     if value is None:
-        return Text(tables.DASH, heat=0)
+        return Text(DASH, heat=0)
     # Where all scores are equal, each has the middle colour: neither good nor bad.
     heat = round(6 * (value - low) / (high - low)) if high > low else 3
     return Text(number(100 * value, 0) if share else number(value, 2), heat=heat)

@@ -16,7 +16,6 @@ from hqm.reports.pages.phrases import (
     text_with_unit,
 )
 from hqm.reports.tables.table import (
-    DASH,
     FAMILIES,
     Table,
     Text,
@@ -45,6 +44,7 @@ from hqm.reports.tables.table import (
 
 from hqm import FLAGS, BenchmarkAudit, Estimate, Interval
 from hqm.indicators.indicator import INDICATOR_FAMILIES
+from hqm.text import DASH
 
 SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
     "test_retest": (

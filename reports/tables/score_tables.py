@@ -15,7 +15,6 @@ from typing import Literal
 
 from hqm.reports.pages.phrases import join_names, reason_withheld
 from hqm.reports.tables.table import (
-    DASH,
     FAMILIES,
     Table,
     Text,
@@ -51,6 +50,7 @@ from hqm.auditing.definitions import (
 from hqm.auditing.score_points import Points
 from hqm.imports.human_labels import labelled_by
 from hqm.scoring.rules import advice_on_cut
+from hqm.text import DASH
 from hqm.types import STATES
 
 

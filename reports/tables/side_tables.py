@@ -16,7 +16,6 @@ from hqm.reports.pages.phrases import join_names
 from hqm.reports.pages.sentences import how_to_measure
 from hqm.reports.tables.score_tables import respondents_in_order
 from hqm.reports.tables.table import (
-    DASH,
     Column,
     Table,
     Text,
@@ -37,6 +36,7 @@ from hqm.reports.tables.table import (
 from hqm import BenchmarkAudit, Cell, ErrorBudget, Estimate
 from hqm.auditing.definitions import planned_contrasts
 from hqm.auditing.score_points import Points
+from hqm.text import DASH
 
 if TYPE_CHECKING:
     # an audit's report needs nothing of comparisons, so that `hqm audit` does not load them

@@ -18,6 +18,7 @@ from hqm.imports.human_labels import by_people
 from hqm.indicators.indicator import INDICATOR_FAMILIES
 from hqm.scoring.rules import withheld
 from hqm.signature import short_signature
+from hqm.text import DASH, decimal_text
 
 _Value = TypeVar("_Value")
 
@@ -227,7 +228,6 @@ def clause(words: str, value: object) -> str:
     return ""
 
 
-DASH = "–"
 ORACLE_TITLE = "Oracle (no people)"
 
 
@@ -361,14 +361,7 @@ def number(value: float | None, digits: int = 3) -> str:
             if value > 0:
                 return "above 0.999999"
             return "below −0.999999"
-    text = f"{value:.{digits}f}"
-    zero = float(text) == 0
-    # A number that is rounded to zero has no sign: -0.0004 would read as -0.000.
-    if zero:
-        return text.lstrip("-")
-    # U+2212 is as wide as a digit, so that columns of numbers align, and no line is broken after
-    # it.
-    return text.replace("-", "−")
+    return decimal_text(value, digits)
 
 
 def number_texts(values: Iterable[float | None], digits: int = 3) -> list[Text]:

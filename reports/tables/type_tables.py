@@ -15,7 +15,6 @@ from hqm.reports.pages.phrases import join_names, number_word, verb_form
 from hqm.reports.tables import score_tables
 from hqm.reports.tables.score_tables import respondents_in_order, score_signature
 from hqm.reports.tables.table import (
-    DASH,
     Table,
     Text,
     administration_name,
@@ -32,6 +31,7 @@ from hqm.reports.tables.table import (
 from hqm import BenchmarkAudit, Estimate
 from hqm.auditing.definitions import MEASURABLE, TypeMeasured, scale_width, types_measured
 from hqm.benchmark.analyses import AnalysisRow, Entry
+from hqm.text import DASH
 
 STEPS = 7
 """How many colours the heat map has."""
