@@ -464,7 +464,8 @@ _ADVERBIAL = re.compile(
     r"^(?:(?:the|a) (?:sign|label|notice|poster|caption) (?:says|states|indicates|shows) that\s+"
     r"|it (?:looks like|(?:seems|appears)(?: that)?)\s+(?=(?:she|he|they|it|there)\b)|(?:based on|according to|in|from|as shown in|looking at|judging (?:by|from)"
     r"|since|because|as|given|while|although|though)\b"
-    r"(?:[^,.]|\.(?=\d))*,\s*|also,\s*|i (?:(?:would |can )?(?:think|believe|guess|assume|say|conclude)"
+    r"(?:[^,.]|\.(?=\d))*,\s*|also,\s*"
+    r"|i (?:(?:would |can )?(?:think|believe|guess|assume|say|conclude)"
     r"|am (?:confident|sure))(?: that)?\s+(?!so\b|not\b)"
     r"|(?:definitely|certainly|absolutely|clearly|probably|most likely|likely|hmm|well|i think"
     r"|i believe)\b[\s,]*(?=yes|no\b))",
