@@ -15,6 +15,7 @@ import pytest
 import hqm
 from hqm.administration.asks import Asks, StoredRespondent
 from hqm.administration.stored_answers import Answers
+from hqm.benchmark.adapter import Adapter
 from hqm.benchmark.scoring_code import scoring_digest
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.store.database import Store
@@ -129,6 +130,41 @@ def test_another_reader_item_or_answer_is_scored_anew(folder: Path, tmp_path: Pa
         number = study.respondent.number
         store.append(number, 0, [(asks[0], Response("A", "ok", "", {"asked": question.id}))])
     assert study.matrix()[1] == 1
+
+
+def test_a_second_audit_scores_none_of_the_answers_that_it_shows(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long answers, which are scored one by one: those on the page too are taken from the store."""
+    answers = tmp_path / "answers.jsonl"
+    rows = [
+        {
+            "model": model,
+            "run": run,
+            "id": str(i),
+            "answer": f"We look at car {i}. " * 12 + f"The answer is {'AB'[(i + run * j) % 2]}.",
+        }
+        for j, model in enumerate(("x", "y"))
+        for run in (0, 1)
+        for i in range(5)
+    ]
+    answers.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    scored = []
+    score = Adapter.score
+
+    def counted(adapter: Adapter, item: Item, response: Response) -> Verdict:
+        scored.append(item.id)
+        return score(adapter, item, response)
+
+    monkeypatch.setattr(Adapter, "score", counted)
+    path = tmp_path / "s.sqlite"
+    first = hqm.audit(str(folder), str(answers), store=path).evidence
+    assert len(scored) == len({row["answer"] for row in rows}), "each answer once"
+    assert first.examples
+    scored.clear()
+    second = hqm.audit(str(folder), str(answers), store=path).evidence
+    assert scored == []
+    assert second.examples == first.examples
 
 
 def test_verdicts_of_other_code_are_deleted(

@@ -371,7 +371,9 @@ class _AnswersByItem:
         label, asking = parse_judge(cell.judge)
         judge = next((judge for judge in self.judges if judge.label == label), None)
         if judge is None:
-            return self.benchmark.verdict(item, response), ()
+            verdicts = self.answers.verdicts(self.benchmark, self.forms[cell.form])
+            position = self._positions[cell.form][item.id]
+            return verdicts.item_verdict(position, response), ()
         if isinstance(judge, FileJudge):
             return self._file_verdict(judge, item, name, cell), judge.words(name, cell, item.id)
         replies: list[str] = []

@@ -43,6 +43,8 @@ class SessionForms:
 
     def from_files(self, benchmark: Benchmark) -> list[Form]:
         """Return the forms that the options name as files."""
+        if not self.options.form_files:
+            return []
         if benchmark.name not in self._whole_file_forms:
             # like answers, a form in a file is one of the whole benchmark, and cut afterwards
             full_form = self.full_benchmarks[benchmark.name].original

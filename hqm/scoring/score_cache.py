@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -100,6 +99,7 @@ class VerdictCache:
         """(items,): the number of each item's class; -1 where it has none."""
         self._by_reading: dict[tuple[Hashable, ...], Verdict] = {}
         self._by_item: dict[tuple[int, object], Verdict] = {}
+        self._item_digests: dict[int, str] = {}
 
     @property
     def n_classes(self) -> int:
@@ -151,16 +151,17 @@ class VerdictCache:
         if self.archive is None:
             return score(index, response)
         # hashes and not texts: the archive outlives the command and holds every answer ever scored
-        key = (self._item_digests[index], answer_digest(response))
+        key = (self._item_digest(index), answer_digest(response))
         verdict = self.archive.get(*key)
         if verdict is None:
             verdict = score(index, response)
             self.archive.add(*key, verdict)
         return verdict
 
-    @cached_property
-    def _item_digests(self) -> list[str]:
-        return [digest(item.to_dict()) for item in self.items]
+    def _item_digest(self, index: int) -> str:
+        if index not in self._item_digests:
+            self._item_digests[index] = digest(self.items[index].to_dict())
+        return self._item_digests[index]
 
     def _cached_verdict(self, key: tuple[Hashable, ...], item: Item, text: str) -> Verdict:
         """The verdict that was given for a key before, or that the rule gives now."""
