@@ -35,19 +35,19 @@ def number(case: Case, name: str) -> Result:
 
 
 LOWER_BOUND_ONLY = {
-    *("alpha", "lambda2", "stratified_alpha", "alpha_types", "omega_types", "kendall_w"),
+    *("alpha", "alpha_types", "omega_types"),
     *("icc_11", "icc_1k", "icc_ak", "icc_ck", "icc_a1", "icc_c1", "ccc", "disattenuated"),
     *("pearson", "pearson_same_items", "spearman", "tau_b", "rho_g", "rho_g_1000", "g", "phi"),
     *("phi_of_forms", "icc_a1_of_forms", "form_correlation", "balanced_score"),
 }
 """Of other respondents these have a lower end alone."""
 OFF_PAGE = {
-    *("kr21", "lambda2", "split_half", "stratified_alpha", "alpha_standardized", "ccc"),
+    *("split_half", "alpha_standardized", "ccc"),
     *("icc_11", "icc_1k", "icc_ak", "icc_ck", "icc_c1"),
 }
 """What says again what another says is on no page."""
 REPEATS = {
-    *("ccc", "gain", "icc_11", "icc_1k", "icc_a1", "icc_ak", "icc_c1", "icc_ck", "kendall_w"),
+    *("ccc", "gain", "icc_11", "icc_1k", "icc_a1", "icc_ak", "icc_c1", "icc_ck"),
     *("item_agreement", "pearson", "rho_g", "rho_g_1000", "spearman", "tau_b"),
 }
 """These are 1 by construction where an answer repeats."""

@@ -293,7 +293,6 @@ def _agreement(rng: np.random.Generator) -> Calls:
     yield "judge_errors", {"automatic": judge.tolist(), "human": human.tolist()}
     scores = _numbers(rng, 5, 8, trait=2.0)
     yield "icc", {"scores": scores, "level": 0.9}
-    yield "kendall_w", {"scores": scores, "families": _families(5, 2)}
     noise = np.abs(np.round(rng.normal(size=9), 3)).tolist()
     yield "rank_stability", {"scores": _numbers(rng, 9, scale=2.0), "noise": noise, "draws": 500}
 
@@ -337,8 +336,6 @@ def _reliability(rng: np.random.Generator) -> Calls:
     for respondents, families in ((8, ()), (24, _families(24, 2))):
         scores = _answers(rng, respondents, 8)
         yield "omega_t", {"scores": scores, "families": families}
-        yield "kr21", {"scores": scores}
-        yield "lambda2", {"scores": scores, "families": families}
         yield "standardized_alpha", {"scores": scores}
         for drop in ("respondents", "items", "answers"):
             gaps = _answers(rng, respondents, 9, missing=0.04)

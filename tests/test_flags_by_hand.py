@@ -138,7 +138,7 @@ def test_a_flag_stands_once_with_all_that_carry_it() -> None:
         estimate("criterion.kappa", 0.75, "CAPPED"),
         estimate("criterion.pearson", None, "CAPPED"),
         estimate("stages.f1", None, "CAPPED"),
-        estimate("consistency.kr21", 0.5, "CAPPED", "REDUNDANT"),
+        estimate("consistency.split_half", 0.5, "CAPPED", "REDUNDANT"),
         estimate("criterion.ceiling", 0.5, "FEW_MODELS", "nobody knows"),
         estimate("criterion.tau_b", 0.5, "CAPPED", metric="f1"),
     ]

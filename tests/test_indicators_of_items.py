@@ -416,20 +416,11 @@ def test_items_that_somebody_was_not_scored_on_are_no_parts() -> None:
     form_items = typed("existence", "existence", "attribute", None)
     lossy_case = single_case(right, form_items, lost=lost)
     complete = right[:, [0, 1, 3]]
-    for name, study in (
-        ("kr21", psy.kr21(complete)),
-        ("lambda2", psy.lambda2(complete)),
-        ("alpha_standardized", psy.standardized_alpha(complete)),
-    ):
-        value = number(lossy_case, f"consistency.{name}").coefficient
-        assert value.value == pytest.approx(study.value)
-    assert number(lossy_case, "consistency.kr21").coefficient.n_items == 3
-    assert number(lossy_case, "consistency.lambda2").coefficient.n_items == 3
+    value = number(lossy_case, "consistency.alpha_standardized").coefficient
+    assert value.value == pytest.approx(psy.standardized_alpha(complete).value)
     assert "fewer than two types" in no_number(lossy_case, "consistency.alpha_types")[1]
     pictures = [replace(item, cluster=f"{k // 2}.png") for k, item in enumerate(form_items)]
     parts = np.stack([complete[:, :2].sum(axis=1), complete[:, 2]], axis=1)
-    by_picture = number(single_case(right, pictures, lost=lost), "consistency.lambda2")
-    assert by_picture.coefficient.value == pytest.approx(psy.lambda2(parts).value)
     halves = number(single_case(right, pictures, lost=lost, seed=5), "consistency.split_half")
     study = psy.split_half(parts, psy.stream(5, "consistency.halves"), draws=200)
     assert halves.coefficient.value == pytest.approx(study.mean)
@@ -441,8 +432,6 @@ def test_coefficients_over_types_leave_out_items_without_a_type() -> None:
     partly_typed = [*TWENTY_EACH[:30], *(replace(item, type=None) for item in TWENTY_EACH[30:])]
     labels = ["existence"] * 20 + ["attribute"] * 10
     typed_case = single_case(TEN, partly_typed)
-    stratified = number(typed_case, "consistency.stratified_alpha").coefficient
-    assert stratified.value == pytest.approx(psy.stratified_alpha(TEN[:, :30], labels).value)
     means = np.stack([TEN[:, 20:30].mean(axis=1), TEN[:, :20].mean(axis=1)], axis=1)
     alpha = number(typed_case, "consistency.alpha_types")
     assert alpha.coefficient.value == pytest.approx(psy.cronbach_alpha(means).coefficient.value)
@@ -454,25 +443,14 @@ def test_coefficients_over_types_leave_out_items_without_a_type() -> None:
     got = number(single_case(TEN, three), "consistency.omega_types").coefficient
     assert (got.status, got.value) == (omega.status, pytest.approx(omega.value, nan_ok=True))
     single = single_case(TEN, typed(*["existence"] * 40))
-    for name in ("stratified_alpha", "alpha_types", "omega_types"):
+    for name in ("alpha_types", "omega_types"):
         assert "fewer than two types" in no_number(single, f"consistency.{name}")[1]
-
-
-def test_kr21_is_of_right_and_wrong_alone() -> None:
-    half = np.array([[1, 0.5], [0, 1], [1, 1]])
-    first = replace(
-        matrix(np.ones((3, 2))), tallies={"sum": half, "n": np.ones((3, 2))}, values=half
-    )
-    graded_case = case("", "", (first,), Metric("mean", mean_of("sum"), share=True), PROTOCOL)
-    status, reason = no_number(graded_case, "consistency.kr21")
-    assert status == "not_applicable"
-    assert "scores are not 0 or 1" in reason
 
 
 @pytest.mark.parametrize("metric", [YES_NO[3], GROUPED])
 def test_what_is_no_mean_of_items_has_no_consistency(metric: Metric) -> None:
     typed_case = single_case(TEN, TWENTY_EACH, metric)
-    for name in ("alpha", "kr21", "lambda2", "split_half", "alpha_types", "own_strengths"):
+    for name in ("alpha", "split_half", "alpha_types", "own_strengths"):
         assert no_number(typed_case, f"consistency.{name}")[0] == "not_applicable"
 
 

@@ -629,7 +629,7 @@ def test_how_indicators_are_shown() -> None:
         assert indicator.repeats == (name in REPEATS), name
         assert indicator.digits == DIGITS.get(name, 3), name
     assert is_on_page("consistency.alpha")
-    assert not is_on_page("consistency.kr21")
+    assert not is_on_page("consistency.split_half")
     assert is_on_page("nobody.knows")
 
 

@@ -19,7 +19,6 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.inference.families import Relatives
 from hqm.psychometrics.inference.resampling import bootstrap_counts
 from hqm.psychometrics.reliability.consistency import lengthening, varying_columns
 from tests.printed import printed_rows
@@ -89,8 +88,6 @@ def test_alpha_of_brennans_first_data_set() -> None:
     assert alpha.varying.value == pytest.approx(0.8515, abs=5e-5)
     assert (alpha.k, alpha.k_varying) == (12, 11)
     assert alpha.coefficient.flags == ("RANK_DEFICIENT", "ZERO_VARIANCE_ITEMS")
-    assert psy.kr21(BRENNAN_1).value == pytest.approx(0.761129, abs=5e-7)
-    assert psy.lambda2(BRENNAN_1).value == pytest.approx(0.878084, abs=5e-7)
 
 
 @pytest.mark.data
@@ -234,11 +231,9 @@ def test_order_shift_and_scale_do_not_matter(
     random.shuffle(rows)  # type: ignore[attr-defined]
     random.shuffle(columns)  # type: ignore[attr-defined]
     moved = scale * x[rows][:, columns] + shift
-    for function in (lambda y: psy.cronbach_alpha(y).coefficient, psy.lambda2):
-        original, transformed = function(x), function(moved)
-        if original.status == transformed.status == "ok" and abs(original.value) < 50:
-            assert transformed.value == pytest.approx(original.value, abs=1e-5)
-    assert psy.lambda2(x).value >= psy.cronbach_alpha(x).coefficient.value - 1e-9
+    original, transformed = (psy.cronbach_alpha(y).coefficient for y in (x, moved))
+    if original.status == transformed.status == "ok" and abs(original.value) < 50:
+        assert transformed.value == pytest.approx(original.value, abs=1e-5)
 
 
 def test_missing_scores_leave_out_the_respondent_or_the_item() -> None:
@@ -269,24 +264,6 @@ def test_minres_against_a_search() -> None:
         lambda v: (np.outer(v, v) - r)[upper], np.full(6, 0.5), xtol=1e-14, ftol=1e-14
     ).x
     assert psy.minres_loadings(r) == pytest.approx(rival, abs=1e-6)
-
-
-def test_stratified_alpha_against_its_definition_and_random_splits() -> None:
-    rng = np.random.default_rng(5)
-    two = rng.normal(size=(60, 2))
-    x = np.repeat(two, 5, axis=1) + rng.normal(size=(60, 10))
-    strata = ["a"] * 5 + ["b"] * 5
-    parts = [x[:, :5], x[:, 5:]]
-    error = sum(p.sum(1).var(ddof=1) * (1 - psy.cronbach_alpha(p).coefficient.value) for p in parts)
-    alpha = psy.stratified_alpha(x, strata)
-    assert alpha.value == pytest.approx(1 - error / x.sum(1).var(ddof=1))
-    assert alpha.low < alpha.value < alpha.high
-    assert alpha.value > psy.cronbach_alpha(x).coefficient.value + 0.02, (
-        "alpha takes the kinds' difference for error"
-    )
-    # true reliability of the total: var of 5a + 5b over that plus ten unit errors
-    assert alpha.value == pytest.approx(50 / 60, abs=0.06)
-    assert not psy.split_half(np.hstack([x, x]), np.random.default_rng(7)).exhaustive
 
 
 def test_all_halves_against_a_loop() -> None:
@@ -331,13 +308,12 @@ def test_what_does_not_exist_says_why(status: str, x: np.ndarray) -> None:
     rng = np.random.default_rng(0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        coefficients = [psy.cronbach_alpha(x).coefficient, psy.kr21(x), psy.lambda2(x)]
-        coefficients += [psy.stratified_alpha(x, ["a"] * x.shape[1]), psy.omega_t(x)]
+        coefficients = [psy.cronbach_alpha(x).coefficient, psy.omega_t(x)]
         halves = psy.split_half(x, rng)
     assert all(c.status != "ok" and c.reason and math.isnan(c.value) for c in coefficients), (
         coefficients
     )
-    assert {c.status for c in coefficients[:4]} == {status}
+    assert coefficients[0].status == status
     assert halves.status == status
 
 
@@ -347,7 +323,6 @@ def test_borderline_inputs_raise_no_warning() -> None:
         warnings.simplefilter("error")
         assert psy.omega_t(BRENNAN_1).status == "not_applicable"
         assert psy.omega_t(np.random.default_rng(0).normal(size=(9, 2))).status == "insufficient"
-        assert psy.kr21([[0.5, 1], [1, 0], [1, 1]]).status == "not_applicable"
         three = psy.cronbach_alpha([[1, 2], [2, 1], [3, 3]])
         assert three.coefficient.status == "ok"
         assert math.isnan(three.coefficient.low)
@@ -360,7 +335,6 @@ def test_borderline_inputs_raise_no_warning() -> None:
             "a negative alpha is printed, not cut"
         )
         assert psy.split_half([[1.0, 0], [0, 1.1], [1, 0]], rng).status in ("ok", "degenerate")
-        assert psy.stratified_alpha(np.eye(4), ["a", "a", "a", "b"]).status == "insufficient"
         assert psy.family_dependence([1, 2, 3], list("abc")).icc.status == "not_applicable"
         assert psy.family_dependence([1, 2, 3], list("abc")).n_eff == 3
         assert psy.family_dependence([1, 2, 3], list("aaa")).icc.status == "not_applicable"
@@ -375,17 +349,12 @@ def test_borderline_inputs_raise_no_warning() -> None:
 
 
 def test_shapes_are_checked() -> None:
-    for function in (psy.cronbach_alpha, psy.kr21, psy.lambda2):
-        with pytest.raises(ValueError, match="respondents, items"):
-            function([1, 2, 3])
-    with pytest.raises(ValueError, match="stratum"):
-        psy.stratified_alpha(np.eye(4), ["a"])
+    with pytest.raises(ValueError, match="respondents, items"):
+        psy.cronbach_alpha([1, 2, 3])
     with pytest.raises(ValueError, match="family"):
         psy.family_dependence([1, 2], ["a"])
     with pytest.raises(ValueError, match="family"):
         psy.omega_t(TABLE_5, families=["a"])
-    with pytest.raises(ValueError, match="family"):
-        psy.lambda2(BRENNAN_1, families=["a"])
 
 
 def test_alpha_recovers_the_planted_reliability() -> None:
@@ -502,18 +471,6 @@ def test_what_is_left_out_of_alpha_leaves_no_trace(drop: Any) -> None:
         complete.k,
         complete.n_clusters,
     )
-    if drop == "answers":
-        strata = ["a" if label < 6 else "b" for label in labels]
-        typed = psy.stratified_alpha(gap, strata, labels, families=families)
-        complete_strata = psy.stratified_alpha(
-            x[rows][:, columns],
-            [kind for kind, is_retained in zip(strata, columns, strict=True) if is_retained],
-            labels[columns],
-            families=[
-                family for family, is_retained in zip(families, rows, strict=True) if is_retained
-            ],
-        )
-        assert numbers(typed) == pytest.approx(numbers(complete_strata))
 
 
 def test_alpha_with_answers_left_out_is_near_that_of_all() -> None:
@@ -578,47 +535,10 @@ def test_flags_beside_a_coefficient_of_consistency() -> None:
     x = BRENNAN_1[:, 1:10]
     for items, flags in ((9, ()), (10, ("RANK_DEFICIENT", "ZERO_VARIANCE_ITEMS"))):
         scores = np.hstack([x, np.ones((10, 1))])[:, :items]
-        for result in (psy.cronbach_alpha(scores).coefficient, psy.lambda2(scores)):
-            assert result.flags == flags
-        assert psy.kr21(scores).flags == flags
+        assert psy.cronbach_alpha(scores).coefficient.flags == flags
     line = np.arange(8.0)[:, None] + 0.01 * np.sin(np.arange(24.0)).reshape(8, 3)
-    for result in (psy.lambda2(line), psy.standardized_alpha(line)):
-        assert (result.flags, result.n) == (("REDUNDANT",), 8)
-
-
-def test_kr21_and_lambda2_by_their_formulas() -> None:
-    x = BRENNAN_1[:, :8].copy()
-    gap = np.vstack([x, np.where(np.arange(8) == 2, np.nan, 1.0)])
-    total = x.sum(axis=1)
-    mean, spread = total.mean(), total.var(ddof=1)
-    kr = psy.kr21(gap)
-    assert kr.value == pytest.approx(8 / 7 * (1 - mean * (8 - mean) / (8 * spread)))
-    assert (kr.n, kr.method) == (10, "KR-21")
-    for coefficient in (psy.kr21, psy.lambda2):
-        small_study = coefficient(x[:2])
-        assert (small_study.status, small_study.n) == ("insufficient", 2)
-    graded = psy.kr21(np.where(x == 1, 0.5, x))
-    assert (graded.status, graded.n) == ("not_applicable", 10)
-
-    def lambda2(x: np.ndarray) -> tuple[float, float]:
-        s = np.cov(x.T)
-        k, total = len(s), float(s.sum())
-        off_diagonal = s - np.diag(np.diag(s))
-        root = math.sqrt(k / (k - 1) * float((off_diagonal**2).sum()))
-        return 1 - float(np.trace(s)) / total + root / total, total
-
-    families = [str(i // 2) for i in range(11)]
-    for rows, family_names in ((gap, ()), (x, families[:10])):
-        ours = psy.lambda2(rows, families=family_names)
-        assert ours.value == pytest.approx(lambda2(x)[0])
-        lower_bound = psy.add_lower_bound(
-            psy.Coefficient(ours.value, n=10),
-            lambda indices: lambda2(x[indices]),
-            total,
-            Relatives(tuple(family_names)),
-        )
-        assert ours.low == pytest.approx(lower_bound.low)
-        assert (ours.n, math.isfinite(ours.low)) == (10, True)
+    result = psy.standardized_alpha(line)
+    assert (result.flags, result.n) == (("REDUNDANT",), 8)
 
 
 def test_alpha_of_standardised_items_is_that_of_their_mean_correlation() -> None:

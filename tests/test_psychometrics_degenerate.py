@@ -89,7 +89,6 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "item_agreement": lambda x: psy.item_agreement(x[0], x[-1]),
     "judge_share": lambda x: psy.judge_share(x, x),
     "kendall_tau_b": lambda x: psy.kendall_tau_b(*pair(x)),
-    "kendall_w": lambda x: psy.kendall_w(means(x).T),
     "krippendorff_alpha": lambda x: [
         psy.krippendorff_alpha(x.reshape(len(x), -1), scale)
         for scale in ("nominal", "ordinal", "interval", "ratio")
@@ -101,9 +100,6 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     ),
     "cronbach_alpha, pictures": lambda x: psy.cronbach_alpha(
         x[0], np.arange(x.shape[2]) // 2, drop="answers"
-    ),
-    "stratified_alpha": lambda x: psy.stratified_alpha(
-        x[0], [str(i % 2) for i in range(x.shape[2])], np.arange(x.shape[2]) // 3
     ),
     "criterion_validity": lambda x: psy.criterion_validity(x[0], x[-1], np.arange(x.shape[2]) // 2),
     "mean_shift, items": lambda x: psy.mean_shift(
@@ -200,14 +196,12 @@ OTHER_STATISTICS: dict[str, Callable[[np.ndarray], Any]] = {
         if len(row)
     ],
     "judge_errors": lambda x: psy.judge_errors(x[0], x[-1]),
-    "kr21": lambda x: psy.kr21(x[0]),
     "label_error_candidates": lambda x: psy.label_error_candidates(
         x[0], rng=gen(), permutations=99
     ),
     "labels_at_random": lambda x: psy.labels_at_random(
         x[0], np.where(np.arange(x.shape[2]) % 2, x[-1], np.nan)
     ),
-    "lambda2": lambda x: psy.lambda2(table(x)),
     "metrics_beside_people": lambda x: psy.metrics_beside_people(
         dict(zip("ab", flat(x), strict=True)),
         flat(x)[0] + flat(x)[1],
@@ -243,7 +237,6 @@ OTHER_STATISTICS: dict[str, Callable[[np.ndarray], Any]] = {
         x[0].ravel().round() % 2, x[-1].ravel().round() % 2
     ),
     "standardized_alpha": lambda x: psy.standardized_alpha(x[0]),
-    "stratified_alpha": lambda x: psy.stratified_alpha(x[0], types(x)),
     "study_variance_components": lambda x: psy.study_variance_components(
         np.moveaxis(x, 0, 2)[:, :, None, :]
     ),
@@ -310,9 +303,9 @@ KINDS = (
 
 
 SLOW = frozenset(
-    "benchmark_agreement criterion_validity g_and_phi htmt independent_differences kendall_w"
-    " krippendorff_alpha lambda2 omega_of_types label_error_candidates omega_t paired_differences partial_pearson rank_stability rasch"
-    " rater_share reliability_difference repeated_measures stratified_alpha".split()
+    "benchmark_agreement criterion_validity g_and_phi htmt independent_differences"
+    " krippendorff_alpha omega_of_types label_error_candidates omega_t paired_differences partial_pearson rank_stability rasch"
+    " rater_share reliability_difference repeated_measures".split()
 )
 """What draws many random numbers or fits a model; it meets fewer sizes."""
 
@@ -447,7 +440,6 @@ def test_wrong_shapes_are_errors() -> None:
         lambda: psy.rho_g(np.ones((2, 3, 4)), clusters=[1, 2]),
         lambda: psy.rho_g_of_scores(np.ones((2, 3)), replicates=np.ones((2, 3))),
         lambda: psy.spearman([1, 2], [1, 2, 3]),
-        lambda: psy.kendall_w(np.ones(3)),
         lambda: psy.krippendorff_alpha(np.ones((2, 3)), "cardinal"),  # type: ignore[arg-type]
         lambda: psy.gwet_ac1([1, 2]),
         lambda: psy.judge_share(np.ones((2, 3, 4)), np.ones((2, 3, 5))),

@@ -339,27 +339,6 @@ def test_the_own_part_that_a_design_finds_by_drawing_it() -> None:
     assert power[size / 2] < 0.65
 
 
-def test_strata_that_cannot_be_judged_name_their_respondents() -> None:
-    scores = np.random.default_rng(5).random((9, 6))
-    scores[2] = np.nan
-    with_single_item = psy.stratified_alpha(scores, list("aabbbc"))
-    assert (with_single_item.status, with_single_item.n) == ("insufficient", 8)
-    constant = psy.stratified_alpha(np.ones((7, 6)), list("aaabbb"))
-    assert (constant.status, constant.n) == ("degenerate", 7)
-    parts = psy.stratified_alpha(scores, list("aaabbb"))
-    x = np.delete(scores, 2, axis=0)
-    error = 0.0
-    for columns_of_stratum in (slice(3), slice(3, 6)):
-        stratum, items = (
-            x[:, columns_of_stratum].sum(axis=1).var(ddof=1),
-            x[:, columns_of_stratum].var(axis=0, ddof=1).sum(),
-        )
-        alpha = 3 / 2 * (1 - items / stratum)
-        error += stratum * (1 - alpha)
-    expected = 1 - error / x.sum(axis=1).var(ddof=1)
-    assert (parts.value, parts.n, parts.n_items) == (pytest.approx(expected), 8, 6)
-
-
 @pytest.mark.parametrize(
     ("values", "n"),
     [
@@ -502,28 +481,19 @@ def test_scores_crowd_where_the_beta_of_their_moments_has_heavy_tails() -> None:
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.08])
-@pytest.mark.parametrize("kinds", [1, 2])
-def test_residuals_of_respondents_and_items_are_those_of_least_squares(
-    missing: float, kinds: int
-) -> None:
+def test_residuals_of_respondents_and_items_are_those_of_least_squares(missing: float) -> None:
     rng = np.random.default_rng(11)
     scores = rng.normal(size=(9, 1)) + rng.normal(size=24) + rng.normal(size=(9, 24))
     scores[rng.random(scores.shape) < missing] = np.nan
-    pictures, strata = np.repeat(np.arange(12), 2), np.repeat(np.arange(kinds), 24 // kinds)
+    pictures = np.repeat(np.arange(12), 2)
     scored = np.isfinite(scores)
     m, i = np.nonzero(scored)
-    design = np.hstack(
-        [
-            (i[:, None] == np.arange(24)),
-            (m[:, None] * kinds + strata[i][:, None]) == np.arange(9 * kinds),
-        ]
-    ).astype(float)
+    design = np.hstack([i[:, None] == np.arange(24), m[:, None] == np.arange(9)]).astype(float)
     fitted = design @ np.linalg.lstsq(design, scores[m, i], rcond=None)[0]
     residual = np.zeros(scores.shape)
     residual[m, i] = scores[m, i] - fitted
-    result = relative_error(scores, pictures, strata if kinds > 1 else None)
-    parts = 12 // kinds
-    expected = residual.reshape(9, 12, 2).sum(axis=2) * math.sqrt(parts / (parts - 1))
+    result = relative_error(scores, pictures)
+    expected = residual.reshape(9, 12, 2).sum(axis=2) * math.sqrt(12 / 11)
     assert result.residuals == pytest.approx(expected, abs=1e-9 if not missing else 2e-3)
     assert result.sums == pytest.approx(np.nansum(scores.reshape(9, 12, 2), axis=2))
     assert result.sizes.tolist() == scored.reshape(9, 12, 2).sum(axis=2).tolist()

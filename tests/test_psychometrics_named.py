@@ -3,7 +3,7 @@ packages print.
 """
 
 import math
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pingouin
@@ -436,7 +436,6 @@ def test_respondents_without_a_score_leave_with_their_labels() -> None:
     with_holes = [*names[:4], "g", *names[4:], "h"]
     for complete, with_gaps in (
         (psy.icc(x, families=names).a1, psy.icc(holes, families=with_holes).a1),
-        (psy.kendall_w(x, families=names).w, psy.kendall_w(holes, families=with_holes).w),
         (
             psy.concordance(x[:, 0], x[:, 1], families=names).ccc,
             psy.concordance(
@@ -447,11 +446,6 @@ def test_respondents_without_a_score_leave_with_their_labels() -> None:
         assert fields_of(with_gaps) == fields_of(complete)
         assert (with_gaps.n, math.isfinite(with_gaps.low)) == (12, True)
         assert with_gaps.method.startswith("families")
-    # of W there is a bound from eight respondents on, for which 0 is the lowest
-    orders = np.array([rng.permutation(9) for _ in range(3)]).T.astype(float)
-    assert psy.kendall_w(orders).w.low == 0
-    assert math.isnan(psy.kendall_w(orders[:7]).w.low)
-    assert psy.kendall_w(orders, level=0.8).w.level == 0.8
 
 
 def test_respondents_who_do_not_differ_have_no_icc() -> None:
@@ -535,28 +529,6 @@ def test_concordance_is_correlation_times_accuracy() -> None:
     assert (absent.ccc.status, absent.ccc.n) == ("insufficient", 2)
     assert math.isnan(absent.bias_correction)
     assert psy.concordance(x, x + rng.normal(size=9), level=0.8).ccc.level == 0.8
-
-
-def test_w_stands_for_the_mean_rank_correlation() -> None:
-    for respondents, administrations in [(3, 2), (4, 3), (9, 5)]:
-        x = np.random.default_rng(23).normal(size=(respondents, administrations))
-        pairs = combinations(range(administrations), 2)
-        mean = np.mean([stats.spearmanr(x[:, a], x[:, b]).statistic for a, b in pairs])
-        study = psy.kendall_w(x)
-        assert study.mean_spearman == pytest.approx(mean)
-        assert study.w.value == pytest.approx((1 + (administrations - 1) * mean) / administrations)
-        # ties are corrected as in Friedman's test
-        tied = np.round(x)
-        if not (np.ptp(tied, axis=0) == 0).any() and administrations > 2:
-            friedman = stats.friedmanchisquare(*tied).statistic
-            expected = friedman / (administrations * (respondents - 1))
-            assert psy.kendall_w(tied).w.value == pytest.approx(expected)
-        small_studies = psy.kendall_w(x[:2]), psy.kendall_w(x[:, :1])
-        assert {study.w.status for study in small_studies} == {"insufficient"}
-        assert [study.w.n for study in small_studies] == [2, respondents]
-        equal = psy.kendall_w(np.column_stack([x, np.ones(respondents)]))
-        assert (equal.w.status, equal.w.n) == ("degenerate", respondents)
-        assert math.isnan(equal.mean_spearman)
 
 
 def test_limits_of_agreement_are_known_as_well_as_the_independent_respondents_say() -> None:

@@ -110,24 +110,6 @@ def test_concordance_against_lins_formula_as_printed() -> None:
         assert psy.concordance(x, y).ccc.value == pytest.approx(p, abs=1e-9)
 
 
-def test_kendalls_w() -> None:
-    concordance = psy.kendall_w(KENDALL)
-    assert concordance.w.value == pytest.approx(0.827731, abs=5e-7)
-    # Friedman's test is K (M - 1) W, ties corrected
-    rival = stats.friedmanchisquare(*KENDALL)
-    assert concordance.w.value == pytest.approx(rival.statistic / 27, rel=1e-9)
-    assert concordance.w.low < concordance.w.value < concordance.w.high
-
-
-def test_the_mean_rank_correlation_behind_w() -> None:
-    scores = np.random.default_rng(1).normal(size=(9, 4)) + np.arange(9)[:, None]
-    concordance = psy.kendall_w(scores)
-    pairs = [
-        stats.spearmanr(scores[:, a], scores[:, b]).statistic for a, b in combinations(range(4), 2)
-    ]
-    assert concordance.mean_spearman == pytest.approx(np.mean(pairs), abs=1e-12)
-
-
 # -- errors, limits, shifts
 
 

@@ -107,18 +107,16 @@ def test_an_end_that_bounds_nothing_is_said_to_be_none() -> None:
 
 LOWER_END = {
     *"rho_g rho_g_1000 pearson pearson_same_items spearman tau_b icc_a1 icc_c1 icc_11 icc_1k".split(),
-    *"icc_ak icc_ck ccc kendall_w alpha alpha_types stratified_alpha omega_types g phi".split(),
-    *"disattenuated balanced_score form_correlation icc_a1_of_forms phi_of_forms lambda2".split(),
+    *"icc_ak icc_ck ccc alpha alpha_types omega_types g phi".split(),
+    *"disattenuated balanced_score form_correlation icc_a1_of_forms phi_of_forms".split(),
 }
 """They compare variances or orders of respondents."""
 OF_CHANCE = LOWER_END & {
     *"rho_g rho_g_1000 pearson spearman tau_b icc_a1 icc_c1 icc_11 icc_1k icc_ak icc_ck ccc".split(),
-    "kendall_w",
 } | {"gain", "item_agreement"}
 """They are 1 where a rerun repeats the answers by construction."""
 BESIDE = {
-    *"alpha_standardized stratified_alpha kr21 lambda2 split_half ccc".split(),
-    *"icc_11 icc_1k icc_ak icc_ck icc_c1".split(),
+    *"alpha_standardized split_half ccc icc_11 icc_1k icc_ak icc_ck icc_c1".split(),
 }
 """Reports show another coefficient for the same question."""
 LESS_IS_BETTER = {

@@ -119,7 +119,7 @@ def test_a_value_is_that_of_the_audit() -> None:
         "a-model",
         *(scores[c]["accuracy"] for c in (REFERENCE, PARALLEL)),
     ]
-    assert "reason" in entries["kendall_w"]
+    assert "reason" in entries["misfit_items"]
 
 
 def test_the_script_writes_what_its_check_accepts(

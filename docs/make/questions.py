@@ -27,7 +27,7 @@ QUESTIONS = (
         "whether one run is enough, or runs or items must be added before two models are compared",
         tuple(
             "rho_g rho_g_1000 noise_floor gain sem mdc95 drift same_winner top_k pair_flip"
-            " expected_tau kendall_w reliability".split()
+            " expected_tau reliability".split()
         ),
     ),
     Question(
@@ -71,8 +71,7 @@ QUESTIONS = (
         "Do the items hang together?",
         "whether one total is a fair summary, and how many items it needs",
         tuple(
-            "alpha stratified_alpha omega_types alpha_types split_half lambda2 kr21"
-            " alpha_standardized g phi own_strengths".split()
+            "alpha omega_types alpha_types split_half alpha_standardized g phi own_strengths".split()
         ),
     ),
     Question(

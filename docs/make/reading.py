@@ -77,10 +77,6 @@ READING: Mapping[str, tuple[str, str]] = {
         "It supposes that only seeds change. Another wording reorders more.",
         "Rankings of two runs would agree by Kendall's tau of [value].",
     ),
-    "kendall_w": (
-        "With two rankings it is 0.5 for unrelated ones; with few models it is high by chance.",
-        "Rankings of [k] runs agree with Kendall's W = [value].",
-    ),
     "reliability": (
         (
             "It is computed from the first token's probabilities, so it is blind to what a model"
@@ -436,10 +432,6 @@ READING: Mapping[str, tuple[str, str]] = {
         "Many items raise it by themselves, and it is no evidence that they measure one thing.",
         "Cronbach's alpha is [value] [interval] over [n] items.",
     ),
-    "stratified_alpha": (
-        "It takes the types as fixed: another choice of types is not covered.",
-        "With types as strata alpha is [value].",
-    ),
     "omega_types": (
         "It supposes one factor; with three or four types that can hardly be tested.",
         "Omega of one factor over the types is [value].",
@@ -451,14 +443,6 @@ READING: Mapping[str, tuple[str, str]] = {
     "split_half": (
         "A mean over random halves; the single halves vary.",
         "Split halves give a reliability of [value] (Spearman and Brown).",
-    ),
-    "lambda2": (
-        "With few models and many items chance covariances push it up.",
-        "Guttman's lambda-2 is [value].",
-    ),
-    "kr21": (
-        "It is too low where items differ in difficulty, which they nearly always do.",
-        "KR-21 is [value].",
     ),
     "alpha_standardized": (
         "It is about a sum of standardised items, which no leaderboard uses.",

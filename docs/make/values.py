@@ -25,7 +25,7 @@ _FIRST = ("shapes_yesno", "shapes_choice", "shapes_vqa", "shapes_caption")
 _AGREEMENT = frozenset(
     "pearson spearman tau_b icc_a1 icc_c1 icc_11 icc_1k icc_ak icc_ck ccc mean_shift"
     " limits_of_agreement form_correlation equivalence rho_g rho_g_1000 noise_floor gain drift"
-    " same_winner top_k pair_flip expected_tau kendall_w icc_a1_of_forms phi_of_forms".split()
+    " same_winner top_k pair_flip expected_tau icc_a1_of_forms phi_of_forms".split()
 )
 """Statistics whose picture is the scores of two administrations."""
 _MOST = 12

@@ -40,12 +40,9 @@ from hqm.psychometrics import (
     fleiss_kappa,
     icc,
     icc_of_mean,
-    kr21,
-    lambda2,
     omega_of_types,
     split_half,
     standardized_alpha,
-    stratified_alpha,
     stream,
 )
 from hqm.psychometrics.items.type_strengths import LEVEL, Dimensionality
@@ -139,20 +136,6 @@ def _alpha_types(case: Case) -> Result:
     )
 
 
-def _kr21(case: Case) -> Coefficient:
-    # KR-21 takes the mean and the variance of totals alone (Kuder and Richardson 1937).
-    return replace(kr21(case.cached(_complete)), n_items=case.cached(_complete).shape[1])
-
-
-def _lambda2(case: Case) -> Coefficient:
-    return replace(lambda2(case.cached(_parts)), n_items=case.cached(_complete).shape[1])
-
-
-_BINARY = need(
-    "item scores of 0 or 1",
-    lambda case: bool(np.isin(case.cached(_complete), (0, 1)).all()),
-    "the item scores are not 0 or 1",
-)
 _TWO_TYPES = need(
     "two types", lambda case: len(case.cached(_types)) >= 2, "there are fewer than two types"
 )
@@ -178,29 +161,6 @@ _CONSISTENCY = (
         explains=(cronbach_alpha,),
     ),
     Indicator(
-        name="kr21",
-        on_page=False,
-        unit=RELIABILITY,
-        title="KR-21",
-        family=_FAMILY,
-        needs=(MEAN_OF_ITEMS, _BINARY),
-        explains=(kr21,),
-        meaning="KR-21: alpha if all items were equally hard.",
-        compute=_kr21,
-    ),
-    Indicator(
-        name="lambda2",
-        on_page=False,
-        unit=RELIABILITY,
-        one_sided=True,
-        title="Guttman's lambda-2",
-        family=_FAMILY,
-        needs=(MEAN_OF_ITEMS,),
-        explains=(lambda2,),
-        meaning="Guttman's lambda-2, a closer lower bound than alpha.",
-        compute=_lambda2,
-    ),
-    Indicator(
         name="split_half",
         on_page=False,
         unit=RELIABILITY,
@@ -212,17 +172,6 @@ _CONSISTENCY = (
             "Mean of random split halves (of clusters where items share one), stepped up by"
             " Spearman and Brown."
         ),
-    ),
-    Indicator(
-        name="stratified_alpha",
-        on_page=False,
-        unit=RELIABILITY,
-        one_sided=True,
-        family=_FAMILY,
-        needs=(MEAN_OF_ITEMS, _TWO_TYPES),
-        compute=lambda case: stratified_alpha(*case.cached(_typed), **case.dependence),
-        meaning="Alpha with the types as strata.",
-        explains=(stratified_alpha,),
     ),
     Indicator(
         name="alpha_types",

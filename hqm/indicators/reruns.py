@@ -17,7 +17,6 @@ from scipy.special import expit
 from hqm.indicators.cases import Case, numbers
 from hqm.indicators.indicator import (
     ADDITIVE,
-    AGREEMENT,
     CORRELATION,
     EXPECTED,
     GENERALIZABILITY,
@@ -47,7 +46,6 @@ from hqm.psychometrics import (
     g_and_phi,
     g_study,
     icc,
-    kendall_w,
     noise_floor,
     rank_stability,
     rho_g,
@@ -231,11 +229,6 @@ def _pair_flip(case: Case) -> Result:
     )
 
 
-def _kendall_w(case: Case) -> Result:
-    study = kendall_w(case.scores.T, families=case.families)
-    return result(study.w, mean_spearman=finite(study.mean_spearman))
-
-
 _SHARE = need(
     "a metric that is a share of items",
     lambda case: case.metric.share,
@@ -391,18 +384,6 @@ _OF_RUNS = (
         compute=lambda case: _rank_result(
             case.cached(_ranks).expected_tau, to_truth=finite(case.cached(_ranks).tau_to_truth)
         ),
-    ),
-    Indicator(
-        name="kendall_w",
-        unit=AGREEMENT,
-        one_sided=True,
-        title="Kendall's W",
-        family=_RETEST_FAMILY,
-        needs=_THREE,
-        compute=_kendall_w,
-        explains=(kendall_w,),
-        repeats=True,
-        meaning="Kendall's W: agreement of three or more rankings.",
     ),
     replace(
         ICC_A1,

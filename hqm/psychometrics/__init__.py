@@ -27,7 +27,6 @@ from hqm.psychometrics.agreement.intraclass import (
     icc,
     icc_of_mean,
     item_agreement,
-    kendall_w,
 )
 from hqm.psychometrics.agreement.judge_error import (
     judge_errors,
@@ -130,13 +129,10 @@ from hqm.psychometrics.reliability.compare_reliability import (
 )
 from hqm.psychometrics.reliability.consistency import (
     cronbach_alpha,
-    kr21,
-    lambda2,
     spearman_brown,
     split_half,
     standardized_alpha,
     standardized_reliability,
-    stratified_alpha,
 )
 from hqm.psychometrics.reliability.form_effect import (
     advantages,
@@ -304,13 +300,10 @@ __all__ = [
     "judge_errors",
     "judge_share",
     "kendall_tau_b",
-    "kendall_w",
-    "kr21",
     "krippendorff_alpha",
     "label_error_candidates",
     "labels_at_random",
     "labels_needed",
-    "lambda2",
     "leakage_cues",
     "leave_one_out",
     "length_cue",
@@ -364,7 +357,6 @@ __all__ = [
     "stage_agreement",
     "standardized_alpha",
     "standardized_reliability",
-    "stratified_alpha",
     "stream",
     "study_variance_components",
     "subscore_value",
@@ -424,7 +416,6 @@ _MOVED_NAMES = {
     "JudgeAgreement": "hqm.psychometrics.agreement.judge_error:JudgeAgreement",
     "JudgeErrors": "hqm.psychometrics.agreement.judge_error:JudgeErrors",
     "JudgeNoise": "hqm.psychometrics.agreement.judge_error:JudgeNoise",
-    "KendallW": "hqm.psychometrics.agreement.intraclass:KendallW",
     "LabelError": "hqm.psychometrics.items.item_statistics:LabelError",
     "LabelErrors": "hqm.psychometrics.items.item_statistics:LabelErrors",
     "LabelRandomness": "hqm.psychometrics.validity.label_sampling:LabelRandomness",

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import nctdtrit, stdtrit
 
-from hqm.psychometrics.inference.distributions import average_ranks
 from hqm.psychometrics.inference.families import (
     Relatives,
     add_jackknife_bound,
@@ -519,99 +518,6 @@ def _concordance_value(pair: Array) -> float:
     if value >= 1 - 1e-15:
         return 1.0
     return value
-
-
-@dataclass(frozen=True, slots=True)
-class KendallW:
-    """Kendall's coefficient of concordance with the mean rank correlation it stands for.
-
-    `w.status` speaks for the whole; `mean_spearman` is the mean of Spearman's correlation over all
-    pairs of administrations (exactly so without ties).
-    """
-
-    w: Coefficient
-    mean_spearman: float = math.nan
-
-
-def kendall_w(scores: ArrayLike, *, families: Sequence[str] = (), level: float = 0.95) -> KendallW:
-    """Compute Kendall's W: how alike several administrations rank the respondents.
-
-    1 means that all give the same order, 0 that the orders have nothing in common. With two use
-    Spearman: they cannot disagree as a whole of three can.
-
-    Parameters
-    ----------
-    scores : array_like, shape (respondents, administrations)
-        Scores; respondents with a missing score are left out.
-    families : sequence of str, shape (respondents,), optional
-        Relatives are left out together (`add_lower_bound`).
-    level : float, default 0.95
-        Confidence level of the intervals.
-
-    Returns
-    -------
-    KendallW
-        Kendall's W with the mean rank correlation. The status is `insufficient` for fewer than 3
-        respondents or 2 administrations, `degenerate` when an administration ties all respondents.
-
-    Raises
-    ------
-    ValueError
-        An array has another shape.
-
-    Notes
-    -----
-        W = 12 S / (K^2 (M^3 - M) - K sum T),   S = sum_m (R_m - mean R)^2,
-        T = sum over ties (t^3 - t);        mean Spearman = (K W - 1) / (K - 1)
-
-    References
-    ----------
-    .. [1] Kendall, M. G. (1948). Rank Correlation Methods. London: Griffin; ch. 6.
-
-    Examples
-    --------
-    The status is `insufficient` for fewer than 3 respondents or 2 administrations, `degenerate`
-    when an administration ties all respondents. Kendall's own example with ties:
-
-    >>> a = [1, 4.5, 2, 4.5, 3, 7.5, 6, 9, 7.5, 10]
-    >>> b = [2.5, 1, 2.5, 4.5, 4.5, 8, 9, 6.5, 10, 6.5]
-    >>> c = [2, 1, 4.5, 4.5, 4.5, 4.5, 8, 8, 8, 10]
-    >>> round(kendall_w(np.transpose([a, b, c])).w.value, 6)
-    0.827731
-    """
-    x = float_array(scores, "respondents, administrations")
-    complete = np.isfinite(x).all(axis=1)
-    relatives = Relatives(tuple(families)).subset(complete)
-    x = x[complete]
-    m, k = x.shape
-    if m < 3 or k < 2:
-        reason = f"Kendall's W needs 3 respondents and 2 administrations, there are {m} and {k}"
-        return KendallW(Coefficient.absent("insufficient", reason, m))
-    if any(is_constant(column) for column in x.T):
-        reason = "an administration gives all respondents the same score"
-        return KendallW(Coefficient.absent("degenerate", reason, m))
-    coefficient = Coefficient(float(_kendall_w_values(x[None])[0]), n=m, level=level)
-    w = add_lower_bound(
-        coefficient,
-        lambda rows: float(_kendall_w_values(x[None, rows])[0]),
-        (),
-        relatives,
-        minimum=0.0,
-    )
-    # the mean Spearman correlation of all pairs of administrations (Kendall 1948, ch. 6)
-    return KendallW(w, (k * coefficient.value - 1) / (k - 1))
-
-
-def _kendall_w_values(x: Array) -> Array:
-    """W of every sample; x has shape (samples, respondents, administrations)."""
-    _, m, k = x.shape
-    ranks = average_ranks(x, axis=1)
-    # k (m + 1) / 2 is the mean of the respondents' rank sums
-    squares = ((ranks.sum(axis=2) - k * (m + 1) / 2) ** 2).sum(axis=1)
-    # a column's sum of squared mid-ranks is (m^3 - m - T) / 12 + m (m + 1)^2 / 4
-    # so tied ranks shorten the denominator by T by themselves
-    untied = 12 * ((ranks - (m + 1) / 2) ** 2).sum(axis=(1, 2))
-    return ratio(12 * squares, k * untied)
 
 
 @dataclass(frozen=True, slots=True)

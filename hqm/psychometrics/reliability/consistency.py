@@ -276,144 +276,30 @@ def _one_minus_ratio(error: float, variance: float) -> float:
     return math.nan
 
 
-def relative_error(scores: Array, labels: Labels, strata: Labels | None = None) -> RelativeError:
+def relative_error(scores: Array, labels: Labels) -> RelativeError:
     """Split scores into respondent, item and residual, answers that are missing left out, and sum
     within clusters.
 
     - `scores, labels`: (respondents, items) and the items' clusters.
-    - `strata`: (items,): kinds of items; what a respondent does on a kind is then no residual.
     """
     scored = np.isfinite(scores)
-    if strata is None:
-        kinds = [slice(None)]
-    else:
-        kinds = [strata == kind for kind in np.unique(strata)]
     residual = filled = np.where(scored, scores, 0.0)
+    n_scored = np.maximum(scored.sum(axis=1, keepdims=True), 1)
     # one pass is exact where nothing is missing
     # sweeps over items and respondents converge to the least-squares fit of both effects
     for _ in range(1 if scored.all() else 4):
         residual = residual - residual.sum(axis=0) / np.maximum(scored.sum(axis=0), 1)
         residual = np.where(scored, residual, 0.0)
-        for kind in kinds:
-            n_scored = np.maximum(scored[:, kind].sum(axis=1, keepdims=True), 1)
-            residual[:, kind] -= residual[:, kind].sum(axis=1, keepdims=True) / n_scored
-            residual = np.where(scored, residual, 0.0)
+        residual = residual - residual.sum(axis=1, keepdims=True) / n_scored
+        residual = np.where(scored, residual, 0.0)
     # degrees of freedom that the respondents' means took, C / (C - 1) in the squares; one cluster
     # has none
-    for kind in kinds:
-        n_clusters = len(np.unique(labels[kind]))
-        residual[:, kind] *= (
-            math.sqrt(n_clusters / (n_clusters - 1)) if n_clusters > 1 else math.nan
-        )
+    n_clusters = len(np.unique(labels))
+    residual = residual * (math.sqrt(n_clusters / (n_clusters - 1)) if n_clusters > 1 else math.nan)
     sums, sizes = cluster_sums(filled, scored, labels)
     m = len(scores)
     # M / (M - 1) for the items' means
     return RelativeError(sums, sizes, cluster_sums(residual, scored, labels)[0], m / (m - 1))
-
-
-def kr21(scores: ArrayLike) -> Coefficient:
-    """Compute Kuder and Richardson's formula 21 from the mean and variance of the totals.
-
-    It takes all items as equally hard and falls below alpha where they are not.
-
-    Parameters
-    ----------
-    scores : array_like, shape (respondents, items)
-        Item scores of 0 or 1; respondents with a missing score are left out.
-
-    Returns
-    -------
-    Coefficient
-        There is no interval. The status is `not_applicable` where a score is not 0 or 1, and
-        otherwise that of alpha.
-
-    Raises
-    ------
-    ValueError
-        An array has another shape.
-
-    Notes
-    -----
-        KR-21 = k / (k - 1) (1 - mean (k - mean) / (k s2))
-
-    References
-    ----------
-    .. [1] Kuder, G. F. and Richardson, M. W. (1937). Psychometrika, 2, 151-160.
-
-    Examples
-    --------
-    >>> round(kr21([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]).value, 4)
-    0.5833
-    """
-    x = complete_scores(scores)
-    m, k = x.shape
-    refusal = consistency_refusal(x, "KR-21")
-    if refusal:
-        return Coefficient.absent(*refusal, m)
-    if not np.isin(x, (0, 1)).all():
-        return Coefficient.absent("not_applicable", "the item scores are not 0 or 1", m)
-    total = x.sum(axis=1)
-    mean = float(total.mean())
-    variance = float(total.var(ddof=1))
-    # the binomial variance of equally hard items, mean (k - mean) / k, as the error
-    value = k / (k - 1) * (1 - mean * (k - mean) / (k * variance))
-    return Coefficient(value, n=m, method="KR-21", flags=consistency_flags(x, value))
-
-
-def lambda2(scores: ArrayLike, *, families: Sequence[str] = ()) -> Coefficient:
-    """Compute Guttman's lambda 2, a lower bound of reliability that is never below alpha.
-
-    Parameters
-    ----------
-    scores : array_like, shape (respondents, items)
-        Item scores; respondents with a missing score are left out.
-    families : sequence of str, shape (complete respondents,), optional
-        Labels of relatives (`add_lower_bound`).
-
-    Returns
-    -------
-    Coefficient
-        The status is `insufficient` below 3 respondents or 2 items and `degenerate` where all
-        totals agree.
-
-    Raises
-    ------
-    ValueError
-        An array has another shape.
-
-    Notes
-    -----
-        lambda2 = 1 - sum s2_i / s2_total + sqrt(k / (k - 1) sum_{i != j} s_ij^2) / s2_total
-
-    With few respondents and many items, chance covariances are squared and push it up (flag
-    `RANK_DEFICIENT`).
-
-    References
-    ----------
-    .. [1] Guttman, L. (1945). Psychometrika, 10, 255-282.
-
-    Examples
-    --------
-    >>> round(lambda2([[3, 4, 3], [1, 2, 2], [4, 4, 5], [2, 2, 3], [5, 3, 4]]).value, 4)
-    0.8745
-    """
-
-    def value(x: Array) -> float:
-        # the sum of all squared covariances is that of the respondents' inner products, a far
-        # (respondents, respondents) in the place of (items, items)
-        # smaller table
-        n, k = x.shape
-        centred = x - x.mean(axis=0)
-        variances = (centred**2).sum(axis=0) / (n - 1)
-        squares = float((((centred @ centred.T) / (n - 1)) ** 2).sum() - (variances**2).sum())
-        total = float((centred.sum(axis=1) ** 2).sum() / (n - 1))
-        covariance_sum = total - float(variances.sum())
-        covariance_root = math.sqrt(k / (k - 1) * max(squares, 0.0))
-        if total > 0:
-            return (covariance_sum + covariance_root) / total
-        return math.nan
-
-    return bounded_coefficient(complete_scores(scores), value, "lambda 2", families)
 
 
 def too_many_items_reason(x: Array) -> str:
@@ -454,88 +340,6 @@ def bounded_coefficient(
         totals,
         relatives,
     )
-
-
-def stratified_alpha(
-    scores: ArrayLike,
-    strata: Sequence[str],
-    clusters: ArrayLike | None = None,
-    *,
-    n_effective: float | None = None,
-    families: Sequence[str] = (),
-    level: float = 0.95,
-) -> Coefficient:
-    """Compute the reliability of a total over several kinds of items, each with its own alpha.
-
-    Alpha over mixed kinds counts real differences between the kinds as error. This adds up the
-    error of each kind only.
-
-    Parameters
-    ----------
-    scores : array_like, shape (respondents, items)
-        Item scores; a missing answer is left out.
-    strata : sequence of str, shape (items,)
-        The kind of each item.
-    clusters : array_like, optional
-        As in `cronbach_alpha`, with the same intervals.
-    n_effective : float, optional
-        As in `cronbach_alpha`, with the same intervals.
-    families : sequence of str, optional
-        As in `cronbach_alpha`, with the same intervals.
-    level : float, default 0.95
-        Confidence level of the intervals.
-
-    Returns
-    -------
-    Coefficient
-        The status is `insufficient` where a stratum has one item, or one cluster, only: its error
-        cannot be known.
-
-    Raises
-    ------
-    ValueError
-        An array has another shape.
-
-    Notes
-    -----
-        1 - sum_t s2_t (1 - alpha_t) / s2_total,   s2_t = variance of the total over stratum t
-
-    Items of several kinds that share a picture share an error, which is counted with `clusters` as
-    in `cronbach_alpha`.
-
-    References
-    ----------
-    .. [1] Cronbach, L. J., Schoenemann, P. and McKie, D. (1965). Educational and Psychological
-       Measurement, 25, 291-312.
-
-    Examples
-    --------
-    >>> scores = [[1, 1, 0, 0], [1, 1, 1, 1], [0, 0, 1, 1], [1, 0, 0, 0], [0, 0, 0, 1]]
-    >>> round(stratified_alpha(scores, ["a", "a", "b", "b"]).value, 4)
-    0.7333
-    """
-    x = float_array(scores, "respondents, items")
-    kinds = np.asarray(strata)
-    if kinds.shape != (x.shape[1],):
-        raise ValueError(f"one stratum an item is needed, got {kinds.shape} for {x.shape[1]} items")
-    scored = np.isfinite(x)
-    labels = cluster_labels(clusters, x.shape[1])[scored.any(axis=0)]
-    x = x[scored.any(axis=1)][:, scored.any(axis=0)]
-    kinds = kinds[scored.any(axis=0)]
-    m = x.shape[0]
-    single_strata = [
-        str(kind) for kind in np.unique(kinds) if len(np.unique(labels[kinds == kind])) < 2
-    ]
-    if single_strata:
-        return Coefficient.absent(
-            "insufficient", f"strata with a single item or picture: {', '.join(single_strata)}", m
-        )
-    refusal = consistency_refusal(x, "stratified alpha")
-    if refusal:
-        return Coefficient.absent(*refusal, m)
-    relatives = Relatives(tuple(families), n_effective).subset(scored.any(axis=1))
-    value = relative_error(x, labels, kinds).reliability(relatives, level)
-    return replace(value, flags=consistency_flags(x, value.value), n_items=x.shape[1])
 
 
 def standardized_alpha(scores: ArrayLike) -> Coefficient:
