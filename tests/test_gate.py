@@ -257,6 +257,19 @@ def test_the_default_policy_is_documented_and_conservative() -> None:
             'name = "x"\n[[require]]\nindicator = "criterion.rho_g"\nexact = true\nat_least = 0',
             "no audit estimates 'criterion.rho_g'",
         ),
+        *[
+            (
+                f'name = "x"\n[[require]]\nindicator = "{indicator}"\n{rule} = {bound}\n'
+                'interval = "fixed_models"',
+                pattern_of("policy.no-threshold", rule=rule, bound=bound, indicator=indicator),
+            )
+            for indicator, rule, bound in (
+                ("test_retest.rho_g", "at_least", "-5"),
+                ("test_retest.rho_g", "at_most", "1.5"),
+                ("items.label_errors", "at_most", "-1"),
+                ("parallel_forms.mean_shift", "within", "2"),
+            )
+        ],
     ],
 )
 def test_a_policy_that_means_nothing_is_refused(tmp_path: Path, text: str, sentence: str) -> None:

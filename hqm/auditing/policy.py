@@ -180,7 +180,29 @@ class Requirement(_Section):
                 f"no audit estimates {self.indicator!r};"
                 f" {suggestion or '`hqm list indicators` shows what there is'}"
             )
+        self._check_bound()
         return self
+
+    def _check_bound(self) -> None:
+        """Refuse a threshold that every number of the indicator meets, or none.
+
+        The pairs that `detail` names have units of their own. Of scores, a margin is a share of the
+        metric's scale.
+        """
+        indicator = indicator_named(self.indicator)
+        if indicator is None or self.detail:
+            return
+        minimum, maximum = indicator.unit.minimum, indicator.unit.maximum
+        if self.rule == "within":
+            is_score = indicator.unit.kind == "score"
+            minimum, maximum = 0.0, 1.0 if is_score else max(abs(minimum), abs(maximum))
+        if not minimum <= self.bound <= maximum:
+            ends = f"{minimum:g} or more"
+            if math.isfinite(maximum):
+                ends = f"from {minimum:g} to {maximum:g}"
+            raise ValueError(
+                f"{self.rule} = {self.bound:g} decides nothing: {self.indicator} is {ends}"
+            )
 
     @property
     def rule(self) -> Literal["at_least", "at_most", "within"]:
