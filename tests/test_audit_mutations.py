@@ -131,3 +131,36 @@ def test_a_row_that_is_none_is_refused(documents: list[Any]) -> None:
                 Audit.from_dict(changed)
             n_refused += 1
     assert n_refused > 20
+
+
+@pytest.mark.parametrize("value", [{}, "x", [1, 2, 3], {"other": 1}])
+def test_a_respondent_with_another_kind_of_detail_than_the_others_is_refused(
+    documents: list[Any], value: Any
+) -> None:
+    """Reports read the number, list or row of every respondent alike."""
+    refused: set[str] = set()
+    for document in documents:
+        for number, estimate in enumerate(document["audits"][0]["estimates"]):
+            values = estimate["detail"].get("by_respondent") or {}
+            if not values or {*map(type, values.values())} == {type(value)} == {list}:
+                continue
+            changed = copy.deepcopy(document)
+            details = changed["audits"][0]["estimates"][number]["detail"]["by_respondent"]
+            details.update(dict.fromkeys(details, value))
+            with pytest.raises(hqm.DataError, match=r"detail\.by_respondent\."):
+                Audit.from_dict(changed)
+            refused.add(estimate["indicator"])
+    assert {"test_retest.rho_g", "parallel_forms.coherence"} <= refused
+
+
+@pytest.mark.parametrize("status", [None, "not_measured", "not_applicable"])
+def test_a_measured_source_of_error_says_so(documents: list[Any], status: str | None) -> None:
+    """Of a source that was not measured, reports say which option would do so."""
+    changed = copy.deepcopy(documents[0])
+    [budget, *_] = changed["audits"][0]["budget"].values()
+    row = next(row for row in budget["rows"] if row["source"] == "items")
+    del row["status"]
+    if status is not None:
+        row["status"] = status
+    with pytest.raises(hqm.DataError, match=r"budget\..*\.rows\[\d\]\.status"):
+        Audit.from_dict(changed)

@@ -156,11 +156,6 @@ def _check_budget(audit: BenchmarkAudit, metric: str) -> None:
     for index, row in enumerate(budget.rows):
         row_path = (*path, "rows", index)
         check_scale(row.respondents, 0, len(scores), *row_path, "respondents")
-        if row.source == "wording" and row.status in ("ok", "few") and not row.other:
-            raise wrong("it is empty, and there are moves", *row_path, "other")
-        # of the other sources, reports say by which option they are measured
-        if row.source in ("items", "metric") and not row.moves and not row.reason:
-            raise wrong("it is missing, and there are no moves", *row_path, "reason")
         check_ends(row.shift, row.low, row.high, *row_path, "shift")
         for name in ("half", "any_wording", "low", "high"):
             _check_reach(

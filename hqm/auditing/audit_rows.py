@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from itertools import chain
 from typing import Annotated, Any, Literal, NotRequired, Required
 
 from pydantic import (
@@ -614,10 +615,18 @@ explains the estimate.
 _DETAIL_FIELDS = {
     "item_agreement": "agreement",
     "coherence": "coherent",
+    "position_bias": "v",
     # of smaller pictures: the paired differences
     "mean_shift": "difference",
 }
 """Indicators whose detail has it under this name, beside other things."""
+_ROW_FIELDS: Mapping[str, tuple[str, ...]] = {
+    **{statistic: (name,) for statistic, name in _DETAIL_FIELDS.items()},
+    **dict.fromkeys(("released_advantage", "older_advantage"), ("p",)),
+}
+"""Indicators whose detail `by_respondent` has rows, and the fields that each row has."""
+_EXPLAINED_BY_NUMBERS = ("test_retest.rho_g", "parallel_forms.form_heterogeneity")
+"""Indicators whose detail `by_respondent` has numbers of another quantity."""
 
 
 def respondent_values(estimate: Estimate) -> dict[str, object]:
@@ -702,14 +711,21 @@ def _check_respondents(estimate: Estimate) -> None:
     values = estimate.detail.get("by_respondent")
     if not isinstance(values, Mapping):
         return
-    rows = {name: row for name, row in values.items() if isinstance(row, Mapping)}
     _, _, statistic = estimate.indicator.rpartition(".")
-    field_name = _DETAIL_FIELDS.get(statistic)
+    kind: type | tuple[type, ...] = object
+    if statistic in _SAME_QUANTITY or estimate.indicator in _EXPLAINED_BY_NUMBERS:
+        kind = (int, float)
+    elif statistic in _ROW_FIELDS:
+        kind = Mapping
+    elif statistic.endswith("_shift"):
+        kind = (list, tuple)
+    for name, value in values.items():
+        if value is not None and not isinstance(value, kind):
+            raise wrong("it is of another kind", "detail", "by_respondent", name)
+    rows = {name: row for name, row in values.items() if isinstance(row, Mapping)}
+    field_names = {*_ROW_FIELDS.get(statistic, ()), *chain.from_iterable(rows.values())}
     for name, row in rows.items():
-        first = next(iter(rows.values()))
-        missing = first.keys() - row.keys()
-        if field_name and field_name not in row:
-            missing.add(field_name)
+        missing = field_names - row.keys()
         if missing:
             raise wrong("it is missing", "detail", "by_respondent", name, min(missing))
     lengths = {len(pair) for pair in values.values() if isinstance(pair, (list, tuple))}

@@ -13,11 +13,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import numpy as np
-from pydantic import ConfigDict
+from pydantic import AfterValidator, ConfigDict
 
+from hqm.auditing.audit_rows import wrong
 from hqm.errors import UsageError
 from hqm.imports.human_labels import labelled_by
 from hqm.indicators import Case, Protocol, case, family_of, is_negating
@@ -128,6 +129,21 @@ class BudgetRow:
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
 
+def _check_row(row: BudgetRow) -> BudgetRow:
+    """Refuse a row of a file that no report can print."""
+    is_measured = row.status in ("ok", "few")
+    if row.source == "wording" and is_measured and not row.other:
+        raise wrong("it is empty, and there are moves", "other")
+    if row.moves and not is_measured:
+        raise wrong(f"it is {row.status}, and there are moves", "status")
+    # of the other sources, reports say by which option they are measured
+    if row.source not in ERROR_OPTIONS and row.status == "not_measured":
+        raise wrong("no option measures this source", "status")
+    if row.source not in ERROR_OPTIONS and not row.moves and not row.reason:
+        raise wrong("it is missing, and there are no moves", "reason")
+    return row
+
+
 Question = Literal["repeat", "wording", "people", "separate", "faulty", "more", "quote"]
 """The seven questions of a report."""
 AnswerCode = Literal["fine", "look", "wrong", "not_shown", "not_measured"]
@@ -224,7 +240,7 @@ class ErrorBudget:
 
     __pydantic_config__ = _EXACT
     metric: str
-    rows: tuple[BudgetRow, ...]
+    rows: tuple[Annotated[BudgetRow, AfterValidator(_check_row)], ...]
     gaps: tuple[Gap, ...] = ()
     mean: Number = None
     mean_error: Width = None
