@@ -12,7 +12,7 @@ from scipy import stats
 
 import hqm
 from hqm import psychometrics as psy
-from hqm.comparison.beside_people import compare_with_people, read_scores
+from hqm.comparison.beside_people import compare_with_people, read_score_files, read_scores
 from hqm.errors import DataError
 from tests.conftest import counts
 from tests.messages import pattern_of, tells
@@ -110,6 +110,19 @@ def test_a_file_of_scores_names_each_answer_once(tmp_path: Path) -> None:
         read_scores(path)
 
 
+def test_files_of_scores_are_joined_by_answer_and_say_how_they_were_read(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("item,vlm,model,bleu\n1,x,m,0.5\n2,x,m,0.6\n")
+    (tmp_path / "n.csv").write_text("item,respondent,bleu\n1,n,0.1\n2,n,0.2\n")
+    scores = read_score_files([tmp_path / "m.csv", tmp_path / "n.csv"])
+    assert sorted(scores.columns["bleu"]) == [("1", "m"), ("1", "n"), ("2", "m"), ("2", "n")]
+    assert [note.rpartition(": ")[2] for note in scores.notes] == [
+        "read as item=item, model=model, score=bleu",
+        "read as item=item, model=respondent, score=bleu",
+    ]
+    with pytest.raises(DataError, match=pattern_of("scores.twice", respondent="m", item="1")):
+        read_score_files([tmp_path / "m.csv", tmp_path / "m.csv"])
+
+
 def test_chair_is_computed_from_the_answers(run: Run, tmp_path: Path, data: Path) -> None:
     """FaithScore's released answers; CHAIR counted here from the objects of each picture."""
     path = data / "faithscore" / "annotation.jsonl"
@@ -190,13 +203,15 @@ def test_one_respondent_has_one_score_of_an_answer_under_all_its_names(tmp_path:
     (tmp_path / "labels.csv").write_text(f"item,respondent,label\n{item},m,1\n")
     (tmp_path / "scores.csv").write_text(f"item,respondent,a\n{item},m,1\n{item},recorded/m,0\n")
     with pytest.raises(DataError, match=pattern_of("scores.two-names", respondent="m", item=item)):
-        compare_with_people(benchmark, tmp_path / "labels.csv", [tmp_path / "scores.csv"])
+        scores = read_scores(tmp_path / "scores.csv")
+        compare_with_people(benchmark, tmp_path / "labels.csv", scores)
 
 
 def test_decimal_commas_are_numbers_and_two_signs_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("item;respondent;bleu\na;m;0,5\nb;m;0,25\na;n;1\n")
-    assert read_scores(path) == {"bleu": {("a", "m"): 0.5, ("b", "m"): 0.25, ("a", "n"): 1.0}}
+    columns = {"bleu": {("a", "m"): 0.5, ("b", "m"): 0.25, ("a", "n"): 1.0}}
+    assert read_scores(path).columns == columns
     path.write_text("item;respondent;bleu\na;m;0,5\nb;m;0.25\n")
     with pytest.raises(DataError, match="decimal comma"):
         read_scores(path)

@@ -590,7 +590,7 @@ def test_names_come_from_options_columns_and_files(claims: Path, tmp_path: Path)
                 {"item": "q1", "respondent": "llava", "score": 1},
                 {"item": "q1", "respondent": "llava", "score": 2},
             ],
-            "judged twice",
+            "judges q1 twice",
         ),
         (
             [{"item": "q1", "respondent": "llava", "score": 1, "form": "parallel"}],

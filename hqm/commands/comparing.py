@@ -13,7 +13,7 @@ import typer
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW_PANEL, JUDGES_PANEL, WHAT_PANEL, EveryTable, RunOptions, To
 from hqm.commands.shared import check_output, command, existing, find_audit, labelled
-from hqm.commands.terminal import print_line, print_lines, print_report_table
+from hqm.commands.terminal import print_line, print_lines, print_report_table, tell
 from hqm.errors import UsageError
 from hqm.files.whole import write_text
 
@@ -173,7 +173,7 @@ def _print_people_comparison(
 ) -> None:
     """Print, and write, how close metrics come to people."""
     from hqm.benchmark.registry import load
-    from hqm.comparison.beside_people import compare_with_people
+    from hqm.comparison.beside_people import compare_with_people, read_score_files
 
     criterion = options.judging.criterion
     if criterion is None or len(benchmarks) != 1 or len(scorings) > 1:
@@ -184,7 +184,10 @@ def _print_people_comparison(
     scoring: Any = next(iter(scorings), "official")
     benchmark = load(benchmarks[0], data=options.material.data, scoring=scoring)
     recorded = list(map(Path, options.answering.recorded))
-    study = compare_with_people(benchmark, criterion, scores, options.reading.metrics, recorded)
+    answer_scores = read_score_files(scores, benchmark)
+    tell(*answer_scores.notes)
+    metrics = options.reading.metrics
+    study = compare_with_people(benchmark, criterion, answer_scores, metrics, recorded)
     tables = importlib.import_module("hqm.reports.pages.compare_page").people_tables(study)
     for table in tables:
         print_report_table(table)

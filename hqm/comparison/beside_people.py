@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -19,10 +19,7 @@ from hqm.benchmark.registry import load
 from hqm.errors import DataError
 from hqm.files.records import required_field
 from hqm.imports.human_labels import HUMAN, respondent_named, short_names
-from hqm.imports.intake import (
-    refuse_twice,
-    take_rows,
-)
+from hqm.imports.intake import Intake, describe_reading, refuse_twice, take_rows
 from hqm.imports.log_answers import LogSettings
 from hqm.imports.recordings import Recording, check_claims
 from hqm.imports.row import name_in
@@ -38,9 +35,46 @@ Answer = tuple[str, str]
 """The item and who answered it."""
 
 
-def read_scores(path: Path, benchmark: Benchmark | None = None) -> dict[str, dict[Answer, float]]:
-    """Return metric -> (item, respondent) -> score, of a file with a row for each answer to a
-    benchmark, where it is known.
+@dataclass(frozen=True, slots=True)
+class AnswerScores:
+    """Scores of single answers by metrics, as files hold them."""
+
+    columns: Mapping[str, Mapping[Answer, float]]
+    """Metric -> (item, respondent) -> score."""
+    location: str = ""
+    """The files, for messages."""
+    notes: tuple[str, ...] = ()
+    """How the columns of each file were read."""
+
+
+def read_score_files(paths: Sequence[Path], benchmark: Benchmark | None = None) -> AnswerScores:
+    """Return the scores of several files; a metric may be in more than one.
+
+    Raises
+    ------
+    DataError
+        As `read_scores`; or one answer has the score of a metric in two files.
+    """
+    columns: dict[str, dict[Answer, float]] = {}
+    notes: list[str] = []
+    for path in paths:
+        scores = read_scores(path, benchmark)
+        notes += scores.notes
+        for name, column in scores.columns.items():
+            known = columns.setdefault(name, {})
+            repeated = sorted(known.keys() & column.keys())
+            if repeated:
+                item, respondent = repeated[0]
+                refuse_twice(f"the answer of {respondent!r} to {item!r} stands", str(path))
+            known.update(column)
+    location = " ".join(map(str, paths))
+    for name, column in columns.items():
+        _check_scales(name, column, location)
+    return AnswerScores(columns, location, tuple(notes))
+
+
+def read_scores(path: Path, benchmark: Benchmark | None = None) -> AnswerScores:
+    """Return the scores in a file with a row for each answer to a benchmark, where it is known.
 
     Every column of numbers beside `item` and `respondent` is a metric.
 
@@ -49,7 +83,8 @@ def read_scores(path: Path, benchmark: Benchmark | None = None) -> dict[str, dic
     DataError
         A row lacks its item or respondent, an answer stands twice, or a cell among numbers is none.
     """
-    rows = _answers_in(path, benchmark)
+    intake = take_rows(path)
+    rows = _answers_in(intake, benchmark)
     scores: dict[str, dict[Answer, float]] = {}
     names: set[str] = set()
     for _, row in rows.values():
@@ -70,29 +105,36 @@ def read_scores(path: Path, benchmark: Benchmark | None = None) -> dict[str, dic
                     remedy="Correct it, or leave the cell empty.",
                 )
         scores[name] = column
-        numbers_by_respondent = [(answer[1], number) for answer, number in column.items()]
-        check_scales(name, numbers_by_respondent, str(path))
+        _check_scales(name, column, str(path))
     if not scores:
         raise DataError(
             "it has no column of numbers beside `item` and `respondent`",
             location=str(path),
             remedy="Write one column for each metric.",
         )
-    return scores
+    reading = describe_reading({**intake.columns, "score": " and ".join(scores)})
+    notes = [*intake.located_notes, f"{path}: read as {reading}"]
+    return AnswerScores(scores, str(path), tuple(notes))
+
+
+def _check_scales(name: str, column: Mapping[Answer, float], location: str) -> None:
+    """Refuse a metric of two scales."""
+    scores = [(respondent, score) for (_, respondent), score in column.items()]
+    check_scales(name, scores, location)
 
 
 def _answers_in(
-    path: Path, benchmark: Benchmark | None
+    intake: Intake, benchmark: Benchmark | None
 ) -> dict[Answer, tuple[str, Mapping[str, object]]]:
     """Return (item, respondent) -> where its row stands, and the row."""
     rows: dict[Answer, tuple[str, Mapping[str, object]]] = {}
-    intake = take_rows(path).with_names({"item": "item", "model": "respondent"})
+    intake = intake.with_names({"item": "item", "model": "respondent"})
     if benchmark is not None:
         check_claims(intake, benchmark.original, benchmark.name, benchmark.spelled)
     columns = dict.fromkeys(chain.from_iterable(intake.records))
     for name in _KEY_COLUMNS:
         columns.pop(name, None)
-    records = with_plain_numbers(intake.records, list(columns), str(path))
+    records = with_plain_numbers(intake.records, list(columns), intake.path)
     for location, row in replace(intake, records=records).located():
         for name in _KEY_COLUMNS:
             required_field(row, name, location)
@@ -169,7 +211,7 @@ def caption_scores(
 def compare_with_people(
     benchmark: Benchmark,
     criterion: Path,
-    scores: Sequence[Path] = (),
+    scores: AnswerScores,
     metrics: Sequence[str] = (),
     recorded: Sequence[Path] = (),
 ) -> MetricsBesidePeople:
@@ -267,12 +309,10 @@ def _no_common_answer(
 
 
 def _metric_columns(
-    benchmark: Benchmark, files: Sequence[Path], metrics: Sequence[str], recorded: Sequence[Path]
-) -> dict[str, dict[Answer, float]]:
+    benchmark: Benchmark, scores: AnswerScores, metrics: Sequence[str], recorded: Sequence[Path]
+) -> dict[str, Mapping[Answer, float]]:
     """Return metric -> answer -> score: columns of files, and metrics computed from the answers."""
-    columns: dict[str, dict[Answer, float]] = {}
-    for path in files:
-        columns |= read_scores(path, benchmark)
+    columns = dict(scores.columns)
     computed = []
     requested = []
     for name in metrics:
@@ -283,7 +323,7 @@ def _metric_columns(
         else:
             raise DataError(
                 f"no file has a column of numbers {name!r}",
-                location=" ".join(map(str, files)) or f"--metric {name}",
+                location=scores.location or f"--metric {name}",
                 remedy=f"There are {', '.join((*columns, *CAPTION_METRICS))}.",
             )
     columns = {name: columns[name] for name in requested or columns}

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
+from typing import NoReturn
 
 from hqm.administration.asks import StoredRespondent
 from hqm.administration.stored_answers import Answers
@@ -30,6 +31,7 @@ from hqm.imports.intake import (
     find_alike,
     read_rows,
     refuse_alike,
+    refuse_twice,
     rename_headings,
     take_rows,
 )
@@ -216,14 +218,7 @@ def import_judgements(
         asking_key = replace(key, asking=asking)
         repeated = judged_items.get(asking_key, set()) & outputs.keys()
         if repeated:
-            raise AnswerError(
-                f"{sorted(repeated)[0]} is judged twice by {key.judge}, its run {asking}",
-                location=str(path),
-                remedy=(
-                    "Say which time each judgement is in a column `run`, or with --judgements"
-                    " JUDGE#1=FILE."
-                ),
-            )
+            _refuse_judged_twice(f"{key.judge}, run {asking},", min(repeated), str(path))
         judged_items.setdefault(asking_key, set()).update(outputs)
         matchings.append(replace(matching, asking=asking))
         if outputs:
@@ -427,6 +422,15 @@ def _file_spellings(respondent: str) -> set[str]:
     return spelled - {""}
 
 
+def _refuse_judged_twice(judge: str, item: str, location: str) -> NoReturn:
+    refuse_twice(
+        f"{judge} judges {item}",
+        location,
+        remedy="Say which time each judgement is in a column `run`, or with --judgements"
+        " JUDGE#1=FILE.",
+    )
+
+
 def _match_judgements(
     benchmark: Benchmark,
     path: Path,
@@ -467,11 +471,7 @@ def _match_judgements(
             # Two replies on one item may be those of two roles, and are joined; a mark is a whole
             # judgement.
             if previous is not None and (previous.mark is not None or output.mark is not None):
-                raise AnswerError(
-                    f"{item} is judged twice by {key.judge}",
-                    location=row.place,
-                    remedy="Say which time each judgement is in a column `run`.",
-                )
+                _refuse_judged_twice(key.judge, item, row.place)
             outputs[item] = output if previous is None else previous.joined(output)
     matching = MatchReport(
         path=str(path),

@@ -1006,7 +1006,7 @@ DOORS: dict[str, Door] = {
     "--scores": Door(
         whole_scores,
         lambda world, path: {
-            name: rows for name, rows in read_scores(path).items() if name != "remark"
+            name: rows for name, rows in read_scores(path).columns.items() if name != "remark"
         },
         mean_scores,
     ),
