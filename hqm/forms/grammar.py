@@ -11,14 +11,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from hqm.errors import NoRule
 from hqm.scoring.words.interfaces import shorten_word
+from hqm.scoring.words.offline import english_tagger
 from hqm.types import Item
-
-if TYPE_CHECKING:
-    from HanTa.HanoverTagger import HanoverTagger
 
 BE = frozenset({"is", "are", "was", "were"})
 DO = frozenset({"do", "does", "did"})
@@ -124,14 +122,6 @@ Clause = tuple[Token, ...]
 """Words of a question that stand side by side."""
 
 
-@lru_cache(maxsize=1)
-def _tagger() -> HanoverTagger:
-    from HanTa.HanoverTagger import HanoverTagger
-
-    # The model in the package: nothing is downloaded, and one version tags everywhere alike.
-    return HanoverTagger("morphmodel_en.pgz")
-
-
 MAX_TAGGED_CHARS = 2_000
 """Characters of a text that is tagged at most: no question that a rule knows is longer, and the
 tagger's probabilities vanish behind some thousands of words."""
@@ -171,11 +161,11 @@ def tag(text: str) -> Clause:
     spans = [(m.group(), m.start(), m.end()) for m in _WORD.finditer(text)]
     if spans:
         # A sentence without spaces, as in Chinese, would be one word (`shorten_word`).
-        tagged = _tagger().tag_sent([shorten_word(word) for word, _, _ in spans])
+        labels = english_tagger().tag_sent([shorten_word(word) for word, _, _ in spans], taglevel=0)
     else:
-        tagged = ()
+        labels = []
     return tuple(
-        Token(word, label, a, b) for (word, a, b), (_, _, label) in zip(spans, tagged, strict=True)
+        Token(word, label, a, b) for (word, a, b), label in zip(spans, labels, strict=True)
     )
 
 
@@ -502,7 +492,7 @@ def tag_score(word: str, prefix: str) -> float:
 
 @lru_cache(maxsize=8192)
 def _tag_scores(word: str) -> tuple[tuple[str, float], ...]:
-    return tuple((label, float(score)) for label, score in _tagger().tag_word(word))
+    return tuple((label, float(score)) for label, score in english_tagger().tag_word(word))
 
 
 @lru_cache(maxsize=4096)

@@ -65,7 +65,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """
     tagged_words: list[str] = []
     for module in ("hqm.forms.grammar", "hqm.scoring.words.offline"):
-        tagger = sys.modules[module].__dict__["_tagger"]()
+        tagger = sys.modules[module].__dict__["english_tagger"]()
 
         class Counting:
             def __init__(self, real: Any) -> None:
@@ -80,7 +80,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
                 return self.real.tag_word(word)
 
         monkeypatch.setattr(
-            f"{module}._tagger", lambda tagger=tagger, counting_type=Counting: counting_type(tagger)
+            f"{module}.english_tagger",
+            lambda tagger=tagger, counting_type=Counting: counting_type(tagger),
         )
     return tagged_words
 

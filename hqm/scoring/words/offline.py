@@ -30,12 +30,14 @@ _NOUN_TAGS = frozenset({"NN0", "NN1", "NN2", "NP0", "UNC"})
 
 
 @lru_cache(maxsize=1)
-def _tagger() -> HanoverTagger:
+def english_tagger() -> HanoverTagger:
+    """Return HanTa's tagger with its English model, which is loaded once."""
     from HanTa.HanoverTagger import HanoverTagger
 
+    # The model in the package: nothing is downloaded, and one version tags everywhere alike.
     tagger = HanoverTagger("morphmodel_en.pgz")
-    # what a word may be is worked out anew at each place; captions say the same words again and
-    # again
+    # what a word may be is worked out anew at each place; captions and questions say the same words
+    # again and again
     tagger._tag_word = lru_cache(maxsize=65536)(tagger._tag_word)
     return tagger
 
@@ -86,7 +88,7 @@ class HantaNouns:
             matches = list(_WORD.finditer(text, sentence.start(), sentence.end()))
             words = [_GENITIVE.sub("", match[0]) for match in matches]
             if words:
-                tags = _tagger().tag_sent(list(map(shorten_word, words)), taglevel=0)
+                tags = english_tagger().tag_sent(list(map(shorten_word, words)), taglevel=0)
             else:
                 tags = []
             for word, match, tag in zip(words, matches, tags, strict=True):
