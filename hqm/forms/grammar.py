@@ -14,8 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from hqm.errors import NoRule
-from hqm.scoring.words.interfaces import shorten_word
-from hqm.scoring.words.offline import english_tagger
+from hqm.scoring.words.interfaces import english_tagger, shorten_word
 from hqm.types import Item
 
 BE = frozenset({"is", "are", "was", "were"})

@@ -6,10 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import NamedTuple, Protocol
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from HanTa.HanoverTagger import HanoverTagger
 
 
 class Noun(NamedTuple):
@@ -74,6 +78,19 @@ def shorten_word(word: str) -> str:
     """
     has_latin = any(letter.isascii() and letter.isalpha() for letter in word)
     return word[: MAX_WORD_LETTERS if has_latin else _MAX_SCRIPT_LETTERS]
+
+
+@lru_cache(maxsize=1)
+def english_tagger() -> HanoverTagger:
+    """Return HanTa's tagger with its English model, which is loaded once."""
+    from HanTa.HanoverTagger import HanoverTagger
+
+    # The model in the package: nothing is downloaded, and one version tags everywhere alike.
+    tagger = HanoverTagger("morphmodel_en.pgz")
+    # what a word may be is worked out anew at each place; captions and questions say the same words
+    # again and again
+    tagger._tag_word = lru_cache(maxsize=65536)(tagger._tag_word)
+    return tagger
 
 
 @dataclass(frozen=True, slots=True)

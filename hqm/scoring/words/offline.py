@@ -12,34 +12,17 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from hqm.scoring.words.interfaces import MAX_WORD_LETTERS, Noun, shorten_word
-
-if TYPE_CHECKING:
-    from HanTa.HanoverTagger import HanoverTagger
+from hqm.scoring.words.interfaces import MAX_WORD_LETTERS, Noun, english_tagger, shorten_word
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*|[^\w\s]")
 # "the dog's tail" has a dog; a tagger trained on CLAWS texts expects the 's apart
 _GENITIVE = re.compile(r"['’](?:s|S)$")
 _NOUN_TAGS = frozenset({"NN0", "NN1", "NN2", "NP0", "UNC"})
-
-
-@lru_cache(maxsize=1)
-def english_tagger() -> HanoverTagger:
-    """Return HanTa's tagger with its English model, which is loaded once."""
-    from HanTa.HanoverTagger import HanoverTagger
-
-    # The model in the package: nothing is downloaded, and one version tags everywhere alike.
-    tagger = HanoverTagger("morphmodel_en.pgz")
-    # what a word may be is worked out anew at each place; captions and questions say the same words
-    # again and again
-    tagger._tag_word = lru_cache(maxsize=65536)(tagger._tag_word)
-    return tagger
 
 
 @lru_cache(maxsize=65536)
