@@ -28,6 +28,7 @@ from hqm.imports.detect import TABLE, is_other_table, read_logs, written_by_tool
 from hqm.imports.intake import check_benchmark
 from hqm.imports.match import (
     MAX_SHOWN_ROWS,
+    FormIndex,
     Matched,
     MatchReport,
     ReadBenchmark,
@@ -36,7 +37,7 @@ from hqm.imports.match import (
     count_other_keys,
     describe_rows,
     join_once,
-    match_rows,
+    match_indexed,
     with_questions_beside,
 )
 from hqm.imports.recordings import Recording, answers_to, other_keys_note, read_recordings
@@ -224,12 +225,16 @@ def _match_files(
     """The rows of logs by administration, with the items that they answer."""
     paths = [Path(log.path) for log in logs]
     matched_files = []
+    # a form has thousands of items, and a release a file for each part and model
+    indices: dict[str, FormIndex] = {}
     for log in logs:
         check_benchmark(settings.benchmark, map(attrgetter("benchmark"), log.rows), log.path)
         for key, rows in _administrations(log, settings.respondent, settings.run or 0).items():
             form = form_of(forms, key[1], log.path)
             rows = _with_pictures(rows, log, paths)
-            matched = match_rows(rows, form, spelling)
+            if form.name not in indices:
+                indices[form.name] = FormIndex(form, spelling)
+            matched = match_indexed(rows, indices[form.name])
             answers = _answers(rows, matched, form, log)
             check_keys(matched.pairs(rows, form), log.path)
             matched_files.append(_MatchedFile(log, key, rows, matched, form, answers))

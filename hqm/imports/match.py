@@ -166,7 +166,7 @@ def join_by_picture(
     AnswerError
         A row is about no item, or two rows are about one.
     """
-    index = _Index(Form("original", tuple(items)), spelling)
+    index = FormIndex(Form("original", tuple(items)), spelling)
     joined: dict[str, Row] = {}
     wrong = []
     for row in rows:
@@ -479,7 +479,12 @@ def match_rows(rows: Sequence[Row], form: Form, spelling: Callable[[str], str] =
     question (the same picture and text) which the benchmark asks as often are given to these items
     in their order: the items are exchangeable.
     """
-    index = _Index(form, spelling)
+    return match_indexed(rows, FormIndex(form, spelling))
+
+
+def match_indexed(rows: Sequence[Row], index: FormIndex) -> Matched:
+    """Match rows as `match_rows` does, to a form that is indexed once for many files."""
+    form = index.form
     candidates = list(map(index.fitting, rows))
     _keep_answered_parts(candidates, form)
     items: dict[int, tuple[str, ...]] = {}
@@ -527,7 +532,7 @@ def match_rows(rows: Sequence[Row], form: Form, spelling: Callable[[str], str] =
 
 
 def _share_items(
-    index: _Index, fitting: Sequence[str], waiting: Sequence[int], free: tuple[str, ...]
+    index: FormIndex, fitting: Sequence[str], waiting: Sequence[int], free: tuple[str, ...]
 ) -> dict[int, tuple[str, ...]] | None:
     """Row -> items, for rows that fit the same exchangeable items; None where they are not, or are
     not as many as the rows.
@@ -580,7 +585,7 @@ def _by_row_number(rows: Sequence[Row], form: Form) -> dict[int, str]:
     return numbered
 
 
-class _Index:
+class FormIndex:
     """The items of a form by what a row may say of them."""
 
     def __init__(self, form: Form, spelling: Callable[[str], str]) -> None:

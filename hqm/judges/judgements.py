@@ -37,7 +37,7 @@ from hqm.imports.intake import (
 )
 from hqm.imports.layouts import Record
 from hqm.imports.log_file import LogFile
-from hqm.imports.match import MatchReport, match_rows
+from hqm.imports.match import FormIndex, MatchReport, match_indexed
 from hqm.imports.recordings import check_own_benchmark, check_stated_keys
 from hqm.imports.row import (
     ANSWERS,
@@ -207,11 +207,11 @@ def import_judgements(
     sets: list[JudgementSet] = []
     matchings: list[MatchReport] = []
     judged_items: dict[_Key, set[str]] = {}
+    names = {key.form for _, key, _ in grouped}
+    indices = {name: FormIndex(forms[name], benchmark.spelled) for name in names}
     for path, key, rows in grouped:
-        form = forms[key.form]
-        matching, outputs = _match_judgements(
-            benchmark, path, key, rows, form, respondents, find_answer
-        )
+        index = indices[key.form]
+        matching, outputs = _match_judgements(path, key, rows, index, respondents, find_answer)
         asking = key.asking
         if asking is None:
             asking = _first_free_asking(judged_items, key, outputs)
@@ -432,16 +432,15 @@ def _refuse_judged_twice(judge: str, item: str, location: str) -> NoReturn:
 
 
 def _match_judgements(
-    benchmark: Benchmark,
     path: Path,
     key: _Key,
     rows: Sequence[Row],
-    form: Form,
+    index: FormIndex,
     respondents: Sequence[str],
     find_answer: AnswerLookup,
 ) -> tuple[MatchReport, dict[str, JudgeOutput]]:
     """Return the judgements by item, and how their rows were matched."""
-    matched = match_rows(rows, form, benchmark.spelled)
+    matched = match_indexed(rows, index)
     outputs: dict[str, JudgeOutput] = {}
 
     def describe(indices: Iterable[int]) -> list[str]:
@@ -483,7 +482,7 @@ def _match_judgements(
         rows=len(rows),
         matched=n_matched,
         items=len(outputs),
-        n_items=len(form),
+        n_items=len(index.form),
         cue_counts=matched.cue_counts,
         contradicting=tuple(describe(matched.contradicting)),
         unmatched=tuple(unmatched),
