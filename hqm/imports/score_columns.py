@@ -159,13 +159,18 @@ def _is_score_name(name: str, has_answers: bool) -> bool:
     return not NO_SCORE.search(plain) and (not has_answers or bool(_SCORE.search(plain)))
 
 
-NO_SCORE = re.compile(
-    r"(?:^|_)(?:seeds?|epochs?|runs?|trials?|temperature|top_[pk]|(?:max_|n_|num_)?(?:new_)?tokens"
+_PROPERTIES = (
+    r"(?:seeds?|epochs?|runs?|trials?|temperature|top_[pk]|(?:max_|n_|num_)?(?:new_)?tokens"
     r"|tokens_(?:in|out)|latency|duration|elapsed|seconds|time(?:stamp)?|cost|usd|price"
     r"|log_?probs?|confidence|steps?|retr(?:y|ies)|attempts?|gpu|worker|(?:n|num)_frames|unnamed:?"
-    r"|length|n_chars|params|parameters|year|date|width|height|index|rank|batch)(?:_|$)"
-    r"|^(?:[gu]?uid|levels?|(?:n_|num_)\w+|votes?|(?:max|min|full)_(?:scores?|points|marks))$"
+    r"|length|n_chars|params|parameters|year|date|width|height|index|rank|batch)"
 )
+PROPERTY = re.compile(
+    rf"(?:{_PROPERTIES}|[gu]?uid|levels?|(?:n_|num_)\w+|votes?"
+    r"|(?:max|min|full)_(?:scores?|points|marks))"
+)
+"""What a whole column of numbers is called that says how an answer was given, or who gave it."""
+NO_SCORE = re.compile(rf"(?:^|_){_PROPERTIES}(?:_|$)|^{PROPERTY.pattern}$")
 """What the columns of numbers are called that say how an answer was given, not how good it is."""
 _SCORE = re.compile(
     r"^(?:scores?|acc|accuracy|f1|bleu|rouge|cider|meteor|rating)(?:_|-?\d|$)"

@@ -10,6 +10,8 @@ import numpy as np
 from hqm.errors import DataError
 from hqm.files.records import MAX_NAMED_FIELDS
 from hqm.imports.intake import SUMMARY_NAMES
+from hqm.imports.layouts import heading_words
+from hqm.imports.score_columns import PROPERTY
 from hqm.psychometrics import Array
 from hqm.respondents.kinds import is_model_name
 from hqm_tables.table_cells import PrintedCell, is_score, number_text
@@ -32,18 +34,23 @@ _NO_SYSTEM = re.compile(
 )
 _NO_SCORE = re.compile(
     r"(?:#|no\.? of|num(?:ber)? of|n)?\s*(?:params?|parameters?|(?:llm|model)[ -]?(?:params?|size)"
-    r"|size|year|(?:release[ -])?date|rank|ranking|tokens|flops|tflops|gpus?|epochs?|layers?"
-    r"|resolution|latency|throughput|cost|price|context(?:[ -]length)?|train(?:ing)?[ -]data"
-    r"|res\.|fps|v?ram|gpu[ -]hours|citations|votes|shots|(?:avg\.? |mean )?(?:length|words)"
+    r"|size|(?:release[ -])?date|ranking|flops|tflops|gpus|layers?"
+    r"|resolution|throughput|context(?:[ -]length)?|train(?:ing)?[ -]data"
+    r"|res\.|fps|v?ram|gpu[ -]hours|citations|shots|(?:avg\.? |mean )?(?:length|words)"
     r"|std(?:\.|ev|dev)?|p[ -]?values?|[δΔ∆]|vs\.? .*)"
     r"\s*(?:\(.*\)|\[.*\])?"
     r"|#|no\.|#\s*(?:questions|items|samples|images|shots)"
     r"|(?:time|speed) \((?:m?s|min|h|.*/.*)\)|memory \([mg]i?b\)|data \([kmb]\)",
     re.IGNORECASE,
 )
+"""What only published tables call a property of a system, beside `PROPERTY`."""
+_AROUND_NAME = re.compile(
+    r"^(?:#|no\.? of|num(?:ber)? of)\s*(?=\w)|\s*(?:\(.*\)|\[.*\])$", re.IGNORECASE
+)
+"""What stands around the name of a property: that it is counted, and its unit."""
 _MAYBE_NO_SYSTEM = frozenset("n questions items samples weight weights date".split())
 _MAYBE_NO_SCORE = frozenset(
-    "n id index release samples time speed memory data temperature temp. p gain".split()
+    "n id index release samples time speed memory data temperature temp. p gain seed".split()
 )
 """Words that may name a system or a part of a test too: the numbers beside tell."""
 _PARTS_OF_TEST = re.compile(
@@ -70,7 +77,12 @@ def is_score_name(name: str) -> bool:
     >>> [is_score_name(name) for name in ("Text", "params (B)", "Year", "Size F1")]
     [True, False, False, True]
     """
-    return _NO_SCORE.fullmatch(name.strip()) is None
+    plain = name.strip()
+    # the numbers beside tell
+    if plain.lower() in _MAYBE_NO_SCORE:
+        return True
+    words = heading_words(_AROUND_NAME.sub("", plain))
+    return _NO_SCORE.fullmatch(plain) is None and PROPERTY.fullmatch(words) is None
 
 
 def _score_texts(cells: Sequence[str]) -> list[str]:

@@ -21,6 +21,9 @@ from hqm.files.records import file_stem, parse_value, read_json
 from hqm.imports.layouts import inner_cell
 from hqm.imports.log_file import LogFile
 from hqm.imports.row import (
+    IDS,
+    IMAGES,
+    QUESTIONS,
     Log,
     Row,
     first_text,
@@ -43,9 +46,10 @@ _TOOL_FIELDS = frozenset(
     " target_hash token_counts input input_media".split()
 )
 _KEY_FIELDS = ("category", "subcategory", "set_id", "figure_id", "question_id")
-_IMAGES = ("image_id", "image", "image_source", "filename", "image_path")
-_QUESTIONS = ("question", "text", "query", "prompt")
-
+# The tool's tasks keep the name of a picture beside the picture itself, and POPE's its question in
+# `text`.
+_IMAGES = ("image_id", *IMAGES)
+_QUESTIONS = ("question", "text", *QUESTIONS)
 
 _OF_ALL_REPLIES = re.compile(
     r"(?:^|[^a-z])(?:maj(?:ority)?|pass)(?:@|_at_)\d+|,majority", re.IGNORECASE
@@ -287,7 +291,7 @@ def _scores(record: Mapping[str, object]) -> tuple[dict[str, float], str]:
 def _ids(question_fields: Mapping[str, object]) -> tuple[str, ...]:
     if question_fields.keys() >= set(_KEY_FIELDS):
         return ("_".join(map(str, map(question_fields.get, _KEY_FIELDS))),)
-    return ids_in(question_fields, ("question_id", "id", "index", "image_id"))
+    return ids_in(question_fields, (*IDS, "image_id"))
 
 
 def _prompt(record: Mapping[str, object]) -> str:
