@@ -158,7 +158,7 @@ DOORS = {
     ),
     "--scores": Door(
         ("respondent", "item", "rouge"),
-        lambda path, _: read_scores(path),
+        lambda path, _: read_scores(path).columns,
         name_column="respondent",
         score_column="rouge",
     ),
@@ -244,7 +244,31 @@ def test_scores_beside_people_name_items_and_respondents_as_answers_do(
 ) -> None:
     path = tmp_path / "s.csv"
     path.write_text(f"{item},{model},rouge\nq0,m0,.5\nq1,m0,.25\n", encoding="utf-8")
-    assert read_scores(path) == {"rouge": {("q0", "m0"): 0.5, ("q1", "m0"): 0.25}}
+    assert read_scores(path).columns == {"rouge": {("q0", "m0"): 0.5, ("q1", "m0"): 0.25}}
+
+
+@pytest.mark.parametrize("suffix", [".html", ".md", ".log"])
+def test_a_kind_of_file_that_nobody_reads_is_named(
+    suffix: str, door: Door, dogs: Path, tmp_path: Path
+) -> None:
+    said = outcome(door, b"<table><tr><td>1</td></tr></table>", tmp_path, dogs, suffix)
+    if "Text" not in door.columns:  # a printed table may be in Markdown
+        assert tells(str(said), "door.kind", suffix=suffix), said
+
+
+def test_a_table_of_results_is_no_log(tmp_path: Path) -> None:
+    path = tmp_path / "leaderboard.json"
+    path.write_text(json.dumps([{"model": m, "aAcc": 75.8, "fAcc": 59.5} for m in "ab"]))
+    with pytest.raises(HQMError, match=pattern_of("layout.no-items")):
+        read_logs([path])
+
+
+@pytest.mark.parametrize("column", ["target", "gold", "ground_truth", "Correct Answer"])
+def test_a_key_names_right_answers_as_tables_do(column: str, dogs: Path, tmp_path: Path) -> None:
+    sheet = sheet_of(DOORS["--key"], dogs)
+    renamed = replace(sheet, columns=("question_id", column))
+    expected = outcome(DOORS["--key"], sheet.text().encode(), tmp_path, dogs)
+    assert outcome(DOORS["--key"], renamed.text().encode(), tmp_path, dogs) == expected
 
 
 @pytest.mark.parametrize("heading", ["item", "id", "question_id"])
@@ -263,6 +287,25 @@ def test_a_heading_among_the_rows_is_refused(door: Door, dogs: Path, tmp_path: P
     again = replace(sheet, rows=(*sheet.rows[:5], sheet.columns, *sheet.rows[5:]))
     said = outcome(door, again.text().encode(), tmp_path, dogs)
     assert tells(str(said), "door.heading"), said
+
+
+def test_a_heading_behind_a_count_of_rows_is_refused(tmp_path: Path) -> None:
+    """Files that pandas wrote with its index, put together with a column of tokens."""
+    path = tmp_path / "rows.csv"
+    path.write_text(",model,item,cost,answer\n0,m0,q0,7,yes\n1,model,item,9,answer\n")
+    with pytest.raises(HQMError, match=pattern_of("door.heading")):
+        take_rows(path)
+
+
+def test_white_space_around_an_id_is_no_part_of_it(door: Door, dogs: Path, tmp_path: Path) -> None:
+    sheet = sheet_of(door, dogs)
+    column = next(filter({"item", "id", "model"}.__contains__, sheet.columns))
+    padded = sheet
+    for index in range(len(sheet.rows)):
+        padded = padded.with_cell(index, column, lambda name: f" {name} ")
+    expected = outcome(door, sheet.text().encode(), tmp_path, dogs)
+    assert outcome(door, padded.text().encode(), tmp_path, dogs) == expected
+    assert not isinstance(expected, str) or "Text" in door.columns
 
 
 @pytest.mark.parametrize(

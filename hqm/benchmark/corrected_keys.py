@@ -9,16 +9,16 @@ from pathlib import Path
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.released_files import files_in
 from hqm.errors import DataError, UsageError
-from hqm.files.records import required_field
+from hqm.files.records import name_fields, required_field
 from hqm.imports.intake import Intake, refuse_twice, take_rows
 from hqm.imports.layouts import first_row
 from hqm.imports.match import check_questions, match_rows
 from hqm.imports.recordings import check_own_benchmark
-from hqm.imports.row import QUESTIONS, Row, first_text, ids_in
+from hqm.imports.row import IMAGES, KEYS, QUESTIONS, Row, first_text, ids_in
 from hqm.signature import digest_file
 from hqm.types import ANOTHER_ITEM, CLOSED_TASKS, LETTERS, Form, Item
 
-_TARGETS = ("target", "label", "answer", "key")
+_TARGETS = tuple(dict.fromkeys(("target", "label", "answer", "key", *KEYS)))
 _MARKS = {
     "keep": "keep",
     "wrong key": "wrong key",
@@ -253,9 +253,9 @@ def _by_release(
 def _row(record: Mapping[str, object], location: str, parts: tuple[str, ...]) -> Row:
     return Row(
         place=location,
-        ids=ids_in(record, ("question_id", "id")),
-        image=first_text(record, ("image",)),
-        question=first_text(record, ("text", "question", "prompt")),
+        ids=ids_in(record),
+        image=first_text(record, IMAGES),
+        question=first_text(record, ("text", *QUESTIONS)),
         parts=parts,
     )
 
@@ -275,10 +275,11 @@ def _target(record: Mapping[str, object], location: str) -> str:
             if record[name] is None:
                 return ""
             return str(record[name])
-    field_names = ", ".join(map(repr, record))
+    field_names = name_fields(record)
     raise DataError(
-        f"none of the fields {', '.join(_TARGETS)} is there (there are {field_names})",
+        f"none of the fields {name_fields(_TARGETS)} is there (there are {field_names})",
         location=location,
+        remedy="Write the right answers in a column target.",
     )
 
 

@@ -61,12 +61,12 @@ def read_score_files(paths: Sequence[Path], benchmark: Benchmark | None = None) 
         scores = read_scores(path, benchmark)
         notes += scores.notes
         for name, column in scores.columns.items():
-            known = columns.setdefault(name, {})
-            repeated = sorted(known.keys() & column.keys())
+            answer_scores = columns.setdefault(name, {})
+            repeated = sorted(answer_scores.keys() & column.keys())
             if repeated:
                 item, respondent = repeated[0]
                 refuse_twice(f"the answer of {respondent!r} to {item!r} stands", str(path))
-            known.update(column)
+            answer_scores.update(column)
     location = " ".join(map(str, paths))
     for name, column in columns.items():
         _check_scales(name, column, location)

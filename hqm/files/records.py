@@ -221,6 +221,9 @@ def _parse_records(path: Path | str, encoding: str) -> list[dict[str, object]]:
         return [
             _require_object(record, f"{path}: record {i}") for i, record in enumerate(records, 1)
         ]
+    suffix = _plain_path(path).suffix.lower()
+    if text.lstrip()[:1] not in ("", "{") and suffix not in _JSON_SUFFIXES:
+        raise _unread_kind(suffix, str(path))
     records = _plain_lines(text)
     if records is None:
         return list(_concatenated(text, path))
@@ -498,6 +501,7 @@ MAX_ROW_MIB = MAX_ROW_CHARS >> 20
 Cells = dict[str, object]
 SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow")
 """The files that `open_table` reads, by the ends of their names."""
+_JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 _READABLE_KINDS = "Known are CSV, TSV, Excel, JSON, JSON lines, Parquet and Arrow."
 _CONVERSION_REMEDIES = {
     ".xls": "Save the sheet as CSV.",
@@ -555,17 +559,20 @@ def open_table(path: Path, label: str = "") -> Table:
         from hqm.files.parquet import ArrowTable
 
         return ArrowTable(path, label)
-    if suffix in (".json", ".jsonl", ".ndjson", ".xlsx"):
+    if suffix in (*_JSON_SUFFIXES, ".xlsx"):
         return RecordTable(path, label)
     if suffix in (".csv", ".tsv", ".txt"):
         return TextTable(path, label)
-    if suffix:
-        reason = f"files of the kind {suffix!r} are not read"
-    else:
+    raise _unread_kind(suffix, label)
+
+
+def _unread_kind(suffix: str, location: str) -> DataError:
+    """Return the error of a file of a kind that is not read."""
+    reason = f"files of the kind {suffix!r} are not read"
+    if not suffix:
         reason = "its name does not say what kind of file it is"
-    raise DataError(
-        reason, location=label, remedy=_CONVERSION_REMEDIES.get(suffix, _READABLE_KINDS)
-    )
+    remedy = _CONVERSION_REMEDIES.get(suffix, _READABLE_KINDS)
+    return DataError(reason, location=location, remedy=remedy)
 
 
 def _plain_path(path: Path) -> Path:

@@ -196,6 +196,9 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
     )
     records, run_column = _numbered_runs(intake, chosen_columns)
     records, turn_note = _with_turns(records, intake, chosen_columns)
+    # before anything is asked of its scores, of which a table of results has several
+    if _names_no_items(intake):
+        refuse_no_items(path)
     records, scores, other_numbers = _with_scores(records, chosen_columns, intake)
     is_llava = bool(records) and _is_llava(records[0])
     rows = []
@@ -341,6 +344,14 @@ def _check_items(
             " rows.",
         )
     return ["no column names the items: each row is one, by its number"]
+
+
+def _names_no_items(intake: Intake) -> bool:
+    """Whether rows are of several respondents, and no column may say what they answered."""
+    telling_fields = ("item", "question", "image", "answer", "target", "run")
+    if not intake.plain_columns.keys().isdisjoint(telling_fields):
+        return False
+    return len(set(intake.cells("model", intake.records)) - {""}) > 1
 
 
 def refuse_no_items(path: str) -> NoReturn:

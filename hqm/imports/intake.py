@@ -236,7 +236,8 @@ def take_rows(
         if field in planned:
             _check_lengths(rows, numbers, planned[field], _MEANINGS[field], str(path))
             _check_looks(rows, planned[field], field, planned, str(path))
-            rows = _with_trimmed(rows, planned[field])
+    for field in ("item", *names):
+        rows = _with_trimmed(rows, planned.get(field, ""))
     named_columns = {field: original_names.get(name, name) for field, name in planned.items()}
     if n_blank:
         notes.append(f"rows of empty cells, left out: {n_blank}")
@@ -301,10 +302,12 @@ def _without_row_ids(
 
 
 def _with_trimmed(records: list[Record], column: str) -> list[Record]:
-    """Return the records with the names of a column without white space around them; that no two
-    differ by it alone was checked.
+    """Return the records with the names of a column without white space around them, where no two
+    differ by it alone.
     """
-    if all(name == name.strip() for name in _cells(records, column)):
+    names = _cells(records, column)
+    trimmed_names = set(map(str.strip, names))
+    if trimmed_names == names or len(trimmed_names) < len(names):
         return records
     cells = cells_of(records, column)
     return with_column(
@@ -491,17 +494,22 @@ def _check_heading(
     for number, record in zip(numbers, records[:_MAX_LEGEND_ROWS], strict=False):
         if is_legend(record):
             refuse_legend(f"{location}: record {number}")
-    # A heading that stands again has the name of the first column in the first column.
-    first = next(iter(present), "")
-    names = _names_of_column(first)
-    # only texts as long as a name can be it, which spares the look at most cells
-    lengths = set(map(len, names))
-    texts = [text for text in _cells(records, first) if len(text.strip()) in lengths]
-    if names.isdisjoint(map(heading_words, texts)):
+    # A heading that stands again has the name of the first column in the first column, or that of
+    # the second behind a number that counts rows.
+    if not any(_holds_own_name(records, name) for name in present[:2]):
         return
     for number, record in zip(numbers, records, strict=True):
         if is_heading(record):
             refuse_heading(f"{location}: record {number}")
+
+
+def _holds_own_name(records: Sequence[Mapping[str, object]], column: str) -> bool:
+    """Whether a cell of a column is the column's name, or another name of its field."""
+    names = _names_of_column(column)
+    # only texts as long as a name can be it, which spares the look at most cells
+    lengths = set(map(len, names))
+    texts = [text for text in _cells(records, column) if len(text.strip()) in lengths]
+    return not names.isdisjoint(map(heading_words, texts))
 
 
 # --- identity ---
@@ -673,18 +681,21 @@ def plain_letters(name: str) -> str:
 
 
 def is_heading(cells: Mapping[str, object]) -> bool:
-    """Whether every cell of a row is the name of its column, or another name of its field.
+    """Whether every cell of a row is the name of its column, or another name of its field; of a row
+    of several known fields, the cells of these alone.
 
     >>> is_heading({"item": "Item", "run": "run"}), is_heading({"item": "1", "run": "run"})
     (True, False)
-    >>> is_heading({"model_name": "model", "item": "Question ID"})
+    >>> is_heading({"model_name": "model", "item": "Question ID", "cost": "12"})
     True
     """
     # An empty cell says nothing either way; one name alone may be an answer that equals its
     # heading.
-    texts = [(name, cell) for name, cell in cells.items() if cell not in (None, "")]
-    return len(texts) > 1 and all(
-        heading_words(str(cell)) in _names_of_column(name) for name, cell in texts
+    texts = [(name, str(cell)) for name, cell in cells.items() if cell not in (None, "")]
+    known_fields = [(name, text) for name, text in texts if heading_words(name) in HEADINGS]
+    words = known_fields if len(known_fields) > 1 else texts
+    return len(words) > 1 and all(
+        heading_words(text) in _names_of_column(name) for name, text in words
     )
 
 
