@@ -105,6 +105,34 @@ def test_every_score_and_total_of_a_task_are_the_tools(tmp_path: Path, run: Run)
     assert run("report", tmp_path / "out", "--to", tmp_path / "page.html")[0] == 0
 
 
+EXAMPLE = "What is number 99?", "it is 99"
+
+
+@pytest.mark.parametrize("has_example", [True, False])
+def test_models_asked_by_different_chat_templates_answer_the_same_items(
+    tmp_path: Path, has_example: bool
+) -> None:
+    """lm-eval writes the whole prompt; its examples and marks are no part of the question."""
+    templates = {
+        "base": "Q: {}\nA: {}\n\n",
+        "gemma": "<bos><start_of_turn>user\nQ: {}<end_of_turn>\n<start_of_turn>model\n{}",
+        "mistral": "<s>[INST] Q: {}[/INST] {}",
+    }
+    for model, template in templates.items():
+        rows = []
+        for number in range(3):
+            question = f"What is number {number}?"
+            prompt = template.format(*EXAMPLE) if has_example else ""
+            prompt += template.format(question, "").removesuffix("\nA: \n\n")
+            rows.append({**sample(number, f"it is {number}", anls=1.0), "input": prompt})
+        lmms(tmp_path / "logs", model, "docs", rows, anls=1.0)
+    (benchmark,) = hqm.from_logs(tmp_path / "logs")
+    assert len(benchmark.included_recordings) == len(templates)
+    assert len(scores_of(benchmark)) == 3 * len(templates)
+    prompts = [item.prompt for item in benchmark.original.items]
+    assert prompts == [f"Q: What is number {number}?" for number in range(3)]
+
+
 def test_scores_are_read_from_what_tasks_write() -> None:
     assert score_of({"question_id": 1, "score": 0.25, "category": "ocr"}) == 0.25
     assert score_of({"true_false": True, "prediction": "7", "answer": "8"}) == 1.0

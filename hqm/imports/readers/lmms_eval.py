@@ -13,6 +13,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from operator import attrgetter
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,7 @@ def read_log(file: LogFile) -> Log:
     return Log(
         path=str(path),
         tool=tool,
-        rows=_of_filters(rows),
+        rows=_of_filters(_without_shared_turns(rows)),
         notes=tuple(notes),
         settings=settings,
         totals=_totals(
@@ -101,6 +102,32 @@ def read_log(file: LogFile) -> Log:
         ),
         lower=frozenset(name for name, higher in higher_is_better.items() if higher is False),
     )
+
+
+_TEMPLATE_MARK = r"<(?!image)[^<>\s]{1,40}>|\[/?INST\]"
+_TURN_BOUNDARY = re.compile(rf"\n|{_TEMPLATE_MARK}")
+"""Where a chat template, or an example before a question, can end."""
+_HAS_TURNS = re.compile(rf"\?|{_TEMPLATE_MARK}")
+"""A text with marks of a chat template, or with the question of an example."""
+
+
+def _without_shared_turns(rows: Sequence[Row]) -> list[Row]:
+    """Rows whose questions lack the examples and the marks of a chat template that stand in every
+    prompt of the log: models that are asked by different templates answer the same questions.
+    """
+    prompts = {row.question for row in rows}
+    if len(prompts) < 2:
+        return list(rows)
+    shared_start = commonprefix(list(prompts))
+    shared_end = commonprefix([prompt[::-1] for prompt in prompts])[::-1]
+    starts = [mark.end() for mark in _TURN_BOUNDARY.finditer(shared_start)]
+    n_start = starts[-1] if starts and _HAS_TURNS.search(shared_start) else 0
+    end_mark = re.search(_TEMPLATE_MARK, shared_end)
+    n_end = len(shared_end) - end_mark.start() if end_mark else 0
+    questions = {prompt: prompt[n_start : len(prompt) - n_end].strip() for prompt in prompts}
+    if len(set(questions.values())) < len(prompts) or "" in questions.values():
+        return list(rows)
+    return [replace(row, question=questions[row.question]) for row in rows]
 
 
 def _without_joint_scores(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
