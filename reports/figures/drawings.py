@@ -327,7 +327,7 @@ class Plot:
             if grid:
                 self.drawing.line([(x, base), (x, self.y.end)], FAINT, 0.4)
             self.drawing.line([(x, base), (x, base + 4)], INK)
-            self.drawing.text(x, base + 14, number(value, decimals), side="middle", size=11)
+            self.drawing.text(x, base + 14, number(value, decimals), side="middle", size=12)
         half = width_of(title) / 2
         # a title wider than its axis begins further to the left, as far as the sheet reaches
         middle = min((self.x.start + self.x.end) / 2, max(self.drawing.width - half, half))
@@ -339,7 +339,7 @@ class Plot:
         for value in marks:
             y = self.y(value)
             self.drawing.line([(self.x.start - 4, y), (self.x.start, y)], INK)
-            self.drawing.text(self.x.start - 7, y, number(value, decimals), side="end", size=11)
+            self.drawing.text(self.x.start - 7, y, number(value, decimals), side="end", size=12)
         self.drawing.line([(self.x.start, self.y.start), (self.x.start, self.y.end)], INK)
         self.drawing.text(10, (self.y.start + self.y.end) / 2, title, side="middle", turned=True)
 
@@ -568,7 +568,7 @@ def dots(rows: Sequence[DotRow], unit: str, title: str, lines: Sequence[float] =
     for line in lines:
         drawing.line([(axes.x(line), axes.y.start), (axes.x(line), axes.y.end)], QUIET, 1, "3 3")
     for i, row in enumerate(rows):
-        drawing.text(left - 8, axes.y(i), names[i], size=11, side="end")
+        drawing.text(left - 8, axes.y(i), names[i], size=12, side="end")
         if row.low is not None and row.high is not None:
             drawing.whisker(axes.x(row.low), axes.x(row.high), axes.y(i), QUIET)
         for value in row.values:
@@ -598,7 +598,7 @@ def error_curves(
     for (name, curve), dash, lift in zip(curves.items(), ("", "4 3"), (-8, 12), strict=True):
         drawing.line([(axes.x(x), axes.y(y)) for x, y in curve], INK, 1.6, dash, name)
         x, y = curve[len(curve) // 2]
-        drawing.text(axes.x(x), axes.y(y) + lift, name, size=11, side="middle")
+        drawing.text(axes.x(x), axes.y(y) + lift, name, size=12, side="middle")
     axes.draw_x_axis("score")
     axes.draw_y_axis("standard error")
     descriptions = []

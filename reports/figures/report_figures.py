@@ -487,7 +487,7 @@ class _Board:
                 self.drawing.line([(0, y), (self.axis.end + 6, y)], INK, 1.2)
                 continue
             symbol = OUTCOME_SYMBOLS[neighbours.outcome]
-            self.drawing.text(self.axis.start - 10, y, symbol, size=11, colour=QUIET)
+            self.drawing.text(self.axis.start - 10, y, symbol, size=12, colour=QUIET)
 
     def draw_model(self, index: int, row: BoardRow, number_x: float) -> None:
         """A model's rank, name and score, with the interval of its score."""
@@ -807,10 +807,12 @@ def _draw_coefficient(drawing: Drawing, axis: Scale, estimate: Estimate, y: floa
     kinds = ("fixed_models", "model_population", "items")
     interval = wanted_interval or next(filter(None, map(estimate.interval, kinds)), None)
     if interval is not None:
-        # A one-sided interval ends at infinity, which the axis shows at its end.
         low = axis(min(max(interval.low, 0.0), 1.0))
         high = axis(min(max(interval.high, 0.0), 1.0))
         drawing.line([(low, y), (high, y)], QUIET, 1.6)
+        # an interval that goes on below 0, as a one-sided one does, has an arrow there
+        if interval.low < 0:
+            drawing.line([(low + 5, y - 4), (low, y), (low + 5, y + 4)], QUIET, 1.6)
     text = coefficient(estimate, inference, named=False).text
     drawing.dot(axis(min(max(estimate.value or 0.0, 0.0), 1.0)), y, INK, 4, title=text)
     if interval is not None and not wanted_interval:

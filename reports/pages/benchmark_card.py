@@ -430,7 +430,7 @@ def _badge_svg(left: str, right: str, colour: str, description: str) -> str:
             f'<rect width="{first}" height="20" fill="#343c44"/><rect x="{first}" width="{second}"'
             f' height="20" fill="{colour}"/>'
         ),
-        '<g fill="#ffffff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">',
+        '<g fill="#ffffff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="12">',
         f'<text x="6" y="14" textLength="{first - 12}">{escape(left)}</text>',
         f'<text x="{first + 6}" y="14" textLength="{second - 12}">{escape(right)}</text>',
         "</g></svg>",
@@ -439,9 +439,9 @@ def _badge_svg(left: str, right: str, colour: str, description: str) -> str:
 
 
 def _width(text: str) -> int:
-    # 6.6 pixels a letter are Verdana's mean width at 11 pixels; textLength fits the letters to it
-    # where another font stands in.
-    return round(12 + 6.6 * len(text))
+    # 7.2 pixels a letter are Verdana's mean width at 12 pixels; textLength fits the letters to it
+    # where another font is used.
+    return round(12 + 7.2 * len(text))
 
 
 # --- the tests of a policy as a table ---
