@@ -759,3 +759,40 @@ def test_a_question_whose_key_is_none_of_its_lines_stays_as_it_was(tmp_path: Pat
     audited = hqm.audit(tmp_path)
     assert audited.evidence.task == "vqa"
     assert {row.scores["accuracy"] for row in audited.evidence.respondents} == {1.0}
+
+
+def test_runs_that_ask_the_options_in_another_order_answer_the_same_items(tmp_path: Path) -> None:
+    """GPQA: a file a run, its columns lists that only the user can name, options drawn anew."""
+    colours = ["red", "blue", "green", "black"]
+    for run in range(4):
+        draw = random.Random(run)
+        record: dict[str, Any] = {"model": f"m{run % 2}", "run_id": run // 2}
+        record |= {name: [] for name in ("corrects", "prompts", "sampled_texts", "grading")}
+        for number in range(12):
+            options = draw.sample(colours, 4)
+            lines = [f"({letter}) {text}" for letter, text in zip("ABCD", options, strict=True)]
+            record["prompts"].append("\n".join([f"Which colour has ball {number}?", *lines]))
+            record["corrects"].append("ABCD"[options.index(colours[number % 4])])
+            record["sampled_texts"].append(f"The answer is ({'ABCD'[number % 4]}).")
+            record["grading"].append(number % 3 > 0)
+        dump(tmp_path / f"{run}.json", record)
+    columns = {"item": "row", "question": "prompts", "target": "corrects", "score": "grading"}
+    columns |= {"answer": "sampled_texts", "model": "model", "run": "run_id"}
+    (benchmark,) = hqm.from_logs(tmp_path, columns=columns)
+    assert benchmark.original.items[3].prompt == "Which colour has ball 3?"
+    assert {item.options[ord(item.target) - 65] for item in benchmark.original.items} == {*colours}
+    recorded = [(r.respondent, r.run, len(r.answers)) for r in benchmark.included_recordings]
+    assert sorted(recorded) == [(f"m{model}", run, 12) for model in (0, 1) for run in (0, 1)]
+
+
+def test_rows_below_splits_are_of_one_benchmark(tmp_path: Path) -> None:
+    for model in ("tuned", "base"):
+        splits = {
+            split: {"n": 6, "items": [{"idx": i, "correct": i % 2 == 0} for i in range(6)]}
+            for split in ("human", "augmented")
+        }
+        dump(tmp_path / f"{model}.json", {"model": model, "metric": "m", "splits": splits})
+    columns = {"item": "idx", "category": "split", "score": "correct"}
+    (benchmark,) = hqm.from_logs(tmp_path, columns=columns)
+    assert len(benchmark.original.items) == 12
+    assert {item.type for item in benchmark.original.items} == {"human", "augmented"}

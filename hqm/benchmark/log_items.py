@@ -13,6 +13,7 @@ from hashlib import sha256
 from itertools import chain, filterfalse, islice
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
+from typing import cast
 
 from hqm.benchmark.items import letter_of
 from hqm.benchmark.new_items import given_fields, task_of
@@ -185,7 +186,7 @@ def with_item_ids(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
     if key_name.startswith("row number") and is_table:
         _check_positions(logs)
     if key_name != "id" and has_ids:
-        notes.append(f"ids of the rows stand twice, so items are named by their {key_name}")
+        notes.append(f"ids of the rows are not unique, so items are named by their {key_name}")
     with_ids = list(map(_with_names, logs, keyed))
     if key_name.startswith("picture"):
         _check_same_pictures(with_ids)
@@ -426,6 +427,7 @@ def _with_shared_pictures(items: Sequence[Item]) -> tuple[Item, ...]:
 
 
 _WRITTEN_OPTION = re.compile(r"\s*\(?([A-H])[.):]\s+(\S.*)")
+_OPTION_LETTER = re.compile(r"\s*\(?[A-H][.):]\s+")
 
 
 def with_written_options(logs: Sequence[Log]) -> list[Log]:
@@ -433,39 +435,58 @@ def with_written_options(logs: Sequence[Log]) -> list[Log]:
 
     They do where no row has options, and nine tenths of the right answers are one of the lines, or
     the text of one. A model that answers with the letter alone would else be wrong everywhere.
+    Where all right answers are letters, they do if runs ask the options in another order.
     """
     rows = [row for row in rows_of(logs) if row.key]
-    if not rows or _letters_of(rows) or _task(rows) != "vqa":
+    by_letter = bool(rows and _letters_of(rows))
+    if not rows or _task(rows) != "vqa" or (by_letter and not _are_reordered(rows)):
         return list(logs)
-    changed_logs = [replace(log, rows=tuple(map(_with_written_options, log.rows))) for log in logs]
+    changed_logs = []
+    for log in logs:
+        changed_rows = (_with_written_options(row, by_letter) for row in log.rows)
+        changed_logs.append(replace(log, rows=tuple(changed_rows)))
     pairs = zip(rows_of(logs), rows_of(changed_logs), strict=True)
     n_listed = sum(changed is not row for row, changed in pairs if row.key)
     return list(logs) if n_listed < 0.9 * len(rows) else changed_logs
 
 
-def _with_written_options(row: Row) -> Row:
-    """A row with the options that its question lists, if its right answer, where it has one, is
-    one of them.
+def _are_reordered(rows: Iterable[Row]) -> bool:
+    """Whether most questions have another letter as right answer in another row."""
+    letters: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        letters[row.id].add(row.key)
+    n_reordered = sum(len(letters_of_item) > 1 for letters_of_item in letters.values())
+    return 2 * n_reordered > len(letters)
+
+
+def _with_written_options(row: Row, by_letter: bool) -> Row:
+    """A row with the options that its question lists last, if its right answer, where it has one,
+    is one of them; `by_letter`: right answers are letters alone.
     """
     lines = row.question.splitlines()
-    listed = [match for line in lines if (match := _WRITTEN_OPTION.fullmatch(line))]
-    letters = [match[1] for match in listed]
-    if len(listed) < 2 or letters != list(LETTERS[: len(letters)]):
+    starts = [i for i, line in enumerate(lines) if _WRITTEN_OPTION.fullmatch(line)]
+    letters = [cast(re.Match[str], _WRITTEN_OPTION.fullmatch(lines[i]))[1] for i in starts]
+    # a question may list something else first
+    first = len(letters) - 1 - letters[::-1].index("A") if "A" in letters else len(letters)
+    starts, letters = starts[first:], letters[first:]
+    if len(letters) < 2 or letters != list(LETTERS[: len(letters)]):
         return row
+    # an option goes on to the next one, and the last one to a blank line
+    blanks = (i for i in range(starts[-1], len(lines)) if not lines[i].strip())
+    end = next(blanks, len(lines))
+    written = ["\n".join(lines[i:j]) for i, j in zip(starts, [*starts[1:], end], strict=True)]
+    options = tuple(_OPTION_LETTER.sub("", text, count=1).strip() for text in written)
     key = normalised(row.key)
-    key_letters = [
-        match[1]
-        for match in listed
-        if key in (normalised(match[0]), normalised(match[2]), normalised(match[1]))
-    ]
+    key_letters = []
+    for letter, text, option in zip(letters, written, options, strict=True):
+        names = [letter] if by_letter else [letter, text, option]
+        if key in map(normalised, names):
+            key_letters.append(letter)
     # two options of one text leave open which is right
     if key and len(key_letters) != 1:
         return row
-    question = "\n".join(line for line in lines if not _WRITTEN_OPTION.fullmatch(line))
-    options = tuple(match[2].strip() for match in listed)
-    return replace(
-        row, question=question.strip(), options=options, key=key_letters[0] if key else ""
-    )
+    question = "\n".join([*lines[: starts[0]], *lines[end:]]).strip()
+    return replace(row, question=question, options=options, key=key_letters[0] if key else "")
 
 
 _LETTER_KEY = re.compile(r"\(?([A-H])\)?\.?")

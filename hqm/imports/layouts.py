@@ -247,7 +247,7 @@ def _of_document(record: Record, location: str, columns: Mapping[str, str]) -> L
     # In this order: a split frame is also an object of lists, and lists of cells are no rows.
     for read in (
         _of_split_frame,
-        _of_lists,
+        partial(_of_lists, column_names=frozenset(columns.values())),
         _of_keyed_columns,
         partial(_of_wrapper, column_names=frozenset(columns.values())),
         _of_keyed_rows,
@@ -278,19 +278,21 @@ def _rows_of(names: Iterable[str], rows: Iterable[Iterable[object]]) -> list[Rec
     return [dict(zip(columns, cells, strict=True)) for cells in rows]
 
 
-def _of_lists(record: Record, location: str) -> Layout | None:
-    """The rows of an object of columns, each a list."""
+def _of_lists(record: Record, location: str, column_names: Collection[str]) -> Layout | None:
+    """The rows of an object of columns, each a list; every row has what the user chose beside
+    them.
+    """
     lists: dict[str, list[object]] = {}
     # As `DataFrame.to_dict("list")` of pandas and `Dataset.to_dict` of the datasets library write
     # it.
     columns: dict[str, list[object]] = {}
     for name, cells in record.items():
-        column = _field_name(str(name))
+        column = str(name) if name in column_names else _field_name(str(name))
         # a list of objects is rows, but where each is part of a row, such as its options
         is_part = heading_words(column) in _PARTS_OF_ROWS
         if isinstance(cells, list) and cells and (is_part or not isinstance(cells[0], dict)):
             lists[column] = cells
-            if heading_words(column) in _FIELD_NAMES:
+            if heading_words(column) in _FIELD_NAMES or name in column_names:
                 columns[column] = cells
     if not columns or len(lists) < 2:
         return None
@@ -300,7 +302,9 @@ def _of_lists(record: Record, location: str) -> Layout | None:
     # a list of another length says something of the file, such as the ids of examples
     full = {name: cells for name, cells in lists.items() if len(cells) == n_rows}
     laid = _rows_of(full, zip(*full.values(), strict=True))
-    return Layout(_with_settings(laid, record), "an object of columns, each a list")
+    shared = {name: cell for name, cell in record.items() if name in column_names - lists.keys()}
+    rows = _with_shared(shared, _with_settings(laid, record))
+    return Layout(rows, "an object of columns, each a list")
 
 
 def _of_keyed_columns(record: Record, location: str) -> Layout | None:
@@ -357,6 +361,12 @@ def _refuse_lengths(columns: Mapping[str, Sequence[object]], location: str) -> N
 
 def _of_wrapper(record: Record, location: str, column_names: Collection[str]) -> Layout | None:
     """The rows below one heading such as `results`, or below the names of splits."""
+    splits = record.get("splits")
+    if isinstance(splits, dict) and splits and all(map(_is_object, splits.values())):
+        laid = []
+        for name, value in splits.items():
+            laid += _with_shared({"split": name}, _rows_below(name, value, location))
+        return Layout(_with_settings(laid, record), f"the rows below {name_fields(splits)}")
     lists: dict[str, object] = {}
     for name, value in record.items():
         is_container = heading_words(str(name)) in _CONTAINERS | _SPLITS

@@ -68,9 +68,24 @@ def files_in(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     files = filter(may_answer, files_below(path))
-    return [
-        file for file in files if file.name.lower().removesuffix(".gz").endswith(ANSWER_SUFFIXES)
-    ]
+    return [file for file in files if _has_answer_suffix(file) or is_mme_result(file)]
+
+
+def _has_answer_suffix(path: Path) -> bool:
+    return path.name.lower().removesuffix(".gz").endswith(ANSWER_SUFFIXES)
+
+
+_MME_LINE = re.compile(rb"[^\t\n]+\t[^\t\n]+\t(?:yes|no) *\t[^\t\n]*\r?\n", re.IGNORECASE)
+
+
+def is_mme_result(path: Path) -> bool:
+    """Whether a text file begins as MME's evaluation tool writes it: picture, question, yes or no,
+    and an answer, with tabs between them.
+    """
+    if path.suffix.lower() != ".txt" or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return _MME_LINE.match(file.read(1 << 12)) is not None
 
 
 def files_below(folder: Path) -> Iterator[Path]:

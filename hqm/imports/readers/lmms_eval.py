@@ -9,11 +9,10 @@ dictionaries that some tasks write as their metrics, the prompt (`input`), and t
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from operator import attrgetter
-from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -118,8 +117,8 @@ def _without_shared_turns(rows: Sequence[Row]) -> list[Row]:
     prompts = {row.question for row in rows}
     if len(prompts) < 2:
         return list(rows)
-    shared_start = commonprefix(list(prompts))
-    shared_end = commonprefix([prompt[::-1] for prompt in prompts])[::-1]
+    shared_start = _shared_start(prompts)
+    shared_end = _shared_start({prompt[::-1] for prompt in prompts})[::-1]
     starts = [mark.end() for mark in _TURN_BOUNDARY.finditer(shared_start)]
     n_start = starts[-1] if starts and _HAS_TURNS.search(shared_start) else 0
     end_mark = re.search(_TEMPLATE_MARK, shared_end)
@@ -128,6 +127,18 @@ def _without_shared_turns(rows: Sequence[Row]) -> list[Row]:
     if len(set(questions.values())) < len(prompts) or "" in questions.values():
         return list(rows)
     return [replace(row, question=questions[row.question]) for row in rows]
+
+
+def _shared_start(strings: Collection[str]) -> str:
+    """What all strings begin with."""
+    # what the first and the last in order share, those between share too
+    first, last = min(strings), max(strings)
+    n_shared = 0
+    for a, b in zip(first, last, strict=False):
+        if a != b:
+            break
+        n_shared += 1
+    return first[:n_shared]
 
 
 def _without_joint_scores(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
