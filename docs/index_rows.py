@@ -99,6 +99,18 @@ PUBLIC = {
         "CLONE/predictions/*/multi-choice.json --columns item=path,image=key"
         " --set 'title=TempCompass, multiple choice'",
     ),
+    "mme": Source(
+        "Haoming2000/VLM-Benchmarks",
+        "6d394c981c5f7300c12905b2d5bbb14898399730",
+        "CLONE/playground/data/eval/MME/eval_tool/LaVIN"
+        " CLONE/playground/data/eval/MME/eval_tool/answers --set title=MME",
+    ),
+    "chartqa": Source(
+        "kuotunyu/qwen3-vl-chartqa",
+        "912396ce5804aefbf441a1543c4f17b37dd41a39",
+        "CLONE/assets/eval/per_item_*.json CLONE/assets/eval_quant/per_item_*_n1250.json"
+        " --columns item=idx,category=split,score=correct --set title=ChartQA",
+    ),
     "mmmu": Source(
         "MMMU-Benchmark/MMMU",
         "bb0b95a945998d91dfef37e969e07d49d1139438",
@@ -169,6 +181,18 @@ PUBLIC = {
         "aryopg/mmlu-redux",
         "4563cfa79b659d76716e5b6019f46bba85fa02db",
         "CLONE/outputs/original_helm --set title=MMLU",
+    ),
+    "truthfulqa": Source(
+        "hitz-zentroa/truthfulqa-multi",
+        "11fe747386ff73f332c16fb7e05a924283212c0d",
+        "CLONE/results/gen/en --metric bleu_acc --set 'title=TruthfulQA, BLEU'",
+    ),
+    "gpqa": Source(
+        "klukosiute/gpqa-eval",
+        "f3ef41aa537197ceabfcc265adcedc8354176fbc",
+        "CLONE/eval_results/anthropic-*-opus-* CLONE/eval_results/openai-* --columns item=row,"
+        "question=prompts,target=corrects,answer=sampled_texts,score=grading,model=model,run=run_id"
+        " --partial --set 'title=GPQA, diamond'",
     ),
     "igakuqa": Source(
         "jungokasai/IgakuQA",
