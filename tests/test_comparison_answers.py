@@ -151,14 +151,14 @@ CASES = {
     "an interval that holds 0 shows nothing, whatever the p-value": (
         [difference(WIDE, WIDE, (0.01, 0.01))],
         (
-            "It is not shown that any of these measures repeats better than another",
+            "No measure is shown to repeat better",
             "do not decide",
         ),
         ("is higher than", "repeats less well"),
     ),
     "a p-value that the adjustment lifts shows nothing, whatever the interval": (
         [difference(HIGHER, HIGHER, (0.08, 0.09))],
-        ("It is not shown that any", "do not decide"),
+        ("No measure is shown to repeat", "do not decide"),
         ("is higher than",),
     ),
     "no test": (

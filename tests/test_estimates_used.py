@@ -58,7 +58,7 @@ def test_relatives_stand_beside_every_interval_over_respondents(from_names: bool
     families = [f"f{k // 4}" for k in range(len(GOOD))]
     related = forms(families, n_effective=8.0, families_from_names=from_names)
     independent = forms([f"f{k}" for k in range(len(GOOD))])
-    source = "told from their names" if from_names else "as given"
+    source = "inferred from their names" if from_names else "as given"
     for name in (
         "pearson",
         "icc_a1",
@@ -90,7 +90,7 @@ def test_one_family_says_nothing_of_others() -> None:
     assert pearson.interval("fixed_models") is not None
     assert "one family" in estimates["parallel_forms.mean_shift"].detail["no_interval_for_others"]
     assert (
-        "told from their names"
+        "inferred from their names"
         in estimates["parallel_forms.mean_shift"].detail["no_interval_for_others"]
     )
 

@@ -401,11 +401,11 @@ def test_right_answers_of_a_type_are_balanced(answers: str, counted: int | None)
 @pytest.mark.parametrize(
     ("answers", "order"),
     [
-        ("y" * 10 + "n" * 10, "stand sorted"),
+        ("y" * 10 + "n" * 10, "are sorted by answer"),
         ("y" * 10 + "n" * 9, ""),
-        ("y" * 19 + "n", "stand sorted"),
-        ("yn" * 10, "strictly alternate"),
-        ("ny" * 10 + "n", "strictly alternate"),
+        ("y" * 19 + "n", "are sorted by answer"),
+        ("yn" * 10, "alternate"),
+        ("ny" * 10 + "n", "alternate"),
         ("yn" * 9 + "nn", ""),
         ("y" * 20, ""),
         ("y" * 10 + "n" * 10 + "y", ""),
@@ -433,7 +433,7 @@ def test_the_order_is_looked_at_part_by_part_and_then_as_a_whole() -> None:
     assert (oddity.count, oddity.rows[0]["part"]) == (35, "")
     three = [(f"{k}?", "ABC"[k // 8]) for k in range(24)]
     (oddity,) = findings_named(make_form(*three, task="choice"), "label-by-position")
-    assert "stand sorted" in oddity.sentence
+    assert "are sorted by answer" in oddity.sentence
     turns = [(f"{k}?", "ABC"[k % 3]) for k in range(24)]
     assert not findings_named(make_form(*turns, task="choice"), "label-by-position")
 

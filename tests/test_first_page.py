@@ -238,7 +238,9 @@ def test_pairs_use_what_both_answered(tmp_path: Path) -> None:
     """
     audit = audit_answers(tmp_path / "part.csv", ABILITIES, items=400, dropped=0.25)
     answers = {a.question: plain_text(a.sentences) for a in answer_questions(audit)}
-    match = re.search(r"Two models share (\d+) to (\d+) of 399 items", answers["separate"])
+    match = re.search(
+        r"Each pair of models shares (\d+) to (\d+) of 399 items", answers["separate"]
+    )
     assert match is not None
     low, high = map(int, match.groups())
     assert 190 < low < high < 260, "a quarter is missing of either, and not of all five"

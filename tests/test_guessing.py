@@ -192,7 +192,7 @@ def test_a_leak_of_one_type_hides_no_other() -> None:
 
 
 def test_places_are_told_beside_a_leak_and_are_none() -> None:
-    """The questions of one type leak, and those of the others stand sorted by their answers."""
+    """The questions of one type leak, and those of the others are sorted by their answers."""
     rng = np.random.default_rng(6)
     items = []
     for index in range(480):

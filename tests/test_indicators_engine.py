@@ -105,7 +105,7 @@ def test_a_number_may_lie_at_the_ends_of_its_range(sign: Sign, value: float) -> 
 def test_a_number_outside_of_its_range_is_none(sign: Sign, value: float) -> None:
     estimate = sign(Result(replace(WITH_INTERVAL, value=value), {"more": 1}, ("DRIFT",)))
     assert (estimate.value, estimate.status, estimate.intervals) == (None, "degenerate", ())
-    assert f"comes out as {value:.3g}, outside" in estimate.reason
+    assert f"it is {value:.3g}, outside" in estimate.reason
     assert "of -1 to 1:" in estimate.reason
     assert estimate.detail == {}, "what stood beside it goes with it"
     assert estimate.flags == ("DRIFT",)
@@ -247,7 +247,7 @@ def test_when_nothing_is_said_of_other_respondents_the_estimate_says_why(
         families_from_names=by_names,
     )
     estimate = sign(value, family_case, one_sided=one_sided)
-    source = "told from their names" if by_names else "as given"
+    source = "inferred from their names" if by_names else "as given"
     related = n_families < M and effective is not None and name not in SILENT
     assert estimate.detail.get("n_effective") == (effective if related else None)
     assert estimate.detail.get("families") == (f"{n_families}, {source}" if related else None)

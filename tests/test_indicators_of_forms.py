@@ -681,7 +681,7 @@ def test_a_judge_errs_alike_unless_one_of_two_tests_says_otherwise(
     result = number(labelled_case(), "criterion.judge_functioning")
     assert result.coefficient.value == pytest.approx(smallest, nan_ok=True)
     assert result.coefficient.reason == (
-        "one category stands alone" if math.isnan(smallest) else ""
+        "there is only one category" if math.isnan(smallest) else ""
     )
     assert result.detail["p_sensitivity"] == (None if math.isnan(p[0]) else p[0])
     assert result.detail["p_specificity"] == (None if math.isnan(p[1]) else p[1])

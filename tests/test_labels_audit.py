@@ -788,7 +788,7 @@ def test_a_sheet_of_raters_with_other_names_of_columns_is_read(run: Run, tmp_pat
     assert status == 0, error
     (audit,) = hqm.Audit.load(out / "audit.json").audits
     assert audit.estimate("criterion.accuracy").value == 1.0
-    assert "Raters split on 6 further answers" in (out / "report.html").read_text()
+    assert "Raters disagree on 6 further answers" in (out / "report.html").read_text()
     assert "Oracle (no people)" not in (out / "evidence.html").read_text()
 
 

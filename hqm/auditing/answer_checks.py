@@ -107,7 +107,10 @@ def compare_shifts(study: Study) -> Iterator[Check]:
                     theirs,
                     ours=ours,
                     tolerance=MAX_INTERVAL_SHIFT * (interval.high - interval.low),
-                    reason="a normal interval of a sandwich there, Student's of a jackknife here",
+                    reason=(
+                        "theirs is a normal interval from a sandwich estimator, ours a Student"
+                        " interval from a jackknife"
+                    ),
                 )
 
 
@@ -189,7 +192,7 @@ def _first_two(study: Study, answers: AnswerScores, adjacent: Estimate) -> Itera
         test.error,
         ours=error,
         tolerance=MAX_INTERVAL_SHIFT * error,
-        reason="a sandwich there, a jackknife of pictures here",
+        reason="theirs is a sandwich estimator, ours a jackknife over pictures",
     )
     if not answers.is_binary:
         return
@@ -200,7 +203,7 @@ def _first_two(study: Study, answers: AnswerScores, adjacent: Estimate) -> Itera
         float(mcnemar(_count_pairs(first, second), exact=True).pvalue),
         ours=contrast["p"],
         tolerance=None,
-        reason="items are independent there, and here pictures are clusters",
+        reason="theirs takes items as independent, ours takes pictures as clusters",
     )
 
 
@@ -285,7 +288,7 @@ def _clustered_difference(answers: AnswerScores, first: Array, second: Array) ->
 
 _MIXED = "statsmodels MixedLM (REML)"
 _SPARSE = "too many answers have no score in one of the two: ours uses those of the other"
-_OF_MOMENTS = "REML of a normal model there, mean squares of all answers here"
+_OF_MOMENTS = "theirs is REML of a normal model, ours mean squares of all answers"
 
 
 def compare_components(study: Study) -> Iterator[Check]:
@@ -385,7 +388,7 @@ def _component_checks(
         signal / (signal + noise),
         tolerance=None if has_favours or is_sparse else tolerance,
         reason=(
-            "pictures that favour a respondent are no component there"
+            "theirs has no component for pictures that favour a respondent"
             if has_favours
             else _OF_MOMENTS
         ),

@@ -316,19 +316,19 @@ def _findings(benchmark: BenchmarkAudit, max_severity: str) -> Iterator[Test]:
         f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in counts.items()
     )
     if not graver:
-        allowed = f"none is graver than {max_severity}" if max_severity != "none" else "none"
+        allowed = f"none is more severe than {max_severity}" if max_severity != "none" else "none"
         n_findings = float(sum(counts.values()))
         yield _test(benchmark, "findings", True, f"{allowed} ({counts_text})", end=n_findings)
         return
     names = ", ".join(dict.fromkeys(f"{finding['code']} {finding['name']}" for finding in graver))
-    remedy = Advice("Mend each one listed below; or change the policy key `limits.findings`", 0.0)
-    sentence = f"graver than {max_severity}: {names} (in all {counts_text})"
+    remedy = Advice("Correct the findings below; or change the policy key `limits.findings`", 0.0)
+    sentence = f"more severe than {max_severity}: {names} (in all {counts_text})"
     yield _test(benchmark, "findings", False, sentence, end=float(len(graver)), remedy=remedy)
     for finding in graver:
         code = CODES.get(str(finding["code"]))
         name = f"finding {finding['code']} {finding['name']}"
         advice_text = str(
-            finding.get("remedy") or (code.remedy if code is not None else "Mend what it says.")
+            finding.get("remedy") or (code.remedy if code is not None else "Correct the data.")
         )
         examples = "; ".join(map(str, finding.get("examples", ())[:3]))
         sentence = f"{finding['sentence']}{f' ({examples})' if examples else ''}"
@@ -486,7 +486,7 @@ def _coverage(benchmark: BenchmarkAudit, requirement: Coverage) -> Iterator[Test
     width = scale_width(benchmark)
     short = [kind for kind in claimed if _falls_short(kind, requirement)]
     if not short and requirement.error < 1 and width is None:
-        remedy = Advice("Give what it lacks; or take the policy key `coverage.error` out")
+        remedy = Advice("Record what is missing; or remove the policy key `coverage.error`")
         yield _absent(benchmark, "coverage", _NO_SCALE, remedy, required=requirement.by_type)
         return
     points = Points.for_metric(benchmark)
@@ -583,7 +583,7 @@ def _precision(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
             continue
         if value is None or precision.scale is None or passes is None:
             sentence = _NO_SCALE if precision.scale is None else "not measured"
-            remedy = Advice(f"Give what it lacks; or take the policy key `precision.{key}` out")
+            remedy = Advice(f"Record what is missing; or remove the policy key `precision.{key}`")
             yield _absent(benchmark, name, sentence, remedy, _PRECISION_REASON, False)
             continue
         limit = share * precision.scale
@@ -604,7 +604,7 @@ def _passing(benchmark: BenchmarkAudit, score: float, minimum: float) -> Test:
     reason = "a claim that models pass a score should hold on other items too"
     sentence = f"{result.n_passed} of {result.n_respondents} models pass {score:.0%} of the scale"
     if result.consistency is None:
-        advice = Advice("Ask five models or more; or take `passing.score` out of the policy")
+        advice = Advice("Ask five models or more; or remove `passing.score` from the policy")
         return _absent(benchmark, PASSING, f"{sentence}; {result.reason}", advice, reason)
     end = "" if result.low is None else f", at least {result.low:.1%}"
     sentence += (
@@ -612,8 +612,8 @@ def _passing(benchmark: BenchmarkAudit, score: float, minimum: float) -> Test:
         f" same result{end} (Livingston and Lewis); the minimum is {minimum:.0%}"
     )
     advice = Advice(
-        "Raise the number of items, or set the score farther from those of these models; or change"
-        " `passing.consistency`"
+        "Raise the number of items, or choose a pass score farther from the scores of these"
+        " models; or change `passing.consistency`"
     )
     # Without a lower end nothing is shown, and the claim fails.
     low = result.low if result.low is not None else 0.0
@@ -713,7 +713,7 @@ def _labeller_note(estimate: Estimate) -> str:
         return ""
     if labeller == "people":
         return "; people labelled"
-    return f"; labelled by {estimate.detail.get('labels_of')}, not by people: no validity"
+    return f"; labelled by {estimate.detail.get('labels_of')}: no evidence of validity"
 
 
 def _undecided(benchmark: BenchmarkAudit, estimate: Estimate, requirement: Requirement) -> Test:

@@ -162,14 +162,14 @@ class Requirement(_Section):
     @model_validator(mode="after")
     def _check_alternatives(self) -> Requirement:
         if sum(bound is not None for bound in (self.at_least, self.at_most, self.within)) != 1:
-            raise ValueError("give one of at_least, at_most and within")
+            raise ValueError("name one of at_least, at_most and within")
         if self.within is not None and (self.exact or self.end):
             raise ValueError(
                 "within asks for both ends of an interval: leave out `exact` and `end`"
             )
         if bool(self.interval) + bool(self.detail) + self.exact != 1:
             raise ValueError(
-                "give one of interval, detail and exact: a point estimate is no evidence"
+                "name one of interval, detail and exact: a point estimate is no evidence"
             )
         if indicator_named(self.indicator) is None:
             names: list[str] = []
@@ -333,23 +333,23 @@ class Advice:
 
 
 _WORDINGS_TEXT = (
-    "No number of respondents changes what a wording does: ask five wordings or more, publish their"
-    " mean, and hold `parallel_forms.phi_of_forms` against the threshold"
+    "More respondents do not reduce the effect of a wording: ask five wordings or more, publish"
+    " their mean, and compare `parallel_forms.phi_of_forms` with the threshold"
 )
 _PHI_OF_FORMS = "parallel_forms.phi_of_forms"
 _SAMPLED_UNITS = {"model_population": "respondents", "fixed_models": "items", "items": "items"}
 _ALTERNATIVES = {
-    "test_retest": "average several seeds, or drop the claim that one run ranks the respondents",
+    "test_retest": "average several seeds, or do not claim that one run ranks the respondents",
     "parallel_forms": (
-        "report each wording by itself, and drop the claim that a score holds for other wordings"
+        "report each wording separately, and do not claim that a score holds for other wordings"
     ),
     "criterion": (
-        "read the answers on which scorer and people disagree, correct the scorer, or drop the"
-        " claim that it follows people"
+        "read the answers on which scorer and people disagree, correct the scorer, or do not claim"
+        " that it agrees with people"
     ),
     "oracle": "read the answers on which scorer and oracle disagree, and correct one of them",
-    "consistency": "report the types by themselves, or drop the claim of one total",
-    "discriminability": "drop the claim that respondents this close are separated",
+    "consistency": "report the types separately, or do not claim that one total represents them",
+    "discriminability": "do not claim that respondents with such similar scores differ",
 }
 _FACET_STEPS = {
     "run": "Ask the original form again with another seed: --runs 2",
@@ -362,7 +362,7 @@ _FACET_STEPS = {
 
 def facet_advice(facet: str) -> Advice:
     """A facet was not varied."""
-    return Advice(f"{_FACET_STEPS[facet]}; or take it out of the policy key `required.facets`")
+    return Advice(f"{_FACET_STEPS[facet]}; or remove it from the policy key `required.facets`")
 
 
 def count_advice(n: int, minimum: int, units: str, key: str) -> Advice:
@@ -461,9 +461,7 @@ def _items_advice(estimate: Estimate, key: str) -> Advice:
     names_text = ""
     if names:
         names_text = f" ({', '.join(names[:8])}{', ...' if len(names) > 8 else ''})"
-    return Advice(
-        f"Read the items{names_text}, correct their right answers or take them out; {key}"
-    )
+    return Advice(f"Read the items{names_text}, correct their right answers or remove them; {key}")
 
 
 def _dominant_model_advice(estimate: Estimate) -> str:
@@ -485,7 +483,7 @@ def wordings_advice(estimate: Estimate, requirement: Requirement) -> Advice:
     """Wordings are too few to decide, or their mean misses its threshold: say how many it takes."""
     detail = estimate.detail
     forms = int(estimate.detail["forms"])
-    key = f"or take `{requirement.indicator}` out of the policy"
+    key = f"or remove `{requirement.indicator}` from the policy"
     goal = detail["goal"]
     if shortage := too_few_respondents(estimate.n_respondents):
         return Advice(
@@ -624,7 +622,7 @@ def missing_interval_advice(estimate: Estimate, interval: str) -> Advice:
         )
         return Advice(f"{text}; {key}", 10.0)
     return Advice(
-        f"Read in audit.json why the estimate has no interval, and give what it lacks; {key}"
+        f"Read in audit.json why the estimate has no interval, and record what is missing; {key}"
     )
 
 
@@ -646,8 +644,8 @@ def unmeasured_advice(family: str, indicator: str) -> Advice:
     elif family in facets:
         text = _FACET_STEPS[facets[family]]
     else:
-        text = "Give what it lacks"
-    return Advice(f"{text}; or take `{indicator}` out of the policy")
+        text = "Record what is missing"
+    return Advice(f"{text}; or remove `{indicator}` from the policy")
 
 
 def leak_advice(leak: LeakShown) -> Advice:

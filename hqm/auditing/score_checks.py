@@ -31,10 +31,11 @@ N_RESAMPLES = 1_999
 _MIN_RESPONDENTS_GIVEN_LENGTH = 4
 _MIN_RESPONDENTS = 5
 """Respondents from which on two treatments of missing answers are compared."""
-_UNSCORED = "answers without a score are left out pair by pair there, and one by one here"
-_UNEQUAL = "pictures of unequal size have equal weight there, and that of their items here"
+_UNSCORED = "theirs omits answers without a score pair by pair, ours one by one"
+_UNEQUAL = "theirs gives pictures equal weight, ours the weight of their number of items"
 _POPULATION_END = (
-    "theirs is two-sided, of normal scores, and rounded; ours leaves respondents out, one-sided"
+    "theirs is two-sided, for normal scores, and rounded; ours is one-sided, from leaving"
+    " respondents out"
 )
 
 
@@ -105,10 +106,10 @@ def compare_lead(study: Study) -> Iterator[Check]:
     interval = estimate.intervals[0]
     ends = resampled.confidence_interval
     tolerance = None
-    reason = "of few pictures, the ends are those of few draws"
+    reason = "with few pictures, the ends rest on few resamples"
     if answers.n_pictures >= MANY_PICTURES:
         tolerance = MAX_INTERVAL_SHIFT * (interval.high - interval.low)
-        reason = "both draw pictures; ends move by chance and by the weights that are drawn"
+        reason = "both resample pictures; ends vary by chance and by the weights drawn"
     for name, ours, theirs in (
         ("lower", interval.low, ends.low),
         ("upper", interval.high, ends.high),

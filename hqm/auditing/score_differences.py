@@ -196,7 +196,7 @@ def _reason(read: str, verdict: Verdict) -> str:
     if not tool_word or not hqm_word:
         return "the row does not show what the tool read"
     if tool_word == hqm_word:
-        return "both read the same, so the tool holds it against another key or rule"
+        return "both read the same, so the tool compares it with another key or by another rule"
     if tool_word.rstrip(" .!,;:") == hqm_word:
         return "the tool does not remove the punctuation behind the word"
     if hqm_word in tool_word.replace(",", " ").replace(".", " ").split():
@@ -313,7 +313,7 @@ def _verdict(
     # A score on another scale cannot be mapped to shares: its ends are not known.
     if not 0 <= score <= 1:
         return Verdict.unscored(
-            "unparsed", f"the tool's score is {score:g}, which is no share of right"
+            "unparsed", f"the tool's score is {score:g}, which is not a share of right answers"
         )
     # The judges' modules are loaded only where a tool's scores are read.
     from hqm.judges.file_judge import verdict_of_share

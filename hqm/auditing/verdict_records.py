@@ -161,15 +161,15 @@ class Rereading:
 
     def __str__(self) -> str:
         if self.is_exact:
-            return f"{self.n_changed:,} of {self.answers:,} answers are read otherwise"
+            return f"{self.n_changed:,} of {self.answers:,} answers are read differently"
         if not self.n_changed:
             return (
                 f"the scores of {self.answers:,} answers are the same (the audit has no record of"
                 " single verdicts)"
             )
         return (
-            f"at least {self.n_changed:,} of {self.answers:,} answers are read otherwise (the audit"
-            " has no record of single verdicts)"
+            f"at least {self.n_changed:,} of {self.answers:,} answers are read differently (the"
+            " audit has no record of single verdicts)"
         )
 
 

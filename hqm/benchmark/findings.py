@@ -55,7 +55,7 @@ _ALL = (
         "S101",
         "card-unreadable",
         "error",
-        "The card is missing or is no TOML; nothing else can be checked.",
+        "The card is missing or is not TOML; nothing else can be checked.",
     ),
     Code(
         "S102",
@@ -67,7 +67,7 @@ _ALL = (
         "S103",
         "items-unreadable",
         "error",
-        "The items cannot be read: no file, no JSON or CSV, no item at all.",
+        "The items cannot be read: there is no file, it is not JSON or CSV, or it has no item.",
     ),
     Code(
         "S104",
@@ -79,7 +79,7 @@ _ALL = (
         "S105",
         "record-broken",
         "error",
-        "A record is no JSON object, or a CSV row has too many or too few fields.",
+        "A record is not a JSON object, or a CSV row has too many or too few fields.",
     ),
     Code(
         "S106",
@@ -91,15 +91,15 @@ _ALL = (
         "S107",
         "target-invalid",
         "error",
-        "The right answer is missing, or has no place in the task or its options.",
+        "The right answer is missing, or is not among the answers of the task or the options.",
     ),
-    Code("S108", "type-unknown", "error", "A label is none of the eight hallucination types."),
+    Code("S108", "type-unknown", "error", "A label is not one of the eight hallucination types."),
     Code("S109", "image-outside", "error", "A picture's path leaves the image folder."),
     Code(
         "S110",
         "field-invalid",
         "error",
-        "A field is misspelt, or holds what is no text: an object, a repeated option.",
+        "A field is misspelt, or its value is not text: an object, a repeated option.",
     ),
     Code(
         "S201",
@@ -126,8 +126,8 @@ _ALL = (
         "C104",
         "no-responsible-ai",
         "note",
-        "The section `[rai]` of the card leaves out what NeurIPS asks for and only the makers"
-        " know.",
+        "The section `[rai]` of the card is incomplete: NeurIPS asks for it, and only the authors"
+        " can write it.",
     ),
     Code(
         "D101",
@@ -139,8 +139,8 @@ _ALL = (
         "D102",
         "near-duplicate-question",
         "warning",
-        "Questions about one picture differ in nothing but letter case, punctuation, articles and"
-        " spaces.",
+        "Questions about one picture are identical apart from letter case, punctuation, articles"
+        " and spaces.",
     ),
     Code(
         "D103",
@@ -178,22 +178,22 @@ _ALL = (
         "L102",
         "option-position",
         "warning",
-        "In a type or part, the right option of a multiple choice stands in one place more often"
-        " than chance explains.",
+        "In a type or part, the right option has one position significantly more often than the"
+        " others.",
     ),
     Code(
         "L201",
         "label-by-position",
         "note",
-        "The right answers strictly alternate in the file, or stand sorted: a sample from its"
-        " beginning (--limit) does not stand for it.",
+        "The right answers alternate in the file, or are sorted: its first items (--limit) are"
+        " not a representative sample.",
     ),
     Code(
         "L202",
         "leakage-cue",
         "warning",
-        "In a type or part, the surface of the question, its options or the frequency of an answer"
-        " predicts right answers of items held out, beyond chance.",
+        "In a type or part, the wording of the question, its options or the frequency of an"
+        " answer predicts right answers of held-out items better than chance.",
     ),
     Code(
         "L203",
@@ -211,15 +211,16 @@ _ALL = (
         "L205",
         "order-cue",
         "note",
-        "In a type or part, the place in the file or the number of an item predicts right answers:"
-        " no respondent sees it, but a sample from the beginning (--limit) does not stand for it.",
+        "In a type or part, the position or the number of an item in the file predicts right"
+        " answers: respondents do not see it, but the first items (--limit) are not a"
+        " representative sample.",
     ),
     Code(
         "L301",
         "blind-solvable",
         "warning",
-        "In a type or part, all that is seen beside the picture together predicts right answers"
-        " beyond chance and beyond the commonest of yes and no.",
+        "In a type or part, question and options together predict right answers without the"
+        " picture, better than chance and than the more frequent of yes and no.",
     ),
     Code(
         "W101",
@@ -245,8 +246,8 @@ _ALL = (
         "W104",
         "options-misplaced",
         "warning",
-        "An option refers to those above and others stand behind it, or names itself by its letter:"
-        " the options were put into another order.",
+        "An option refers to those above it but is not the last, or names itself by its letter:"
+        " the options were reordered.",
     ),
     Code(
         "F101",
@@ -327,17 +328,17 @@ _ALL = (
         "I104",
         "near-duplicate-image",
         "warning",
-        "Two pictures look the same, cut or lit otherwise (of many near pairs 20,000 are"
-        " compared).",
+        "Two pictures look the same, apart from cropping or brightness (at most 20,000 similar"
+        " pairs are compared).",
     ),
     Code("I105", "image-unused", "note", "The image folder has pictures that no item asks about."),
     Code(
         "I106",
         "images-not-checked",
         "note",
-        "The pictures are not here, so nothing was checked about them.",
+        "The pictures are not on this machine, so they were not checked.",
     ),
-    Code("I107", "image-blank", "warning", "A picture shows one shade only."),
+    Code("I107", "image-blank", "warning", "A picture has a single colour."),
     Code(
         "I108",
         "image-unusual",
@@ -355,40 +356,40 @@ _ALL = (
 
 _REMEDIES = {
     "S101": "Correct the TOML of the card at the place named.",
-    "S102": "Correct the key, or take it out of the card.",
+    "S102": "Correct the key, or remove it from the card.",
     "S103": "Put the items file where the card says, as JSON lines, JSON or CSV.",
     "S104": "Save the file as UTF-8, or name its encoding in the card (data.encoding).",
     "S105": "Correct the record at the place named.",
-    "S106": "Fill the field in, or take the record out.",
-    "S107": "Write the right answer as the task asks for it, or take the item out.",
+    "S106": "Fill in the field, or remove the record.",
+    "S107": "Write the right answer as the task asks for it, or remove the item.",
     "S108": "Use one of the eight types of docs/reference.md, or leave the type empty.",
     "S109": "Write the picture's path below the image folder.",
     "S110": "Correct the field's name or its value.",
     "S201": "Give each item an id of its own.",
-    "S202": "Take spaces and control characters out of the ids.",
+    "S202": "Remove spaces and control characters from the ids.",
     "S301": "Decode the questions with the encoding they were written in.",
     "C101": 'Name the licence in the card: licence = "CC-BY-4.0".',
     "C102": 'Name what to cite in the card: citation = "...".',
     "C103": 'Say in the card in one sentence what is measured: summary = "...".',
     "C104": "Write a sentence for each under [rai] in card.toml: the metadata take it from there.",
-    "D101": "Keep one of the rows that ask the same.",
-    "D102": "Keep one of the questions that differ in no word.",
-    "D103": "Find the right answer, keep its row, and take the other out.",
+    "D101": "Keep one of the duplicate rows.",
+    "D102": "Keep one of the questions that are identical apart from case and spacing.",
+    "D103": "Find the right answer, keep its row, and remove the other.",
     "D106": "Write the options so that no two are equal.",
     "D105": "Read the questions; keep one of those that ask the same.",
-    "D104": ("Find the right answers, and correct the wrong one, or take one of the items out."),
+    "D104": ("Find the right answers, and correct the wrong one or remove one of the items."),
     "L101": (
         "Balance the right answers of the type, or report its score beside that of always giving"
-        " the commonest answer."
+        " the most frequent answer."
     ),
     "L102": "Shuffle the options of every question (with a seed that you publish).",
     "L201": "Shuffle the items of the file (with a seed that you publish).",
-    "L202": "Give questions of all answers the same form, and wrong options the same texts, lengths"
-    " and places as right ones.",
-    "L203": "Ask with the same phrase about items of the other answer too.",
-    "L204": "Take the answer out of the question.",
-    "L205": "Shuffle the items of the file (with a seed that you publish), and number them anew.",
-    "L301": ("Ask in the same words what has the other answer, until the words say nothing."),
+    "L202": "Give questions the same form whatever their answer, and wrong options the same length,"
+    " style and positions as right ones.",
+    "L203": "Use the phrase in questions with the other answer too.",
+    "L204": "Remove the answer from the question.",
+    "L205": "Shuffle the items of the file (with a seed that you publish), and renumber them.",
+    "L301": ("Add questions in the same words with the other answer, until words predict nothing."),
     "W101": "Write at least three wordings for the type.",
     "W102": "Vary the wording of the type's questions.",
     "W103": "Nothing; in your own shuffles, keep its place and rewrite its letters.",
@@ -723,7 +724,7 @@ def _balance(form: Form) -> Iterable[Finding]:
         if n / len(items) > 0.65 and len(items) >= 20:
             name = kind or "unlabelled"
             sentence = (
-                f"{n} of {len(items)} {name} items have the answer {top!r}: always saying so scores"
+                f"{n} of {len(items)} {name} items have the answer {top!r}: always giving it scores"
                 f" {n / len(items):.3f}"
             )
             row = {"type": kind, "answer": top, "items with it": n, "items in all": len(items)}
@@ -761,9 +762,9 @@ def _order(items: Sequence[Item]) -> str:
     if len(targets) < 20 or n_labels < 2:
         return ""
     if n_changes == n_labels - 1:
-        return "stand sorted, one answer after the other"
+        return "are sorted by answer"
     if n_labels == 2 and n_changes == len(targets) - 1:
-        return "strictly alternate"
+        return "alternate"
     return ""
 
 

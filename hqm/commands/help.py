@@ -266,7 +266,7 @@ class GroupedCommand(TyperCommand):
                     continue
                 option_value = values[option.name]
                 if count > 1 and not option.multiple:
-                    message = f"{option.opts[0]} is given {count} times, and takes one value"
+                    message = f"{option.opts[0]} is given {count} times, but takes one value"
                     raise UsageError(message, remedy="Give it once.")
                 for value in option_value if option.multiple else [option_value]:
                     if value in flags:

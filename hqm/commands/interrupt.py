@@ -167,9 +167,7 @@ def report_failure(error: Exception) -> str:
         ]
     )
     first_line = (str(error).strip().splitlines() or ["no message"])[0]
-    message = _remove_secrets(
-        f"HQM failed where it should not have: {type(error).__name__}: {first_line[:300]}"
-    )
+    message = _remove_secrets(f"This is a bug of HQM: {type(error).__name__}: {first_line[:300]}")
     try:
         # private to the user: a traceback may quote what a file holds
         descriptor, path = tempfile.mkstemp(prefix="hqm-failure-", suffix=".txt", text=True)

@@ -374,13 +374,13 @@ def _probe_server(url: str, *, named: bool) -> _Server:
     except HTTPError as error:
         # Unauthorized and forbidden: a server of models is there, since no key was sent.
         reachable = error.code in (401, 403)
-        state = "it is there, and wants a key"
+        state = "it needs an API key"
         if not reachable:
             state = f"it answers {error.code}: does the address end in /v1?"
     except (OSError, http.client.HTTPException) as error:
         state = f"no answer: {getattr(error, 'reason', error)}"
     except (ValueError, KeyError, TypeError, AttributeError):
-        state = "what answers there is no server of models"
+        state = "the program at this address is not a model server"
     return _Server(url, reachable, models, state, named)
 
 

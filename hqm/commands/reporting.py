@@ -319,7 +319,7 @@ def _verify_statement(audit: Audit, text: str, as_json: bool) -> None:
         print_line(f"this is not the statement of {title}: it has")
         print_lines(*differences, prefix="  ")
     else:
-        print_line(f"this is the statement of {title}: every number is the audit's")
+        print_line(f"this is the statement of {title}: every number equals the audit's")
     if differences:
         raise typer.Exit(1)
 

@@ -90,8 +90,8 @@ def expectations(result: Audit) -> None:
             print(f"{title}, expected from probabilities: {FLAGS['EXPECTED']}.")
         if not n_estimates:
             print(
-                f"{title}: nothing is expected of reruns, no answer carries probabilities"
-                f" ({_NO_PROBABILITY_REASONS})."
+                f"{title}: the effect of reruns cannot be computed, because no answer has"
+                f" probabilities ({_NO_PROBABILITY_REASONS})."
             )
 
 
@@ -116,7 +116,7 @@ def key_effect(effect: KeyEffect) -> None:
         (name, number(old), number(new), "", "") for name, (old, new) in effect.reliability.items()
     ]
     print_table(
-        f"{effect.benchmark} by the key {effect.key}: {effect.changed} targets are others,"
+        f"{effect.benchmark} by the key {effect.key}: {effect.changed} right answers differ,"
         f" {effect.left_out} items are left out as ambiguous; {effect.n_changed_ranks} of"
         f" {len(effect.scores)} respondents change their rank",
         (
@@ -296,7 +296,7 @@ def _leaks(strata: Sequence[Stratum], task: str) -> None:
         if stratum.shown:
             gain = f"gain at least {stratum.low:.3f}"
         else:
-            gain = "no more than chance explains"
+            gain = "no more than chance"
         print(
             f"  guessing without the picture, {stratum.name}: {subject} {stratum.accuracy:.3f}"
             f" right, {reference} {stratum.baseline:.3f} ({gain})"
@@ -437,8 +437,8 @@ _VARYING = re.compile(
 """What differs between two errors of one kind: paths, pictures, hashes, numbers but for a status.
 """
 _NO_REASON = (
-    "they are marked as errors, and no reason stands beside them: ask again, or write what went"
-    " wrong into the field `error`"
+    "they are marked as errors, without a reason: ask again, or write what went wrong into the"
+    " field `error`"
 )
 _MARKS = frozenset(("", "error"))
 """What stands as a reason where a file says only that there was an error."""
@@ -557,7 +557,7 @@ def file_score(score: FileScore, as_json: bool) -> None:
     by_key = score.by_key
     if by_key:
         print(
-            f"by the key {by_key['key']}: {by_key['changed']} targets are others,"
+            f"by the key {by_key['key']}: {by_key['changed']} right answers differ,"
             f" {by_key['left_out']} items are left out as ambiguous, {by_key['n']} are left"
         )
         print(f"  {'':{name_width}} {'release':22} corrected key")
@@ -602,8 +602,8 @@ def coefficients(result: Audit) -> None:
         print(f"\n{audited.title}: {audited.n_items} items, {_counted(n, 'respondent')}")
         if missing:
             print(
-                f"{missing} of {n * audited.n_items} answers are missing: every number is about the"
-                " answers that there are."
+                f"{missing} of {n * audited.n_items} answers are missing: every number is computed"
+                " from the available answers."
             )
         print_lines(side.stop_note(audited))
         _indicators(audited)

@@ -90,7 +90,7 @@ def _plan_notes(planned: Plan, *, measured: bool) -> Iterator[str]:
         if respondent.startswith("recorded/"):
             n_recorded += forecast.distinct - forecast.stored
     if n_recorded:
-        yield f"{n_recorded:,} recorded answers are to be read; nobody is asked for them."
+        yield f"{n_recorded:,} recorded answers are to be read; no model is asked for them."
     if not measured:
         yield "? assumed: the store has not seen this respondent answer yet. Tokens out: at most."
     layouts = planned.layouts
@@ -110,8 +110,8 @@ def _plan_notes(planned: Plan, *, measured: bool) -> Iterator[str]:
     yield from map(_bound, planned.bounds)
     if planned.bounds and planned.judging:
         yield (
-            "The judges' further questions, and their tokens and cost, come on top of what is"
-            " planned."
+            "The judges' further questions, and their tokens and cost, are not included in this"
+            " plan."
         )
 
 
@@ -175,8 +175,8 @@ def _gpu_notes(planned: Plan) -> Iterator[str]:
     )
     largest = max(planned.layouts, key=lambda layout: layout.model.weights).model
     yield (
-        f"Memory: the largest model, {largest.name}, has weights of"
-        f" {largest.weights / _GIB:.1f} GiB; pictures and answers come on top."
+        f"Memory: the largest model, {largest.name}, has weights of {largest.weights / _GIB:.1f}"
+        " GiB; without pictures and answers."
     )
 
 

@@ -243,7 +243,7 @@ def _notes(measures: Sequence[Measure], names: Sequence[str], family_names: list
         )
     elif len(set(family_names)) < len(names) and family_names == list(map(infer_family, names)):
         notes.append(
-            "The families are told from the respondents' names; `--family FILE` says them."
+            "Families are inferred from the respondents' names; `--family FILE` sets them."
         )
     absent = []
     unequal = []
@@ -347,8 +347,8 @@ def _components_of(measure: Measure) -> StudyComponents:
     if measure.components:
         return read_components(measure.components)[0]
     reason = (
-        "the audit holds no variance components: make it again, it was written by an earlier"
-        " version"
+        "the audit has no variance components, because an earlier version wrote it: run `hqm"
+        " audit` again"
     )
     return StudyComponents(status="insufficient", reason=reason)
 

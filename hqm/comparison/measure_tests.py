@@ -209,7 +209,10 @@ def by_types(
 def _ratio(scores: Array, groups: Sequence[str], first: str, second: str) -> Coefficient:
     ratio = htmt(scores, groups, first, second)
     if ratio.status == "ok" and abs(ratio.value) > _MAX_HTMT:
-        reason = "the measures of a type hardly correlate, so that the ratio is over almost nothing"
+        reason = (
+            "the measures of a type hardly correlate, so that the denominator of the ratio is"
+            " almost 0"
+        )
         return Coefficient.absent("degenerate", reason, ratio.n)
     return ratio
 

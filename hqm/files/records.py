@@ -65,7 +65,7 @@ def _json(location: str, line: int | None = None) -> Iterator[None]:
         yield
     except json.JSONDecodeError as error:
         raise DataError(
-            f"it is no JSON: {error.msg} (column {error.colno})",
+            f"it is not JSON: {error.msg} (column {error.colno})",
             location=f"{location}:{error.lineno}",
         ) from None
     except DataError as error:

@@ -82,8 +82,8 @@ def _result(case: Case, indicator: Indicator, value: float | Coefficient | Resul
     # rounding may leave a coefficient of 1 a little above it
     if coefficient.value < unit.minimum - 1e-9 or coefficient.value > unit.maximum + 1e-9:
         reason = (
-            f"it comes out as {coefficient.value:.3g}, outside of {unit.minimum:g} to"
-            f" {unit.maximum:g}: the scores go against one another, or hardly differ"
+            f"it is {coefficient.value:.3g}, outside of {unit.minimum:g} to {unit.maximum:g}: the"
+            " scores go against one another, or hardly differ"
         )
         absent = Coefficient.absent("degenerate", reason)
         return replace(result, coefficient=absent, detail={})
@@ -199,7 +199,7 @@ def _population_detail(case: Case, indicator: Indicator, result: Result) -> dict
     # without families each respondent is independent, and n_effective is their number
     if case.n_effective is not None and len(set(case.families)) < len(case.respondents):
         if case.families_from_names:
-            source = "told from their names"
+            source = "inferred from their names"
         else:
             source = "as given"
         details = {

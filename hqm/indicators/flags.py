@@ -24,18 +24,21 @@ FLAGS: Mapping[str, str] = {
     ),
     "DOMINANT_MODEL": (
         "one or two respondents lie far from all others, and without them the coefficient changes"
-        " by more than .1: read it without them"
+        " by more than .1: read that value"
     ),
     "RANGE_INFLATED": (
         "among the best half of the respondents, whose scores lie closer together, the reliability"
-        " misses the goal: read the places at the top as sets"
+        " misses the goal: read the top ranks as sets"
     ),
     "NOISE_FLOOR": (
         "single answers repeat little better than coin flips at each respondent's own rate would:"
         " the reliability comes from the number of items"
     ),
-    "MEAN_SHIFT": "the mean moved: read ICC(A,1), not the correlation",
-    "DRIFT": "scores moved between runs by more than their items' noise: read ICC(A,1), not rho_G",
+    "MEAN_SHIFT": "the mean changed: read ICC(A,1), not the correlation",
+    "DRIFT": (
+        "scores changed between runs by more than random changes of single answers explain: read"
+        " ICC(A,1), not rho_G"
+    ),
     "DETERMINISTIC": "the answers were drawn without chance: they repeat by construction",
     "PARAMETERS_REFUSED": (
         "a server refuses a parameter, which was left out: without a seed, a rerun is the server's"
@@ -48,8 +51,8 @@ FLAGS: Mapping[str, str] = {
         " is its first word alone, drawn at a temperature above 0"
     ),
     "NON_PARALLEL": (
-        "some respondents are below chance on one form and above it on the other, both by more than"
-        " the noise of the items: read the forms side by side"
+        "some respondents are below chance on one form and above it on the other, both by more"
+        " than the standard error of the items: read the forms side by side"
     ),
     "CEILING": (
         "many respondents are not shown to differ from a full score: add harder items, or more"
@@ -86,7 +89,7 @@ FLAGS: Mapping[str, str] = {
         " order of these respondents"
     ),
     "CAPPED": (
-        "the disattenuated correlation came out above 1 and was cut: the sample is too small for it"
+        "the disattenuated correlation exceeded 1 and was set to 1: the sample is too small for it"
     ),
     "JUDGE_DIF": (
         "the benchmark errs differently for different respondents: correct each by its own labels"
@@ -102,16 +105,16 @@ FLAGS: Mapping[str, str] = {
         "there are more items than respondents: covariances of items are not well known"
     ),
     "ZERO_VARIANCE_ITEMS": (
-        "some items do not vary; they count, and the value without them stands beside"
+        "some items do not vary; they count, and the value without them is shown beside it"
     ),
-    "HEYWOOD": "one type carries the factor alone: read alpha beside omega",
+    "HEYWOOD": "the factor rests on one type: read alpha beside omega",
     "NOT_ONE_THING": (
         "types measure more of their own than they share: report a score for each type, and no"
         " total"
     ),
     "FAVOURS_FAMILY": (
-        "a part of the benchmark is much easier for one family of models than its other answers let"
-        " expect: report the parts separately"
+        "a part of the benchmark is much easier for one family of models than its other answers"
+        " predict: report the parts separately"
     ),
     "REMEMBERED": (
         "a respondent gains more than the others on questions it may have been trained on: ask what"

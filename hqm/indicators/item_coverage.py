@@ -392,8 +392,8 @@ indicators = (
         better="lower",
         digits=2,
         meaning=(
-            "How much easier a type is for one family than its answers to the other types let"
-            " expect, at most, in logits; tested from 10 respondents against 10."
+            "How much easier a type is for one family than its answers to the other types predict,"
+            " at most, in logits; tested from 10 respondents against 10."
         ),
     ),
     Indicator(
@@ -416,7 +416,7 @@ indicators = (
         digits=2,
         meaning=(
             "How much easier questions with the key yes are for one family than those with the key"
-            " no let expect, in logits: whether a family leans to an answer."
+            " no predict, in logits: whether a family leans to an answer."
         ),
     ),
 )

@@ -397,7 +397,7 @@ def _human_agreement(case: Case) -> Result:
     return result(alpha, raters=len(table), answers=table.shape[1], gwet_ac1=ac1, bound=bound)
 
 
-_ONE_CATEGORY = "one category stands alone"
+_ONE_CATEGORY = "there is only one category"
 _JUDGES = (JUDGE_CONSISTENCY, JUDGE_AGREEMENT)
 _YES_OR_NO = (
     PAIR,
@@ -414,7 +414,7 @@ _ERRORS = (
 _REPEATS = need(
     "two runs of the answers",
     lambda case: case.repeats is not None,
-    "the answers were given once: without a second run the answers' own noise is not known",
+    "the answers were given once: without a second run the error of the answers is not known",
 )
 _CROSSED = need(
     "the same respondents and items judged and repeated",
@@ -505,7 +505,7 @@ _OF_JUDGES = (
         needs=_LABELS,
         compute=_disattenuated,
         explains=(criterion_validity,),
-        meaning="Correlation with people, freed of the sampling noise of both sides.",
+        meaning="Correlation with people, corrected for the sampling error of both sides.",
         headline=_FAMILY,
     ),
     Indicator(
@@ -515,7 +515,7 @@ _OF_JUDGES = (
         needs=_LABELS,
         compute=_ceiling,
         explains=(criterion_validity,),
-        meaning="The largest correlation with people that the two sides' noise allows.",
+        meaning="Largest correlation with people that the measurement error of both allows.",
     ),
     Indicator(
         name="labels_needed",

@@ -309,8 +309,8 @@ _OF_RUNS = (
         explains=(rho_g,),
         better="neither",
         meaning=(
-            "P-value of the test that scores differ between runs by no more than their items'"
-            " noise."
+            "P-value of the test that scores differ between runs by no more than random changes of"
+            " single answers explain."
         ),
     ),
     Indicator(
@@ -358,7 +358,7 @@ _OF_RUNS = (
         compute=_top_k,
         explains=(rank_stability,),
         meaning=(
-            "Mean share of the best three that two runs share; the chance value stands beside it."
+            "Mean share of the best three that two runs share; the chance value is shown beside it."
         ),
     ),
     Indicator(

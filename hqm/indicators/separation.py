@@ -566,8 +566,8 @@ indicators = (
         explains=(conditional_errors,),
         headline=(DISCRIMINABILITY,),
         meaning=(
-            "The score from which on a respondent is not told from a full score with 80 % power;"
-            " with it, the error of a score over the whole range."
+            "The score from which on a respondent is not shown to differ from a full score with"
+            " 80% power; with it, the error of a score over the whole range."
         ),
     ),
 )

@@ -347,7 +347,7 @@ _INVERTED = (
 _NOISE_KNOWN = need(
     "two runs of the first form",
     lambda case: case.cached(_seed_noise)[0] is not None,
-    "the first form was put once: without a second run the seeds' noise is not known",
+    "the first form was asked once: without a second run the error of the seeds is not known",
 )
 
 indicators = (
@@ -361,8 +361,8 @@ indicators = (
         compute=_over_forms,
         explains=(icc,),
         meaning=(
-            "ICC(A,1) over three forms or more: how far one wording's scores stand for another's,"
-            " drawn like these."
+            "ICC(A,1) over three forms or more: how far one wording's scores agree with another's,"
+            " sampled like these."
         ),
     ),
     Indicator(
@@ -400,7 +400,8 @@ indicators = (
         compute=_heterogeneity,
         better="lower",
         meaning=(
-            "Standard deviation over respondents of the form's effect, beyond the items' noise."
+            "Standard deviation over respondents of the form's effect, beyond the standard error"
+            " of the items."
         ),
         needs=(PAIR, need_study("respondents for a test of heterogeneity", _test_of_moves)),
         explains=(shift_heterogeneity, shift_heterogeneity_of_scores),
@@ -413,7 +414,7 @@ indicators = (
         needs=(PAIR, _NOISE_KNOWN),
         compute=_correlation,
         explains=(form_reliability,),
-        meaning="Correlation of the two forms' scores without the noise of the seeds.",
+        meaning="Correlation of the two forms' scores corrected for the error of the seeds.",
     ),
     Indicator(
         name="length_elasticity",

@@ -381,8 +381,8 @@ def _order_findings(leaks: Leaks) -> Iterable[Finding]:
             cues,
             sentence=(
                 f"{first.cue} predicts the right answers in {first.name} ({first.accuracy:.3f}"
-                " right), which no respondent sees that is asked item by item; the first items of"
-                " the file (--limit) are no fair sample"
+                " right). Respondents that are asked item by item do not see it, but the first"
+                " items of the file (--limit) are not a representative sample"
             ),
         )
 
@@ -395,8 +395,8 @@ def _phrase_findings(leaks: Leaks) -> Iterable[Finding]:
         yield Finding(
             "giveaway-phrase",
             sentence=(
-                f"{n} {'phrase goes' if n == 1 else 'phrases go'} with one right answer nearly"
-                " always"
+                f"{n} {'phrase goes' if n == 1 else 'phrases go'} almost always with one right"
+                " answer"
             ),
             count=giveaways[0].items,
             examples=tuple(map(_phrase_example, giveaways[:_MAX_EXAMPLES])),
@@ -472,8 +472,8 @@ def check_option_positions(form: Form) -> Iterable[Finding]:
         first = rows[0]
         has_types = any("type" in row for row in rows)
         sentence = (
-            f"the right option stands in one place more often than chance explains in {len(rows)}"
-            f" {'type or part' if len(rows) == 1 else 'types and parts'}; in"
+            "the right option has one position significantly more often than the others in"
+            f" {len(rows)} {'type or part' if len(rows) == 1 else 'types and parts'}; in"
             f" {next(iter(first.values()))} it is {first['answer']} in {first['items with it']} of"
             f" {first['items in all']} items with {first['options']} options"
         )
@@ -567,7 +567,7 @@ def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[
     if empty:
         yield Finding(
             "type-without-items",
-            sentence=f"the card claims {', '.join(empty)}, and no item is labelled so",
+            sentence=f"the card claims {', '.join(empty)}, but no item has this type",
             count=len(empty),
             rows=tuple({"type": kind} for kind in empty),
         )
@@ -636,12 +636,14 @@ def unmeasurable_types(
             }
         )
     subject = "1 type has" if len(types) == 1 else f"{len(types)} types have"
-    basis = "by the number of items, before anybody answered"
+    basis = "from the number of items, without answers"
     if any(map(attrgetter("measured"), types.values())):
-        basis = "and the answers say so"
+        basis = "confirmed by the answers"
     yield Finding(
         TYPE_NOT_MEASURABLE,
-        sentence=(f"{subject} a standard error above {limit:g} ({basis}): no score of its own"),
+        sentence=(
+            f"{subject} a standard error above {limit:g} ({basis}): do not report it as a score"
+        ),
         count=sum(map(attrgetter("items"), types.values())),
         examples=tuple(examples),
         rows=tuple(rows),

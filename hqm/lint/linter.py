@@ -263,7 +263,7 @@ def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, d
             try:
                 record = json.loads(line, object_pairs_hook=unique_keys)
             except json.JSONDecodeError as error:
-                fault = f"it is no JSON: {error.msg} (column {error.colno})"
+                fault = f"it is not JSON: {error.msg} (column {error.colno})"
             except DataError as error:
                 fault = error.message
             except RecursionError:

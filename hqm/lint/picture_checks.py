@@ -355,8 +355,8 @@ def check_images(pictures: Pictures, are_external: bool) -> Iterable[Finding]:
         yield Finding(
             "images-not-checked",
             sentence=(
-                f"{len(pictures.unfetched)} of {len(names)} pictures are on the web and not"
-                " fetched yet: nothing was checked about them"
+                f"{len(pictures.unfetched)} of {len(names)} pictures are on the web and not fetched"
+                " yet, so they were not checked"
             ),
             count=len(pictures.unfetched),
         )
@@ -366,8 +366,8 @@ def check_images(pictures: Pictures, are_external: bool) -> Iterable[Finding]:
         yield Finding(
             "images-not-checked",
             sentence=(
-                f"none of the {len(names)} pictures is in {pictures.location}: nothing was checked"
-                " about them"
+                f"none of the {len(names)} pictures is in {pictures.location}: they were not"
+                " checked"
             ),
             count=len(names),
         )
@@ -393,7 +393,7 @@ def _file_findings(pictures: Pictures, n_names: int) -> Iterable[Finding]:
     )
     yield from _image_finding(
         "image-twice",
-        "{n} pictures stand under several names, byte for byte",
+        "{n} pictures are identical, byte for byte, under different names",
         [group for group in pictures.same_bytes if len(group) > 1],
         separator=" = ",
     )
@@ -410,12 +410,12 @@ def _look_findings(pictures: Pictures) -> Iterable[Finding]:
     )
     yield from _image_finding(
         "image-blank",
-        "{n} pictures show one shade only",
+        "{n} pictures have a single colour",
         [name for name, look in pictures.looks.items() if look.blank],
     )
     odd = {name: ", ".join(look.odd) for name, look in pictures.looks.items() if look.odd}
     yield from _image_finding(
-        "image-unusual", "{n} pictures can be shown in more ways than one", odd, odd.values()
+        "image-unusual", "{n} pictures may look different in different programs", odd, odd.values()
     )
 
 
@@ -428,7 +428,7 @@ def _unused_finding(folder: Path, names: Iterable[str]) -> Iterable[Finding]:
     }
     yield from _image_finding(
         "image-unused",
-        "{n} pictures in the folder are asked about by no item",
+        "{n} pictures in the folder belong to no item",
         sorted(files - set(names)),
     )
 

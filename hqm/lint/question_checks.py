@@ -190,15 +190,16 @@ def _twin_findings(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
                 contradictory.append(distinct)
     yield from _group_finding(
         "near-duplicate-question",
-        f"questions{' about one picture' if shows_pictures else ''} differ in no word: {{n}} times",
+        f"questions{' about one picture' if shows_pictures else ''} are identical apart from case"
+        " and spacing: {n} times",
         duplicates,
     )
     contradictory += list(_denied_twins(form, groups))
     yield from _group_finding(
         "contradictory-twins",
         sentence=(
-            "equal words have different right answers, or a question and its negation the same one:"
-            " {n} times"
+            "questions with equal words have different right answers, or a question and its"
+            " negation have the same one: {n} times"
         ),
         groups=contradictory,
     )
@@ -289,7 +290,7 @@ def _paraphrase_findings(form: Form, copies: Mapping[str, str]) -> Iterable[Find
         if len(words) > 1:
             repeated.append(list(words.values()))
             differing += _differ_in_target(words.values())
-    sentence = "questions about one picture ask the same in other words: {n} times"
+    sentence = "questions about one picture are paraphrases of each other: {n} times"
     if differing:
         sentence += f", {differing} of them with different right answers"
     yield from _group_finding("paraphrased-question", sentence, repeated)
@@ -516,7 +517,7 @@ SENTENCES = {
     SPLIT: 'the form {form}: in {n} questions "not" stands inside the subject and splits it',
     DOUBLED: "the form {form}: {n} questions are negated twice",
     SCOPE: (
-        'the form {form}: in {n} questions it is open what the negation denies ("not only", "not'
+        'the form {form}: in {n} questions it is unclear what the negation denies ("not only", "not'
         ' ..., followed by ...")'
     ),
     SAME_ANSWER: (

@@ -663,8 +663,8 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> Table:
                 "Noise floor: the correlation that independent coin flips at each model's own rate"
                 " would reach.",
                 "SEM: standard error of one run, and MDC95: the difference between two runs that"
-                " noise exceeds in 5 of 100 pairs; both pooled over models, of which each has its"
-                " own.",
+                " chance exceeds in 5 of 100 pairs; both pooled over models, of which each has"
+                " its own.",
             ),
         )
     )
@@ -691,7 +691,7 @@ def _judge(audits: Sequence[BenchmarkAudit]) -> Table | None:
         ("r", "judge_consistency.pearson"),
         ("ICC(A,1)", "judge_consistency.icc_a1"),
         ("flips", "judge_consistency.flip_rate"),
-        ("judge's share of noise", "judge_consistency.judge_share"),
+        ("judge's share of rerun variance", "judge_consistency.judge_share"),
     )
     rows = []
     judged_audits = []

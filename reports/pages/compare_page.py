@@ -118,9 +118,9 @@ def _differences(comparison: Comparison) -> Table:
                 "These respondents: each cluster of items is left out of both measures, which says"
                 " what other items would give. Other respondents: each replicate draws the same"
                 " respondents for both measures, and relatives together. Intervals: 95%. One"
-                " adjustment (Holm) over every test of measures; a difference is asked of these"
-                " respondents first, and of others only if these differ. A common length assumes"
-                " equally good items (Spearman-Brown)."
+                " adjustment (Holm) over every test of measures; a difference is tested for these"
+                " respondents first, and for others only if it is shown for these. A common length"
+                " assumes equally good items (Spearman-Brown)."
             ),
             *(test_sentences(comparison) if rows else ()),
         ),
@@ -189,10 +189,10 @@ def _leaderboard(comparison: Comparison) -> Table:
         tuple(rows),
         notes=(
             (
-                f"Sorted by {first.label}. Intervals: 95%, over clusters of items. Ranks:"
-                " those that are compatible with tests of all pairs of respondents (Holm over the"
-                " pairs of all measures). Bold and underlined: first and second, where no other"
-                " rank is."
+                f"Sorted by {first.label}. Intervals: 95%, over clusters of items. Ranks: those"
+                " compatible with tests of all pairs of respondents (Holm over the pairs of all"
+                " measures). Bold: no other rank than the first is compatible; underlined: none"
+                " but the second."
             ),
         ),
     )
@@ -241,9 +241,9 @@ def _agreement(comparison: Comparison) -> Table:
         rows=tuple(rows),
         notes=(
             "Higher is better after reversal where needed. Intervals: 95%, over respondents.",
-            "r without noise: r divided by the root of both test-retest reliabilities; it exceeds 1"
-            " where they are underestimated. A dash means that both measures were scored from the"
-            " same answers.",
+            "r corrected for attenuation: r divided by the root of both test-retest"
+            " reliabilities; it exceeds 1 where they are underestimated. A dash means that both"
+            " measures were scored from the same answers.",
             "Separated: by the scores' intervals (Holm over the pairs of all measures). This is"
             " cautious, because paired answers would tell more.",
         ),

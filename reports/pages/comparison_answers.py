@@ -157,7 +157,7 @@ def strongest_claim(comparison: Comparison) -> str:
         )
     d = largest_difference(comparison)
     if d is None:
-        return "It is not shown that any of these measures repeats better than another."
+        return "No measure is shown to repeat better than another."
     fixed_winner, random_winner = _winners(d)
     higher_label = fixed_winner or random_winner
     lower_label = d.second
@@ -204,7 +204,7 @@ def difference_in_words(d: Difference, comparison: Comparison) -> str:
     varied = _REPEATED.get(family, "In agreement with people's labels")
     length_note = ""
     if d.length is not None:
-        length_note = f", both brought to {number(d.length, 0)} items (Spearman-Brown)"
+        length_note = f", both converted to {number(d.length, 0)} items (Spearman-Brown)"
     fixed_outcome, random_outcome = outcomes_by_population(d)
     name = {"first": d.first, "second": d.second}
     lower_label = {"first": d.second, "second": d.first}

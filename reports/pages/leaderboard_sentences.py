@@ -163,6 +163,16 @@ def _outcome_counts(audit: BenchmarkAudit, contrasts: Sequence[Neighbours]) -> I
         yield f"{n_unknown} {verb_form(n_unknown, 'is', 'are')} undecided"
 
 
+def _only_contrast(audit: BenchmarkAudit, contrasts: Sequence[Neighbours]) -> str:
+    """What the one contrast of two models shows on new items."""
+    outcome = contrasts[0].outcome
+    if outcome == "differ":
+        return "The two models differ on new items."
+    if outcome == "equal":
+        return f"The two models are equal within {_margin(audit, contrasts)} on new items."
+    return "Whether the two models differ on new items is undecided."
+
+
 def separate_answer(audit: BenchmarkAudit, policy: Policy | None = None) -> tuple[Sentence, ...]:
     """Which neighbours differ on new items, and how many of all pairs do."""
     n_separated, n_pairs = count_separated_pairs(audit)
@@ -176,7 +186,9 @@ def separate_answer(audit: BenchmarkAudit, policy: Policy | None = None) -> tupl
     pair_count = replace(estimate_text(estimate), text=f"{n_separated} of {n_pairs}", muted=False)
     sentences = []
     contrasts = contrasts_of(audit, policy)
-    if contrasts:
+    if contrasts and n_pairs == 1:
+        sentences.append(compose("{sentence}", sentence=_only_contrast(audit, contrasts)))
+    elif contrasts:
         counts = ", ".join(_outcome_counts(audit, contrasts))
         subject = pluralise_in_words(len(contrasts), "pair")
         sentences.append(
@@ -186,13 +198,14 @@ def separate_answer(audit: BenchmarkAudit, policy: Policy | None = None) -> tupl
                 counts=counts,
             )
         )
-    sentences.append(compose("{shown} pairs of models differ (Holm).", shown=pair_count))
+    if not contrasts or n_pairs > 1:
+        sentences.append(compose("{shown} pairs of models differ (Holm).", shown=pair_count))
     shared = shared_items(audit)
     notes = partial_answers_note(audit)
     if shared is not None and shared[0] < audit.items_used:
         low, high = shared
         span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-        notes += f" Two models share {span} of {audit.items_used:,} items."
+        notes += f" Each pair of models shares {span} of {audit.items_used:,} items."
     notes += ceiling_note(audit)
     if notes:
         sentences.append(as_sentence(notes.strip()))

@@ -152,8 +152,8 @@ TERMS: Mapping[str, tuple[str, str]] = {
     "reliability": (
         r"[Rr]eliabilit",
         (
-            "how much of the differences between scores would return if the named source of error"
-            " (seed, wording, items, judge) were sampled again: 1 is all of it, 0 is nothing"
+            "the share of the differences between scores that would remain if the named source of"
+            " error (seed, wording, items, judge) were sampled again: 1 is all, 0 is none"
         ),
     ),
     "noise floor": (
@@ -199,8 +199,8 @@ TERMS: Mapping[str, tuple[str, str]] = {
     "unadjusted, adjusted": (
         r"Unadjusted",
         (
-            "unadjusted is the coefficient as observed; adjusted has the known part of the other"
-            " noise removed, by the statistic named below the number"
+            "unadjusted is the coefficient as observed; adjusted is corrected for the known part"
+            " of other measurement error, by the statistic named below the number"
         ),
     ),
     "smallest real difference": (
@@ -212,7 +212,8 @@ TERMS: Mapping[str, tuple[str, str]] = {
     ),
     "standard error of measurement": (
         r"standard error of measurement|\bSEM\b",
-        "the spread of a respondent's score over repetitions; each respondent has its own",
+        "the standard deviation of a respondent's score over repetitions; each respondent has its"
+        " own",
     ),
     "parallel form": (
         r"[Pp]arallel form|\bparallel\b",
@@ -254,7 +255,7 @@ TERMS: Mapping[str, tuple[str, str]] = {
     "rank flow": (
         r"[Rr]ank flow",
         (
-            "a drawing with one line per respondent through its place in each administration; lines"
+            "a chart with one line per respondent through its rank in each administration; lines"
             " cross where the order changes"
         ),
     ),
@@ -300,8 +301,8 @@ TERMS: Mapping[str, tuple[str, str]] = {
     "G study": (
         r"G study",
         (
-            "divides the variance of the scores into parts for respondents, items, seeds, forms and"
-            " judges, and for their combinations"
+            "divides the variance of the scores into components for respondents, items, seeds,"
+            " forms and judges, and for their combinations"
         ),
     ),
     "D-study": (
@@ -328,9 +329,12 @@ TERMS: Mapping[str, tuple[str, str]] = {
     "omega": (r"omega", "like alpha, for types that measure one thing with different strength"),
     "disattenuated": (
         r"[Dd]isattenuated",
-        "the correlation that would be observed without sampling noise on either side",
+        "the correlation that would be observed without sampling error on either side",
     ),
-    "ceiling": (r"\bceiling\b", "the largest correlation that the noise on the two sides allows"),
+    "ceiling": (
+        r"\bceiling\b",
+        "the largest correlation that the measurement error of both sides allows",
+    ),
     "sensitivity and specificity": (
         r"[Ss]ensitivity",
         (

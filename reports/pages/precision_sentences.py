@@ -76,7 +76,7 @@ def run_error_sentences(audit: BenchmarkAudit, code: str, policy: Policy) -> Ite
     points = Points.for_metric(audit)
     limit = policy.precision.error
     if code == "not_measured" or precision.run_error is None:
-        yield compose("Not known: this audit has no error of a run.")
+        yield compose("Not known: the standard error of one run needs a second run.")
         return
     subject = "the standard error of one run is"
     # A limit of the whole scale asks for nothing, and is not spoken of.

@@ -274,8 +274,7 @@ def _examined(audit: BenchmarkAudit, notes: int) -> str:
         size += f" about {pluralise(audit.images, 'picture')}"
     notes_clause = ""
     if notes:
-        verb = verb_form(notes, "makes", "make")
-        notes_clause = f" {pluralise(notes, 'note')} that {verb} no score wrong:"
+        notes_clause = f" {pluralise(notes, 'note')} without effect on the scores:"
     key = "" if audit.task == "caption" else "suspicious key, "
     return f"{size} examined: no {key}leaked answer or duplicate was found.{notes_clause}"
 
@@ -369,7 +368,7 @@ def _type_heading(name: str, row: TypeMeasured | None) -> dict[str, object]:
         if row.helped_by_items:
             status = f"+{capped_count(row.missing)}"
         else:
-            status = "not by more items"
+            status = "more items do not help"
     return {"name": name, "count": row.items, "code": code, "status": status}
 
 
@@ -475,7 +474,7 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
                 f"{folder}/audit.json": benchmark.to_json(),
             }
             rows.append(_row(audit, folder, entry.date, source.command, end, policy))
-    first = "No answers stand behind these audits."
+    first = "These audits have no answers."
     measured = ""
     if audits:
         # What most readers want of a leaderboard comes first: whether its first place is shown.

@@ -650,7 +650,7 @@ def _wording_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ..
         wordings = (
             f" in at least one of {number_word(n_wordings)} wordings" if n_wordings > 1 else ""
         )
-        order = f"{n_changed} of {n_pairs} pairs of models {verb} places{wordings}."
+        order = f"{n_changed} of {n_pairs} pairs of models {verb} ranks{wordings}."
     sentences.append(as_sentence(order))
     # By its own move and not by that against the others: who stays while all others move changes
     # least.
@@ -705,7 +705,7 @@ def _agreement_sentences(
     if n_split := detail_of(audit, "criterion.labelled_answers", "unresolved"):
         # without them the agreement is higher than that of a rater with the scorer
         answers = pluralise(int(n_split), "further answer")
-        yield as_sentence(f"Raters split on {answers}, which are left out.")
+        yield as_sentence(f"Raters disagree on {answers}, which are left out.")
     # agreement below chance means that the labels are probably coded in reverse
     if accuracy.value < 0.5 and kappa is not None and (kappa.value or 0.0) < 0:
         yield compose("The labels may be reversed: 1 must mean that an answer is right.")
@@ -759,7 +759,7 @@ def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Senten
     if answers.codes["faulty"] == "fine":
         return (as_sentence("None shown."), *map(as_sentence, reading_notes(audit)))
     reason = find_estimate(audit, "items.label_errors")
-    doubt = "keys are wrong" if _has_keys(audit) else "items count the wrong way"
+    doubt = "keys are wrong" if _has_keys(audit) else "items are scored in reverse"
     unknown = f"The answers do not show whether {doubt}"
     explanation = ""
     if reason is not None:

@@ -63,7 +63,7 @@ SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
         "Other items (internal consistency)",
         "alpha",
         ("omega_types",),
-        "this audit holds no estimate of it",
+        "this audit has no estimate of it",
     ),
     "judge_consistency": (
         "The same judge, second time",
@@ -618,7 +618,7 @@ def _figure(row: Mapping[str, object], key: str) -> Text:
 
 def not_measured_remark(estimate: Estimate | None, subject: str) -> str:
     """Why an estimate has no table or drawing."""
-    reason = "this audit holds no estimate of it"
+    reason = "this audit has no estimate of it"
     if estimate is not None:
         reason = estimate.reason or reason
     return f"{subject} not measured: {reason}."

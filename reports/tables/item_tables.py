@@ -93,11 +93,11 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
     meanings = {
         "label_errors": (
             "To read first: strong respondents fail it and weak ones pass, which a wrong key or a"
-            " weakness in common explains"
+            " shared weakness explains"
         ),
-        "negative_items": "Works against the rest of the test",
+        "negative_items": "Correlates negatively with the rest of the test",
         "misfit_items": "Does not fit the Rasch model",
-        "dead_items": "All respondents are right or all are wrong, so it separates nobody",
+        "dead_items": "All respondents are right or all are wrong, so it separates no respondents",
         "duplicate_items": "Occurs more than once",
     }
     for statistic, meaning in meanings.items():

@@ -280,9 +280,9 @@ def _leaderboard_notes(audit: BenchmarkAudit, *, has_sets: bool) -> Iterator[str
     )
     if has_sets:
         yield (
-            "No pair of respondents that share a letter is shown to differ (Holm over all pairs, so"
-            " that further respondents make the sets larger); that is no equality. Place: what the"
-            " same tests leave."
+            "No pair of respondents that share a letter is shown to differ (Holm over all pairs,"
+            " so that further respondents make the sets larger); this does not show that they are"
+            " equal. Place: what the same tests leave."
         )
     else:
         yield (
@@ -652,9 +652,8 @@ def people_scores_note(audit: BenchmarkAudit) -> str:
         score = format_points(row.scores.get(metric))
         model_scores.append(f"{short_name(row.name)} {score}")
     return (
-        f"By people: {', '.join(model_scores)} ({metric}, {count:,} answers). No scorer stands"
-        " beside"
-        " them: --judge NAME adds one."
+        f"By people: {', '.join(model_scores)} ({metric}, {count:,} answers). No scorer is compared"
+        " with them: --judge NAME adds one."
     )
 
 

@@ -182,9 +182,9 @@ def _resolution_table(audit: BenchmarkAudit, metric: str) -> Table | None:
         right=tuple(range(1, len(columns))),
         notes=(
             (
-                "Under each score stands its difference from whole pictures, with its 95% interval"
-                " over other pictures. The questions are the same, so the difference is paired. The"
-                " interval of the mean difference is over other respondents like these."
+                "Below each score is its difference from whole pictures, with its 95% interval"
+                " over other pictures. The questions are the same, so the difference is paired."
+                " The interval of the mean difference is over other respondents like these."
             ),
             "100% is the picture as it is; 50% has half of its width and half of its height.",
         ),
@@ -228,7 +228,7 @@ def stop_note(audit: BenchmarkAudit) -> str:
         f"Asking was stopped by the rule “{stop['rule']}”. All numbers are computed on the"
         f" {stop['items']:,} of {stop['of_items']:,} items ({stop['pictures']:,} of"
         f" {stop['of_pictures']:,} pictures, drawn at random) that every respondent was asked; what"
-        f" each was asked stands under {STOPS_TITLE}."
+        f" each was asked is listed under {STOPS_TITLE}."
     )
 
 

@@ -126,7 +126,7 @@ FLAG_WORDS = {
     "STALE_LABELS": "labels of answers that have changed since",
     "RANK_DEFICIENT": "more items than respondents",
     "ZERO_VARIANCE_ITEMS": "some items do not vary",
-    "HEYWOOD": "one type carries the factor alone",
+    "HEYWOOD": "the factor rests on one type",
     "NOT_ONE_THING": "the types do not make one score",
     "FAVOURS_FAMILY": "a part favours one family",
     "REMEMBERED": "a respondent may have met the questions",

@@ -252,10 +252,10 @@ def added_value(audit: BenchmarkAudit) -> Table | None:
         notes=(
             (
                 "How much of the type's true score its own items predict, and how much of it the"
-                " total predicts (Haberman 2008). A type stands alone where the 95% interval of the"
-                " difference over respondents lies above 0, and the upper end of the standard error"
-                f" of its score is at most {_limit(audit)}, which is the limit of the default"
-                " policy."
+                " total predicts (Haberman 2008). A type is worth its own score where the 95%"
+                " interval of the difference over respondents lies above 0, and the upper limit of"
+                f" the standard error of its score is at most {_limit(audit)}, which is the limit"
+                " of the default policy."
             ),
         ),
         signature=estimate.signature,
@@ -313,15 +313,14 @@ def _family_note(estimate: Estimate) -> str:
         )
     return (
         "How much easier (or harder, below 0) a part is for a family than its answers to the other"
-        f" parts let expect, in logits, with a 95% interval over models. {test_note} From 0.64 on"
-        " the"
+        f" parts predict, in logits, with a 95% interval over models. {test_note} From 0.64 on the"
         " Educational Testing Service calls a difference large."
     )
 
 
 def _precision_note(estimate: Estimate) -> str:
     models = ", ".join(map(short_name, map(str, estimate.detail.get("in_top") or ())))
-    models_note = f" There: {models}." if models else " No model lies there."
+    models_note = f" There: {models}." if models else " No model has such a score."
     return (
         "The standard error of a score where the score is: over other items of the same kind"
         " (Lord), and over these items, as differences between models have it (Rasch). From"

@@ -20,7 +20,7 @@ from hqm.psychometrics.result import is_constant
 
 MIN_BENCHMARKS, MIN_MODELS = 8, 30
 _N_REPLICATES = 400
-_BY_CHANCE = "That is no more than chance explains: no common factor is shown."
+_BY_CHANCE = "That is no more than chance: no common factor is shown."
 
 
 @dataclass(frozen=True, slots=True)

@@ -452,13 +452,13 @@ def _full_agreement(share_of_yes: float, pictures: int, n: int, level: float) ->
         for low in (lowest_agreement, lowest_kappa)
     )
     if by_chance == 1:
-        kappa = Coefficient.absent("degenerate", "one category stands alone", n)
+        kappa = Coefficient.absent("degenerate", "there is only one category", n)
     return WeightedAgreement(agreement, kappa)
 
 
 def _with_cluster_interval(value: float, replicates: Array, n: int, level: float) -> Coefficient:
     if math.isnan(value):
-        return Coefficient.absent("degenerate", "one category stands alone", n)
+        return Coefficient.absent("degenerate", "there is only one category", n)
     if len(replicates) < 3 or not np.isfinite(replicates).all():
         return Coefficient(value, level=level)
     return Coefficient.over_items(
