@@ -162,7 +162,7 @@ def test_everything_is_there(audit: Audit, page: str) -> None:
     for caption in (
         "Error budget of accuracy, in points",
         "Gaps of the leaderboard",
-        "All that can be mended",
+        "Everything to correct",
         "Reliability by source of error",
         "Warnings",
         "Leaderboard",

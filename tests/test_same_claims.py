@@ -415,7 +415,7 @@ def test_faulty_items_are_counted_alike_on_page_and_gate() -> None:
     audit = hqm.audit(benchmark)
     texts = texts_of(audit)
     gate = re.match(
-        r"(\d+) almost surely, of about (\d+)", texts.gate["items.label_errors (score)"]
+        r"(\d+) faults almost surely, of about (\d+)", texts.gate["items.label_errors (score)"]
     )
     assert gate is not None, texts.gate
     named, expected = int(gate[1]), int(gate[2])

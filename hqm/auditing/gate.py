@@ -251,7 +251,7 @@ def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
     ]
     if not estimates:
         oracles = who_labelled(benchmark).by_oracles if facet == "judge" else ()
-        oracle_note = f" ({', '.join(oracles)} is an oracle)" if oracles else ""
+        oracle_note = f" (a rule labelled them: {', '.join(oracles)})" if oracles else ""
         sentence = f"{_ABSENT_FACETS.get(facet, f'no other {facet} was recorded')}{oracle_note}"
         return _absent(benchmark, name, sentence, facet_advice(facet))
     # One comparison gives many estimates, all with the same other administration; those of several
@@ -295,7 +295,7 @@ def _unscored(benchmark: BenchmarkAudit, max_share: float) -> Test:
     # others.
     cell, worst = scored.worst
     advice = advice_on_cut(benchmark.state_counts[cell])
-    sentence = f"{worst:.1%} of the answers in {cell} have no score; the limit is {max_share:.1%}"
+    sentence = f"{worst:.1%} of the answers have no score in {cell}; the limit is {max_share:.1%}"
     if advice:
         sentence += f"; {advice}"
     total, lost = scored.by_administration[cell]
@@ -635,7 +635,7 @@ def _threshold(benchmark: BenchmarkAudit, requirement: Requirement) -> Iterator[
         if family == "criterion":
             sentence = "no people labelled answers"
             if oracles := who_labelled(benchmark).by_oracles:
-                sentence += f" ({', '.join(oracles)} is an oracle; a policy may ask for `oracle.*`)"
+                sentence += f" (a rule labelled them: {', '.join(oracles)}; `oracle.*` tests it)"
         remedy = unmeasured_advice(family, requirement.indicator)
         yield _absent(
             benchmark, name, sentence, remedy, requirement.reason, not requirement.optional
@@ -703,7 +703,7 @@ def _expected_note(benchmark: BenchmarkAudit, estimate: Estimate) -> str:
     expected = wrong_keys(benchmark).expected
     if estimate.indicator != "items.label_errors" or not expected:
         return ""
-    return f" almost surely, of about {expected:.0f} expected"
+    return f" faults almost surely, of about {expected:.0f} expected"
 
 
 def _labeller_note(estimate: Estimate) -> str:

@@ -392,32 +392,32 @@ _REMEDIES = {
     "L301": ("Add questions in the same words with the other answer, until words predict nothing."),
     "W101": "Write at least three wordings for the type.",
     "W102": "Vary the wording of the type's questions.",
-    "W103": "Nothing; in your own shuffles, keep its place and rewrite its letters.",
+    "W103": "Nothing to do; when you shuffle options, keep its position and rewrite its letters.",
     "W104": 'Put the option last, or write "None of the other options"; correct its letters.',
     "F101": (
         'Ask "Is it false that ...?", "Is there no ...?" or "Is the number of ... other than two?".'
     ),
     "F102": 'Put "not" behind the whole subject, or ask "Is it false that ...?".',
-    "F103": "Leave one negation, or leave the item out of the form.",
+    "F103": "Keep one negation, or omit the item from the form.",
     "F104": 'Deny the question as a whole: "Is it false that ...?".',
-    "F105": "Turn the right answer round, or take the negation out.",
-    "F106": "Write other words, or leave the item out of the form.",
+    "F105": "Reverse the right answer, or remove the negation.",
+    "F106": "Write other words, or omit the item from the form.",
     "F107": (
-        "Keep a question a question where answers may differ in length, or report the form by"
-        " itself."
+        "Keep questions as questions, because answers to commands may differ in length, or report"
+        " the form separately."
     ),
     "F108": "Keep the option's place, and write the letters that its options have in the form.",
     "T101": "Label items with the type, or drop the type from the card's `types`.",
-    "T102": "Add as many items as the examples say, or report no score of the type.",
+    "T102": "Add as many items as the examples say, or do not report a score of the type.",
     "T103": "Add the type to the card's `types`, or correct the labels.",
     "T104": "Label the items.",
     "I101": "Put the pictures into the image folder, or name the folder with --images.",
     "I102": "Save the pictures again from their source.",
     "I103": "Keep one file of each picture and point the items to it.",
     "I104": "Look at the pairs; keep one of two copies, and give its items one cluster.",
-    "I105": "Take the pictures out, or ask about them.",
+    "I105": "Remove the pictures, or ask about them.",
     "I106": "Fetch the pictures, or name their folder with --images.",
-    "I107": "Save the picture again from its source, or take its items out.",
+    "I107": "Save the picture again from its source, or remove its items.",
     "I108": "Save the picture as 8-bit RGB without transparency, upright, one frame.",
 }
 """Code -> what to do about it."""

@@ -333,7 +333,7 @@ def _write_source_numbers(drawing: Drawing, row: BudgetRow, y: float, points: Po
     elif row.source != "blind":
         drawing.text(842, y, f"{row.respondents} models", size=12, colour=QUIET)
     if row.source == "metric":
-        drawing.text(934, y, "means aligned", size=12, colour=QUIET)
+        drawing.text(934, y, "not comparable", size=12, colour=QUIET)
     elif row.source == "items":
         drawing.text(934, y, f"±{points.format(row.high)}", size=13)
     elif row.shift is not None:

@@ -644,8 +644,9 @@ def _seldom_measured(audits: Sequence[BenchmarkAudit]) -> str:
                 shifts.append(((row.half or 0.0) * points.factor, audit.title))
         n_reworded += is_reworded
     judged = number_word(n_judged) if n_judged else "none"
+    reworded = number_word(n_reworded) if n_reworded else "none"
     sentence = (
-        f"Another wording was asked in {number_word(n_reworded)} of {number_word(len(audits))}"
+        f"Another wording was asked in {reworded} of {number_word(len(audits))}"
         f" audits, and people judged the answers of {judged}."
     )
     half, title = max(shifts, default=(0.0, ""))
