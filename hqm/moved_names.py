@@ -123,7 +123,7 @@ MOVED_NAMES = {
     "read_components": "hqm.auditing.study_records:read_components",
     "read_json": "hqm.files.records:read_json",
     "read_key": "hqm.benchmark.corrected_keys:read_key",
-    "read_list": "hqm.scoring.short_answers:read_list",
+    "read_list": "hqm.scoring.list_answers:read_list",
     "read_number": "hqm.scoring.short_answers:read_number",
     "read_polar": "hqm.scoring.polar_answers:read_polar",
     "read_prices": "hqm.comparison.prices:read_prices",

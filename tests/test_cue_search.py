@@ -14,6 +14,7 @@ from hqm.scoring import (
     commitments,
     list_answers,
     number_answers,
+    number_clauses,
     option_letters,
     plain_text,
     polar_answers,
@@ -231,8 +232,8 @@ def test_a_number_is_stated_by_what_stands_before_it() -> None:
         for number in written_numbers.numbers_in(text):
             before = text[: number.start]
             is_stated = copula.search(before) is not None
-            is_reference = number_answers._REFERENCE_AMOUNT.search(before) is not None
+            is_reference = number_clauses._REFERENCE_AMOUNT.search(before) is not None
             assert number_answers._is_stated(text, number) == is_stated, (text, number)
-            assert number_answers._is_reference(text, number) == is_reference, (text, number)
+            assert number_clauses._is_reference(text, number) == is_reference, (text, number)
             if not written_numbers.may_bound(text):
                 assert not written_numbers.is_bound(text, number), (text, number)

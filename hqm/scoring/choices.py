@@ -24,7 +24,8 @@ from hqm.scoring.commitments import (
     shared_words,
     without_side_remark,
 )
-from hqm.scoring.number_answers import CALCULATION, read_number
+from hqm.scoring.number_answers import read_number
+from hqm.scoring.number_clauses import CALCULATION
 from hqm.scoring.option_letters import (
     GUESS,
     called_correct,

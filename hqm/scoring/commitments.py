@@ -22,9 +22,11 @@ from hqm.scoring.plain_text import (
     MARKS,
     UNSPACED_LETTERS,
     breaks_off,
+    breaks_off_in_formula,
     plain,
     says_unable,
     with_plain_dates,
+    without_closing_remarks,
     without_marks,
 )
 
@@ -36,6 +38,7 @@ EXCEPTION = re.compile(
 )
 """What stands behind it is what a statement does not hold for: "all except 2015"."""
 _ANOTHER_QUESTION = re.compile(r"\n\s*(?:question|human|user|hint)\s*:", re.IGNORECASE)
+_ANOTHER_PROBLEM = re.compile(r"\banswer is\b[^\n]*\n\s*\n\s*problem\s*:", re.IGNORECASE)
 """Some models go on with another question, and answer it as well."""
 _OPTION_LINE = re.compile(r"^\s*[*-]?\s*\ue002?[(\[]?([A-Z]{1,2})[.):\]][ \t\ue003]*\S")
 _ITEM = r"(?:(?!\b(?:is|are|and|or|not|so|but|as|would)\b)[^()\n])*"
@@ -435,6 +438,8 @@ class ParsedAnswer:
         The lines behind "so" and "therefore", the last first.
     sentences
         All sentences.
+    statements
+        The sentences without the remarks at their end that answer nothing: "Please note ...".
     retraction_end
         Where the last retraction ends ("wait, that is wrong"); -1 where there is none.
     breaks_off
@@ -446,6 +451,7 @@ class ParsedAnswer:
     emphasised: tuple[str, ...]
     concluding: tuple[str, ...]
     sentences: tuple[str, ...]
+    statements: tuple[str, ...]
     retraction_end: int
     breaks_off: bool
 
@@ -481,15 +487,16 @@ def parse_answer(text: str) -> ParsedAnswer:
     conclusions = _CONCLUSION.find(prose, prose_offsets["conclusion"], is_unspaced)
     concluding = [_rest_of_line(prose, match.end()) for match in conclusions]
     prose_sentences = tuple(sentences(prose))
-    statements = tuple(line for line in prose_sentences if not line.endswith(("?", "？")))
+    assertions = tuple(line for line in prose_sentences if not line.endswith(("?", "？")))
     return ParsedAnswer(
         text=without_marks(spoken),
         explicit=tuple(sorted(explicit, key=lambda passage: passage.start, reverse=True)),
         emphasised=tuple(map(without_marks, reversed(emphasised))),
         concluding=tuple(reversed(concluding)),
-        sentences=statements or prose_sentences,
+        sentences=assertions or prose_sentences,
+        statements=without_closing_remarks(assertions or prose_sentences),
         retraction_end=retraction_end,
-        breaks_off=breaks_off(prose_sentences),
+        breaks_off=breaks_off(prose_sentences) or breaks_off_in_formula(text),
     )
 
 
@@ -515,9 +522,11 @@ _BOX_TEXT = re.compile(f"{BOX}([^{BOX_END}]*){BOX_END}?")
 def _first_question(text: str) -> str:
     """The text up to another question, which some models go on to ask and answer."""
     another = _ANOTHER_QUESTION.search(text)
-    if another:
-        return text[: another.start()].rstrip()
-    return text
+    if another is None and "roblem" in text:
+        another = _ANOTHER_PROBLEM.search(text)
+    if another is None:
+        return text
+    return text[: text.rfind("\n", 0, another.end())].rstrip()
 
 
 def _explicit_passages(
@@ -665,11 +674,11 @@ def without_side_remark(text: str) -> str:
 
 def shared_words(text: str, question: str) -> int:
     """How many content words of a question a text repeats."""
-    return len(_question_stems(question).intersection(map(_stem, _LONG_WORD.findall(text.lower()))))
+    return len(question_stems(question).intersection(map(_stem, _LONG_WORD.findall(text.lower()))))
 
 
 @lru_cache(maxsize=1024)
-def _question_stems(question: str) -> frozenset[str]:
+def question_stems(question: str) -> frozenset[str]:
     """The stems of the content words of a question."""
     words = set(_LONG_WORD.findall(question.lower())) - _QUESTION_WORDS
     return frozenset(map(_stem, words))

@@ -19,12 +19,8 @@ from hqm.scoring.commitments import (
     shared_words,
     without_side_remark,
 )
-from hqm.scoring.number_answers import (
-    IN_PARENTHESES,
-    SUBORDINATE,
-    stated_numbers,
-    without_parentheses,
-)
+from hqm.scoring.number_answers import stated_numbers
+from hqm.scoring.number_clauses import IN_PARENTHESES, SUBORDINATE, without_parentheses
 from hqm.scoring.plain_text import says_unable
 from hqm.scoring.polar_answers import NEGATIVE
 from hqm.scoring.statements import asked_words, content_words, contraries_of
@@ -93,12 +89,12 @@ def read_list(text: str) -> tuple[str, ...]:
         return ()
     if shapes:
         # a long answer concludes at its end, and may have set out with the list
-        brackets = shapes[0 if len(answer.sentences) > 3 else -1]
+        brackets = shapes[0 if len(answer.statements) > 3 else -1]
         return split_members(f"[{next(filter(None, brackets))}]")
-    if len(answer.sentences) < 3:
-        ends = answer.sentences
+    if len(answer.statements) < 3:
+        ends = answer.statements
     else:
-        ends = answer.sentences[-1:]
+        ends = answer.statements[-1:]
     ends = tuple(sentence for sentence in ends if not NEGATIVE.search(sentence)) or ends
     readings = (
         *map(split_members, answer.concluding[:1]),
@@ -134,6 +130,24 @@ def line_members(answer: ParsedAnswer, column: int, max_words: int = 4) -> tuple
 
 
 _MAX_MEMBER_SPACES = 40
+
+
+def bullet_blocks(text: str) -> list[tuple[str, ...]]:
+    """The rows of each block of bullets, without what explains them; empty lines divide no block.
+
+    >>> bullet_blocks("Signs:\\n- A\\n- B\\nWith a curve:\\n- B (at the top)\\n- C: left")
+    [('A', 'B'), ('B', 'C')]
+    """
+    blocks: list[tuple[str, ...]] = []
+    block: list[str] = []
+    for line in (*filter(str.strip, text.split("\n")), ""):
+        if _BULLET.match(line):
+            row = IN_PARENTHESES.sub("", _BULLET.sub("", line))
+            block.append(re.split(r"\s[–—-]\s|:\s", row)[0].strip(" .*"))
+        elif block:
+            blocks.append(tuple(block))
+            block = []
+    return blocks
 
 
 def clean_member(text: str) -> str:
@@ -382,14 +396,14 @@ def names_phrase(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
     # a bold label announces what stands behind it
     bold = [text for text in answer.emphasised if not text.endswith(":")]
     texts = [*bold, *answer.concluding[:1]]
-    if len(answer.sentences) > 1:
-        first, last = answer.sentences[0], answer.sentences[-1]
+    if len(answer.statements) > 1:
+        first, last = answer.statements[0], answer.statements[-1]
         # "A is bigger than B", and a row for each of them below
         is_denied_above = _LABELLED_ROW.match(last) and any(
             normalize(phrase) in normalize(first) for phrase in phrases
         )
         texts += [first] if is_denied_above else [first, last]
-    if len(answer.sentences) <= 3:
+    if len(answer.statements) <= 3:
         texts.append(answer.text)
     return next(filter(None, (phrases_in(text, phrases) for text in texts)), ())
 
@@ -492,8 +506,21 @@ def _phrase_pattern(phrase: str) -> re.Pattern[str]:
 
 
 def hedges(text: str, phrase: str) -> bool:
-    """Whether an answer names a phrase as one of several possibilities: "red or blue"."""
-    text = normalize(parse_answer(text).text)
+    """Whether an answer names a phrase as one of several possibilities where it names it first, or
+    last: "red or blue".
+    """
+    naming = [
+        sentence
+        for sentence in map(normalize, parse_answer(text).sentences)
+        if _phrase_spans(phrase, sentence)
+    ]
+    if len(naming) < 2:
+        return _hedges(normalize(parse_answer(text).text), phrase)
+    return _hedges(naming[0], phrase) or _hedges(naming[-1], phrase)
+
+
+def _hedges(text: str, phrase: str) -> bool:
+    """Whether a normalized text names a phrase as one of several possibilities."""
     joins_phrases = " and " in text and " and " not in phrase
     # "red and blue" as a whole answer names two where one is right
     if joins_phrases and (
@@ -547,8 +574,8 @@ def other_members(text: str, targets: Sequence[str], question: str) -> list[str]
         return []
     items = _LISTED_ITEM.findall(text)
     new_items = [item for item in items if not shared_words(item, question)]
-    is_other = any(not phrases_in(item, targets) for item in new_items)
-    return new_items if is_other else []
+    names_other = any(not phrases_in(item, targets) for item in new_items)
+    return new_items if names_other else []
 
 
 _LISTED_ITEM = re.compile(r"(?<=, )(?:and )?(?:an?|some) ([a-z]+)(?=,| and\b)")
@@ -637,7 +664,7 @@ def concluding_numbers(
     """The last sentence of an answer with its numbers; the conclusion where that has as many as the
     keys, and the last sentence has not: "Therefore, x can be -1 or -5. To verify: ...".
     """
-    last = _COUNTER_STATEMENT.split(without_parentheses(answer.sentences[-1]), maxsplit=1)[0]
+    last = _COUNTER_STATEMENT.split(without_parentheses(answer.statements[-1]), maxsplit=1)[0]
     numbers = stated_numbers(last, question)
     concluded = stated_numbers(answer.concluding[0], question) if answer.concluding else []
     if len(concluded) == n_keys != len(numbers):
@@ -647,6 +674,6 @@ def concluding_numbers(
 
 def says_single(sentence: str, answer: ParsedAnswer) -> bool:
     """Whether a sentence says that there is a single number: the only bold one, or behind "="."""
-    is_bold = len(answer.sentences) == 1 and any(map(sole_number, answer.emphasised))
+    is_bold = len(answer.statements) == 1 and any(map(sole_number, answer.emphasised))
     result = sole_number(sentence[sentence.rfind("=") + 1 :])
     return is_bold or result is not None or _SINGLE.search(sentence) is not None

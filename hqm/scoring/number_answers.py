@@ -12,13 +12,26 @@ from hqm.scoring.commitments import (
     ParsedAnswer,
     answering_clause,
     first_sentence,
-    is_denied,
     parse_answer,
     sentences,
     shared_words,
 )
 from hqm.scoring.cue_search import WordSearch
+from hqm.scoring.number_clauses import (
+    CALCULATION,
+    IN_PARENTHESES,
+    SUBORDINATE,
+    TOTAL,
+    foreign_total,
+    number_behind_colon,
+    result_clause,
+    undenied_numbers,
+    without_addends,
+    without_contrast,
+    without_parentheses,
+)
 from hqm.scoring.plain_text import says_unable
+from hqm.scoring.restatements import restating_sentences
 from hqm.scoring.statements import asked_words, content_words, denies_asked_noun
 from hqm.scoring.written_numbers import (
     BOUND_QUESTION,
@@ -85,17 +98,6 @@ _CONTINUATION = re.compile(
     r"\s*(?:[+×*/=−-]|,|\band\b|\bplus\b|\bminus\b|\btimes\b)\s*[\d$]|\s*(?:plus|minus|times)\b"
     r"|\s*of\s+\d|[^.]*="
 )
-# what follows explains the number, and has numbers of its own
-SUBORDINATE = re.compile(
-    r", from\b|,? (?:because|since|(?<!well )as(?! well)|with|where|given|considering|but|whereas"
-    r"|while"
-    r"|although|assuming|if"
-    r"|when|after|before|out of|compared|rather than|instead of|per|up from|down from"
-    r"|arranged|consisting|split|divided|grouped|reaching|(?:up|down)(?: by)? [$€£]?[\d.,]+\s?%?"
-    r"(?: percent)? (?:from|on)|versus|vs|leaving|including|(?:one|some|two|all) of which|of which"
-    r"|plus another)\b",
-    re.IGNORECASE,
-)
 # no things are counted: the answer is zero
 _ZERO_COUNT = re.compile(
     r"^\W*(?:(?:there (?:is|are|were)|i (?:can )?see|the (?:image|picture) (?:shows|has|contains)"
@@ -130,29 +132,9 @@ _COUNT_QUESTION = re.compile(
     re.IGNORECASE,
 )
 _YEAR_QUESTION = re.compile(r"\b(?:which|what) years?\b|^when\b", re.IGNORECASE)
-# the number behind these is what a part is taken of: "134 of the 150"
-_REFERENCE_AMOUNT = re.compile(
-    r"±\s*$|\b(?:below|above|under|over)(?: the)?\s*[$€£]?$|^\W*(?:out )?of (?:the|all|these)\s*$"
-    r"|\d (?:out )?of (?:the|all|these)\s*$|\d out of\s*$",
-    re.IGNORECASE,
-)
 # the number of a step of the reasoning
 _STEP = re.compile(r"^\W*(?:step|schritt|étape|paso)\s+\d+\b", re.IGNORECASE)
-IN_PARENTHESES = re.compile(r"\([^()]*\)")
-# the clause of a sum in other languages than English: "insgesamt also 7"
-_FOREIGN_TOTAL = re.compile(
-    r"\b(?:insgesamt|zusammen|en total|au total|en tout|in totale|no total|ao todo|всего|итого"
-    r"|soit|es decir|o sea|ou seja|то есть|значит)\b"
-    r"|一共|总共|共有|共计|合计|总计|合計|全部で|합쳐|총|모두|कुल|المجموع|مجموع|إجمالي",
-    re.IGNORECASE,
-)
 _PART_SEPARATOR = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+(?:and|plus)\s+", re.IGNORECASE)
-# a sentence with one of these states a result, whatever numbers lead to it
-_TOTAL = re.compile(
-    r"\b(?:difference|average|mean|median|range|ratio|product|total|altogether|in all|sum|final"
-    r"|result|remain\w*|left|overall)\b",
-    re.IGNORECASE,
-)
 
 
 def read_number(text: str, counts: bool = False, question: str = "") -> Number | None:
@@ -204,8 +186,10 @@ def _corrected_result(text: str) -> str:
 
 def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number | None:
     """The number of an answer that nowhere says that it answers."""
-    last = answer.sentences[-1]
-    first = answer.sentences[0]
+    last = answer.statements[-1]
+    first = answer.statements[0]
+    if _declines(answer):
+        return None
     if answer.breaks_off:  # what it would have concluded is not known
         is_open = first == last and _GOES_ON.search(first) is not None
         return _passage_number(first, counts, question) if counts and not is_open else None
@@ -216,38 +200,78 @@ def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number 
     if counts and _counts_nothing(answer, question):
         return numbers_in("0")[0]
     # a number beside "I cannot tell" is that of something else
-    is_short = len(answer.sentences) <= 3
+    is_short = len(answer.statements) <= 3
     stated = IN_PARENTHESES.sub("", answer.text if is_short else last)  # "9.00 (no unit given)"
     if says_unable(stated):
-        return None
+        return _restated_number(answer, question)
     texts = [*answer.concluding, *_ordered_ends(answer, question)]
     if _states_total(last, answer):
         texts.insert(0, last)
     for text in texts:
-        is_unable = says_unable(IN_PARENTHESES.sub("", text))
-        number = None if is_unable else _passage_number(text, counts, question)
+        stated = _stating_part(text, answer)
+        number = _passage_number(stated, counts, question) if stated else None
         if number is not None:
-            return _exact_number(number, text, question)
+            return _exact_number(number, stated, question)
         if text in answer.concluding and text in last and _is_hedged(text, numbers_in(text)):
             return None
     return _number_of_asked(last, question) if first == last else None
 
 
+def _declines(answer: ParsedAnswer) -> bool:
+    """Whether an answer begins by saying that it is none, and concludes nothing."""
+    first = answer.statements[0]
+    return _DECLINES.match(first) is not None and says_unable(first) and not answer.concluding
+
+
+def _stating_part(text: str, answer: ParsedAnswer) -> str:
+    """A passage that may state a number, and of a conclusion what comes before a proviso: "It costs
+    5. Tips are not included"; "" where it says that it cannot tell.
+    """
+    if not says_unable(IN_PARENTHESES.sub("", text)):
+        return text
+    first = first_sentence(text) if text in answer.concluding else ""
+    return first if first and not says_unable(IN_PARENTHESES.sub("", first)) else ""
+
+
+def _restated_number(answer: ParsedAnswer, question: str) -> Number | None:
+    """The only number of a first sentence that repeats the question, where only a proviso says what
+    is not known: "2008 has the highest rate. While no value is given, ...".
+    """
+    first = answer.statements[0]
+    provisos = list(filter(says_unable, answer.statements[1:]))
+    if not restating_sentences([first], question) or not all(map(_CONCESSION.match, provisos)):
+        return None
+    numbers = _new_numbers(first, question)
+    return numbers[0] if len(_values(numbers)) == 1 else None
+
+
+_CONCESSION = re.compile(r"\W*(?:while|although|though|even though)\b", re.IGNORECASE)
+
+
 def _counts_nothing(answer: ParsedAnswer, question: str) -> bool:
     """Whether an answer says that there is nothing of what is counted."""
-    first = answer.sentences[0]
+    first = answer.statements[0]
     zero_count = _ZERO_COUNT.match(first)
     if zero_count and (zero_count[1] or "").lower() in question.lower():
-        return not _new_numbers(answer.text, question)
+        return not _new_numbers(_OPTION_NUMBER.sub("", answer.text), question)
     # "There are two pens. No pencil is to be seen", asked for pencils
     if not answer.text.isascii() and any(
-        denies_asked_noun(sentence, question) for sentence in answer.sentences[:2]
+        denies_asked_noun(sentence, question) for sentence in answer.statements[:2]
     ):
         return True
     is_brief = len(answer.text) < _MAX_ZERO_CHARS and not names_number(answer.text)
     return is_brief and _FOREIGN_ZERO.search(first) is not None and not says_unable(answer.text)
 
 
+_DECLINES = re.compile(
+    r"\W*(?:unfortunately,? |sorry,? |i apologi[sz]e,? (?:but )?)*(?:i|we) (?:(?:cannot|can't"
+    r"|can not|could not|am (?:unable|not able) to|'m (?:unable|not able) to)"
+    r" (?:\w+ly )?(?:answer|provide|determine|tell|give|help|assist|identify|calculate"
+    r"|measure)|(?:do not|don't) have|would need)\b",
+    re.IGNORECASE,
+)
+"""The beginning of an answer that gives none: "I cannot answer"."""
+_OPTION_NUMBER = re.compile(r"\([A-H]\) \d+\b")
 _GOES_ON = re.compile(r"(?:\b(?:and|plus|as well as|und|et|y|e|и)|[,+])$", re.IGNORECASE)
 
 
@@ -258,10 +282,20 @@ def _exact_number(number: Number, text: str, question: str) -> Number | None:
     if not may_bound(text):
         return number
     same_numbers = [candidate for candidate in numbers_in(text) if candidate.value == number.value]
+    if _OPEN_BOUND.search(text):
+        return None
     is_exact = any(not is_bound(text, candidate) for candidate in same_numbers) or not same_numbers
     if is_exact or BOUND_QUESTION.search(question):
         return number
     return None
+
+
+_OPEN_BOUND = re.compile(
+    r"\bat least \w+\b[^.;]*[,;(] ?(?:but|though|although"
+    r"|and (?:possibly|perhaps|maybe|likely) more|possibly more|(?:the )?exact)\b",
+    re.IGNORECASE,
+)
+"""A lower bound that is said to be one: "at least 8, though there may be more"."""
 
 
 def _are_parts(text: str) -> bool:
@@ -269,7 +303,7 @@ def _are_parts(text: str) -> bool:
     pieces = _PART_SEPARATOR.split(text)
     counted = list(map(undenied_numbers, pieces))
     is_single = any(len(numbers) != 1 for numbers in counted) or len(pieces) < 2
-    if is_single or _TOTAL.search(text):
+    if is_single or TOTAL.search(text):
         return False
     values = [numbers[0].value for numbers in counted]
     has_total = len(values) > 2 and values[0] == sum(values[1:])
@@ -287,8 +321,8 @@ def _states_total(last: str, answer: ParsedAnswer) -> bool:
     """
     is_conclusion = any(text in last for text in answer.concluding)
     values = _values(undenied_numbers(last))
-    is_summing = len(answer.sentences) > 2 and _SUMMING.match(last) is not None
-    is_total = is_summing or _TOTAL.search(last) is not None
+    is_summing = len(answer.statements) > 2 and _SUMMING.match(last) is not None
+    is_total = is_summing or TOTAL.search(last) is not None
     return is_total and not is_conclusion and len(values) == 1
 
 
@@ -298,13 +332,13 @@ _SUMMING = re.compile(r"\W*(?:that|this|which) (?:is|makes|gives|leaves|means)\b
 
 def _ordered_ends(answer: ParsedAnswer, question: str) -> list[str]:
     """The first and the last sentence of an answer, the one that may state the number first."""
-    last = answer.sentences[-1]
-    first = answer.sentences[0]
+    last = answer.statements[-1]
+    first = answer.statements[0]
     repeats = shared_words(last, question) - shared_words(first, question)
-    is_sum = _TOTAL.search(last) or _STEP.match(last) or "=" in last or sole_number(last)
+    is_sum = TOTAL.search(last) or _STEP.match(last) or "=" in last or sole_number(last)
     # short answers state and then explain; long ones reason and then state
     ends = [first, last]
-    if len(answer.sentences) > 3 or is_sum or repeats > 1 or _STEP.match(first):
+    if len(answer.statements) > 3 or is_sum or repeats > 1 or _STEP.match(first):
         ends.reverse()
     return sorted(ends, key=lambda text: not _new_numbers(text, question))
 
@@ -392,44 +426,6 @@ def _before(text: str, number: Number) -> str:
     return text[start : number.start]
 
 
-def _is_reference(text: str, number: Number) -> bool:
-    """Whether a number of a text is what a part is taken of."""
-    start = max(0, number.start - _MAX_REFERENCE_CHARS)
-    before = text[start : number.start].rstrip().rstrip("$€£").rstrip().lower()
-    if not before.endswith(_REFERENCE_ENDINGS):
-        return False
-    return _REFERENCE_AMOUNT.search(text, start, number.start) is not None
-
-
-_MAX_REFERENCE_CHARS = 40
-_REFERENCE_ENDINGS = ("±", "below", "above", "under", "over", "the", "all", "these", "of")
-
-
-def undenied_numbers(text: str) -> list[Number]:
-    """The numbers of a text that it does not deny; "134 of the 150" names the first only."""
-    return list(_undenied_numbers(text))
-
-
-@lru_cache(maxsize=1024)
-def _undenied_numbers(text: str) -> tuple[Number, ...]:
-    undenied = []
-    for number in numbers_in(text):
-        is_excluded = is_denied(text, number.start, number.end) or _is_reference(text, number)
-        if not is_excluded:
-            undenied.append(number)
-    return tuple(undenied)
-
-
-def without_parentheses(text: str) -> str:
-    """A text without its parentheses, where numbers stand outside of them: "14 in total
-    (9 here, 5 there)".
-    """
-    stripped = IN_PARENTHESES.sub("", text)
-    if undenied_numbers(stripped):
-        return stripped
-    return text
-
-
 def stated_numbers(text: str, question: str) -> list[Number]:
     """The numbers of a text that it does not deny, without those of the question that only say
     when or where; only years where a year is asked for.
@@ -437,7 +433,21 @@ def stated_numbers(text: str, question: str) -> list[Number]:
     numbers = undenied_numbers(text)
     if _YEAR_QUESTION.search(question):
         return _years(numbers) or [number for number in numbers if number.unit != "th"]
-    return _new_numbers(text, question) or numbers
+    compared = _question_numbers(question)[1]
+    stated = [
+        number
+        for number in numbers
+        if not (number.value in compared and _COMPARISON.search(_before(text, number)))
+    ]
+    return _new_numbers(text, question) or stated
+
+
+# a number of the question behind one of these is what is compared with: "racks with at least 3"
+_COMPARISON = re.compile(
+    r"\b(?:at (?:least|most)|(?:more|less|fewer|greater|higher|lower|larger|smaller) than|over"
+    r"|under|above|below)\s*$",
+    re.IGNORECASE,
+)
 
 
 def _values(numbers: Sequence[Number]) -> set[Fraction]:
@@ -515,7 +525,7 @@ def _counted_number(text: str, question: str) -> Number | None:
         stated = undenied_numbers(clauses[0]) if len(clauses) == 1 else []
         if len(stated) == 1 < len(numbers):
             return stated[0]
-    if _TOTAL.search(text):
+    if TOTAL.search(text):
         return None
     nouns = [word.removesuffix("s") for word in count_question[1].lower().split()]
     counted = [number for number in numbers if number.unit.removesuffix("s") in nouns]
@@ -550,7 +560,7 @@ def _number_in_asked_unit(text: str, question: str) -> Number | None:
 def _passage_number(text: str, counts: bool, question: str = "") -> Number | None:
     """The number that a passage states: alone, behind "is" or "=", or at its beginning."""
     text = _STEP.sub("", first_sentence(text))
-    text = _result_clause(text, question)
+    text = result_clause(text, question)
     if counts:
         number = _counted_number(text, question)
     else:
@@ -558,7 +568,7 @@ def _passage_number(text: str, counts: bool, question: str = "") -> Number | Non
     number = number or _named_number(text, question)
     if number is not None:
         return number
-    text = _without_contrast(without_parentheses(_without_addends(text)))
+    text = without_contrast(without_parentheses(without_addends(text)))
     if counts and _are_parts(text):
         return None
     for segment in _segments(text, question):
@@ -623,63 +633,9 @@ def _enumerated(text: str) -> Number | None:
     return None
 
 
-CALCULATION = re.compile(r"\d\s*[-+−–×*/÷·]\s*\d[^=]*=")
-_INCREMENT = re.compile(r"\b(?:more|another|extra|additional|fewer|less|too many)\b", re.IGNORECASE)
-# "12 were sold, leaving 6", where it is asked what is left
-_REMAINDER_QUESTION = re.compile(r"\b(?:left|remain\w*|still)\b", re.IGNORECASE)
-_REMAINDER_RESULT = re.compile(r"[,;:—–]\s*(?:leaving|which leaves|that leaves)\b", re.IGNORECASE)
-_RESULT = re.compile(
-    r"[,;:—–]\s*(?:so|making|which makes|that makes|which is|thus|therefore|hence|giving"
-    r"|for a total of|in total)\b[\s,:]*",
-    re.IGNORECASE,
-)
-
-
-# "The original price was €20, but it has been reduced to €15"
-_FORMER_VALUE = re.compile(
-    r"(?:\b(?:original(?:ly)?|previous(?:ly)?|former(?:ly)?|used to|regular|old)\b[^.;]*?[,;] "
-    r"(?:but|and) [^.;]*?|\b(?:was|were|cost)\b[^.;]*?[,;] (?:but |and )?)"
-    r"\b(?:now|currently|reduced|increased|lowered|raised|discounted)\b",
-    re.IGNORECASE,
-)
-
-
-_SIMPLIFIED = re.compile(
-    r"\b(?:which|that|this) (?:simplifies|reduces|converts|works out|comes out|amounts|adds up"
-    r"|is equal"
-    r"|is equivalent) to\b|\bin other words\b,?|\bi\.e\.,?|[,;] (?:sprich|d\. ?h\.|c'est-à-dire"
-    r"|es decir"
-    r"|o sea|ou seja|т\. ?е\.|то есть)\b,?|(?:なので|ので|ため)、|(?:이므로|므로),?\s"
-    r"|[,，、]\s?(?:즉|つまり|すなわち|即|也就是|यानी|أي )",
-    re.IGNORECASE,
-)
-"""What says a number again in another form: "4 of 10, which simplifies to 2/5"."""
-
-
-def _result_clause(text: str, question: str) -> str:
-    """The clause with the result of a correction or a subtraction: "6" of "one more, so 6"; the
-    text where there is none.
-    """
-    result = _INCREMENT.search(text) and _RESULT.search(text)
-    if _REMAINDER_QUESTION.search(question):
-        result = _REMAINDER_RESULT.search(text) or result
-    former = None
-    simplified = list(_SIMPLIFIED.finditer(text))
-    if simplified and undenied_numbers(text[simplified[-1].end() :]):
-        return text[simplified[-1].end() :]
-    if "," in text or ";" in text:
-        former = _FORMER_VALUE.search(text)
-    if former and not re.search(r"\b(?:original|previous|former|regular|old)", question, re.I):
-        result = former
-    clause = text[result.end() :] if result else ""
-    if undenied_numbers(clause):
-        return clause
-    return text
-
-
 def _named_number(text: str, question: str) -> Number | None:
     """The number that its name, a colon or the word for a sum sets apart from others."""
-    return _labelled_number(text, question) or _number_behind_colon(text) or _foreign_total(text)
+    return _labelled_number(text, question) or number_behind_colon(text) or foreign_total(text)
 
 
 _LABEL = re.compile(r"\b([A-Za-z]\w*|[12]\d{3})\s*[:=]\s*$")
@@ -698,68 +654,6 @@ def _labelled_number(text: str, question: str) -> Number | None:
     if len(labelled) == 1 and names_several:
         return labelled[0]
     return None
-
-
-def _number_behind_colon(text: str) -> Number | None:
-    """The number that alone stands behind the last colon: "Eight minus three: 5 slices."."""
-    if ": " in text:
-        return sole_number(text[text.rfind(": ") + 1 :])
-    return None
-
-
-def _foreign_total(text: str) -> Number | None:
-    """The number of the clause that gives a sum in another language: "一共五个人"."""
-    if _FOREIGN_TOTAL.search(text) is None:
-        return None
-    for clause in re.split(r"(?<!ou seja)(?<!decir)(?<!o sea)[,，;；、]", text):
-        numbers = undenied_numbers(clause)
-        if len(numbers) == 1 and _FOREIGN_TOTAL.search(clause):
-            return numbers[0]
-    return None
-
-
-_DASH = re.compile(r"\s[—–]\s")
-_COLON_ADDENDS = re.compile(
-    r"\b(?:and|y|e|et|und|и) (?:an?|une?|una|uma?|um|eine?|один|одна)\b", re.I
-)
-
-
-def _without_addends(text: str) -> str:
-    """A text without what is listed behind its only number: "8 in total: 4 small ones and 4 large
-    ones".
-    """
-    head, _, tail = _DASH.sub(": ", text, count=1).partition(": ")
-    totals = undenied_numbers(head)
-    addends = undenied_numbers(tail)
-    if len(totals) != 1 or not addends or "=" in text:
-        return text
-    # "six people: five rowers and a cox" leaves one of them to the article
-    is_addend = sole_number(tail) is None and addends[0].value < totals[0].value
-    if len(addends) > 1 or (is_addend and _COLON_ADDENDS.search(tail)):
-        return head
-    return text
-
-
-def _without_contrast(text: str) -> str:
-    """A text from its result on, where that is contrasted: "It says 20, but the sum is 35"."""
-    clause = SUBORDINATE.search(text)
-    if clause is None or "out of" in clause[0]:
-        return text
-    is_own = clause[0].endswith("but") and _OWN_COUNT.match(text, clause.end())
-    if not is_own and not _TOTAL.search(text, clause.end()):
-        return text
-    remainder = text[clause.end() :]
-    if undenied_numbers(remainder):
-        return remainder
-    return text
-
-
-_OWN_COUNT = re.compile(
-    r"\W*(?:i (?:can |could |only )*(?:see|count|find|get)|actually|in fact|in reality|really"
-    r"|there (?:are|is) (?:actually|really|in fact))\b",
-    re.IGNORECASE,
-)
-"""What a writer counts, behind what something says: "The caption says 5, but I see 6"."""
 
 
 def _segments(text: str, question: str) -> list[str]:
@@ -807,7 +701,7 @@ def _predicated_number(segment: str, numbers: Sequence[Number], question: str) -
     if len(results) == 1 and CALCULATION.search(segment):
         return results[0]
     # a question for a sum has the word for it in every clause
-    is_total = _TOTAL.search(segment) and not _TOTAL.search(question)
+    is_total = TOTAL.search(segment) and not TOTAL.search(question)
     clause = "" if is_total else answering_clause(segment, question)
     answering = stated_numbers(clause, question)
     has_several = len(_values(predicated)) > 1

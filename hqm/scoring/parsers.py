@@ -39,7 +39,7 @@ from hqm.signature import labelled
 from hqm.types import Item, Task
 
 if TYPE_CHECKING:
-    from hqm.scoring.short_answers import ShortMatch
+    from hqm.scoring.list_matching import ShortMatch
 
 
 def _no_polar(text: str, question: str, negated: bool) -> Polar | None:

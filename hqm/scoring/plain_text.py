@@ -209,8 +209,8 @@ def _json_value(record: Mapping[str, object]) -> str:
     """
     values = {key.lower().replace(" ", "_"): value for key, value in record.items()}
     truths = [value for value in record.values() if isinstance(value, bool)]
-    others = list(record.values()) if len(record) == 1 else truths if len(truths) == 1 else []
-    for value in (*map(values.get, _JSON_KEYS), *others):
+    sole_values = list(record.values()) if len(record) == 1 else truths if len(truths) == 1 else []
+    for value in (*map(values.get, _JSON_KEYS), *sole_values):
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, list):
@@ -288,7 +288,55 @@ def breaks_off(sentences: Sequence[str]) -> bool:
         return True
     if sentence.endswith(_COPULAS) and sentence.count(" ") > _MIN_OPEN_SPACES:
         return _PRONOUN_COPULA.search(sentence) is None
-    return len(sentences) > 1 and _SUBJECT_ONLY.fullmatch(sentence) is not None
+    if len(sentences) > 1 and _SUBJECT_ONLY.fullmatch(sentence):
+        return True
+    # a model that goes round in circles is cut in the middle of one
+    start = sentence[:_MIN_LOOP_CHARS]
+    return len(start) == _MIN_LOOP_CHARS and any(
+        earlier.startswith(start) for earlier in sentences[:-1]
+    )
+
+
+_MIN_LOOP_CHARS = 40
+_OPEN_COMMAND = re.compile(r"[a-z]+\{[^{}\n]*\Z")
+
+
+def breaks_off_in_formula(text: str) -> bool:
+    """Whether a text ends within the braces of a LaTeX command: `\\times \\frac{1`."""
+    return "{" in text[-_MAX_FORMULA_CHARS:] and (
+        _OPEN_COMMAND.search(text, max(0, len(text) - _MAX_FORMULA_CHARS)) is not None
+    )
+
+
+_MAX_FORMULA_CHARS = 60
+_CLOSING_REMARK = re.compile(
+    r"\W*(?:(?:please |kindly |also,? )?(?:note\b|be aware\b|keep in mind\b|bear in mind\b"
+    r"|remember that\b|let me know\b|feel free\b)|(?:i )?hope (?:this|that) helps\b"
+    r"|if you(?:'d| would)? (?:have|need|like|want|provide|could provide)\b[^.]*\b(?:question|help"
+    r"|assist|know|ask|clarif|detail|information|context)|here's why\b)",
+    re.IGNORECASE,
+)
+"""What a last sentence begins with that answers nothing: "Please note ...", "Let me know ..."."""
+
+
+def without_closing_remarks(sentences: tuple[str, ...]) -> tuple[str, ...]:
+    """The sentences of an answer without the remarks at its end that answer nothing; one that says
+    why there is no answer stays.
+
+    >>> without_closing_remarks(("It is 5.", "Please note that tips are not included."))
+    ('It is 5.',)
+    """
+    end = len(sentences)
+    while end > 1 and _CLOSING_REMARK.match(sentences[end - 1]):
+        end -= 1
+    if any(map(_INABILITY.search, sentences[end:])):
+        return sentences
+    return sentences[:end]
+
+
+_INABILITY = re.compile(
+    r"\b(?:cannot|can't|unable|not possible|impossible|without)\b", re.IGNORECASE
+)
 
 
 _COPULAS = (" is", " are", " was", " were", " equals")

@@ -240,7 +240,7 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
             return "yes"
         return "no"
     answer = parse_answer(text)
-    if answer.text.count(" ") > 1 and all(map(_IS_QUESTION, answer.sentences)):
+    if answer.text.count(" ") > 1 and all(map(_IS_QUESTION, answer.statements)):
         return None  # a question asserts nothing: "Is there a dog? Yes or no?"
     committed = _committed_polar(answer, question, negated)
     if committed is not None or not answer.text:
@@ -267,7 +267,7 @@ def _committed_polar(answer: ParsedAnswer, question: str, negated: bool) -> Pola
             return None
     if answer.retraction_end >= 0 or not answer.text:
         return None
-    last = answer.sentences[-1]
+    last = answer.statements[-1]
     for text in (*answer.concluding, *([last] if last != answer.text else ())):
         statement = without_adverbial(text)
         # "No dog is visible" denies what is there, and not the question
@@ -289,10 +289,13 @@ def _commented_polarity(answer: ParsedAnswer, question: str, negated: bool) -> P
     """The polarity of a last sentence that speaks of the question itself: "That is not the case",
     "The statement is false"; or quotes what is written.
     """
-    last = answer.sentences[-1]
+    last = answer.statements[-1]
     statement = _STATEMENT_VERDICT.search(last)
     if question and statement:
         return _clause_polarity(_spell_verdict(statement), question, negated)
+    possible = _POSSIBLE.search(last) or _POSSIBLE.search(answer.statements[0])
+    if possible and not negated and _POSSIBLE_QUESTION.match(question) and not DOUBT.search(last):
+        return "no" if possible[1] else "yes"
     case = _CASE.search(last)
     if case:
         is_denied = case[1] is not None or case[2] is not None or "n't" in case[0]
@@ -313,6 +316,12 @@ def _commented_polarity(answer: ParsedAnswer, question: str, negated: bool) -> P
     return "no"
 
 
+_POSSIBLE_QUESTION = re.compile(r"\W*(?:is|was|would|will) it (?:be )?possible\b", re.IGNORECASE)
+_POSSIBLE = re.compile(
+    r"\bit (?:is|was|would be|will be)(n't| not)? (?:still |also |indeed |currently )?possible to"
+    r"(?! (?:determine|tell|say|know|answer|see))",
+    re.IGNORECASE,
+)
 _QUOTE = r"[\"“”'«»]"
 _ASKED_QUOTE = re.compile(
     rf"\b(?:say|read|spell|written|labell?ed|display|show|titled|called|named|caption)\w*\b"
@@ -344,7 +353,9 @@ _DENIED_NOUN = re.compile(r"\W*no\s+[a-z]", re.IGNORECASE)
 # "It is not true that there is no dog" denies a denial
 _DENIED_CLAUSE = re.compile(
     r"\b(?:it|that) (?:is|was)(?: (not)|n't)? (?:(not) )?(?:really |actually )?"
-    r"(?:(true|correct|right|the case)|(false|wrong|untrue|incorrect)) that\s+",
+    r"(?:(true|correct|right|the case)|(false|wrong|untrue|incorrect)) that\s+"
+    r"|\b(?:it does(?: not|n't) (?:appear|seem|look)(?: likely)?|it is(?: not likely| unlikely)"
+    r"|there is no (?:\w+ )?(?:evidence|indication)) that\s+",
     re.IGNORECASE,
 )
 # "The statement that both are red does not hold"
@@ -402,7 +413,7 @@ def _denies_universal(answer: ParsedAnswer) -> bool:
     """Whether an answer denies that something holds for all or both: "Only one of them"."""
     if any(map(_NOT_UNIVERSAL.match, (answer.text, *answer.concluding[:1]))):
         return True
-    contrast = _NEGATIVE_CONTRAST.search(answer.sentences[-1])
+    contrast = _NEGATIVE_CONTRAST.search(answer.statements[-1])
     return leading_polarity(answer.text) is None and contrast is not None
 
 
@@ -428,14 +439,14 @@ def _restated_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Po
         return None
     if not question or quotes_question(question):
         return None
-    last = answer.sentences[-1]
+    last = answer.statements[-1]
     if says_unable(last) and not any(_clause_polarities(last, question, negated)):
         return None
     # of a long answer only the ends are read
-    ends = answer.sentences if len(answer.sentences) < 5 else (last,)
+    ends = answer.statements if len(answer.statements) < 5 else (last,)
     first_appearance: Polar | None = None
     called = (passage.text for passage in answer.explicit)
-    for text in (*called, *answer.concluding, answer.sentences[0], *reversed(ends)):
+    for text in (*called, *answer.concluding, answer.statements[0], *reversed(ends)):
         for is_appearance, polarity in _clause_polarities(text, question, negated):
             if not is_appearance:
                 return polarity
@@ -484,8 +495,8 @@ def _exclusive_polarity(answer: ParsedAnswer, question: str, negated: bool) -> P
     """No for a sentence that says what alone is there, or that nothing of a kind is: "Only a cat",
     "There are no animals", asked for a dog.
     """
-    first = answer.sentences[0]
-    if negated or len(answer.sentences) > 2 or DOUBT.search(first):
+    first = answer.statements[0]
+    if negated or len(answer.statements) > 2 or DOUBT.search(first):
         return None
     if EXISTENCE_QUESTION.search(question) is None or _EXCLUSIVE.match(first) is None:
         return None
@@ -698,6 +709,8 @@ _ASKED_HEAD = re.compile(
 
 def _reverses(embedding: re.Match[str]) -> bool:
     """Whether what `_DENIED_CLAUSE` matched says the contrary of the clause behind it."""
+    if embedding[3] is None and embedding[4] is None:
+        return True  # "it does not appear that"
     is_negative = "n't" in embedding[0] or any(embedding.group(1, 2))
     return is_negative != (embedding[4] is not None)
 

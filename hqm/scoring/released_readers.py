@@ -22,7 +22,8 @@ from itertools import chain
 from types import MappingProxyType
 
 from hqm.scoring.choices import read_choice
-from hqm.scoring.short_answers import ShortMatch, match_short, target_texts
+from hqm.scoring.list_matching import ShortMatch
+from hqm.scoring.short_answers import match_short, target_texts
 from hqm.types import LETTERS, Item
 
 # --- MMMU and what came from it ---

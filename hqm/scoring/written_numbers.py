@@ -708,7 +708,18 @@ _BOUND_BEFORE = re.compile(
 )
 _BOUND_BEHIND = re.compile(r"\s+or (?:fewer|less)\b|\s*\w?\s*(?:以下|以内|이하)", re.IGNORECASE)
 _BOUND_PARTS = (
-    *(" than", "most", "upwards", "maximum", "als", "höchstens", "up to", "de", "au plus"),
+    *(
+        " than",
+        "most",
+        "at least",
+        "upwards",
+        "maximum",
+        "als",
+        "höchstens",
+        "up to",
+        "de",
+        "au plus",
+    ),
     *("máximo", "di", "более", "больше", "меньше", "多", "过", "少", "최대", "or ", "以", "이하"),
 )
 _MAX_BOUND_CHARS = 24

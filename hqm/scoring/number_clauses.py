@@ -1,0 +1,195 @@
+"""The clause of a sentence that states its number, and the numbers that it does not deny."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from hqm.scoring.commitments import is_denied
+from hqm.scoring.written_numbers import Number, numbers_in, sole_number
+
+# what follows explains the number, and has numbers of its own
+SUBORDINATE = re.compile(
+    r", from\b|,? (?:because|since|(?<!well )as(?! well)|with|where|given|considering|but|whereas"
+    r"|while"
+    r"|although|assuming|if"
+    r"|when|after|before|out of|compared|rather than|instead of|per|up from|down from"
+    r"|arranged|consisting|split|divided|grouped|reaching|(?:up|down)(?: by)? [$€£]?[\d.,]+\s?%?"
+    r"(?: percent)? (?:from|on)|versus|vs|leaving|including|(?:one|some|two|all) of which|of which"
+    r"|plus another)\b",
+    re.IGNORECASE,
+)
+# the number behind these is what a part is taken of: "134 of the 150"
+_REFERENCE_AMOUNT = re.compile(
+    r"±\s*$|\b(?:below|above|under|over)(?: the)?\s*[$€£]?$|^\W*(?:out )?of (?:the|all|these)\s*$"
+    r"|\d (?:out )?of (?:the|all|these)\s*$|\d out of\s*$",
+    re.IGNORECASE,
+)
+IN_PARENTHESES = re.compile(r"\([^()]*\)")
+# the clause of a sum in other languages than English: "insgesamt also 7"
+_FOREIGN_TOTAL = re.compile(
+    r"\b(?:insgesamt|zusammen|en total|au total|en tout|in totale|no total|ao todo|всего|итого"
+    r"|soit|es decir|o sea|ou seja|то есть|значит)\b"
+    r"|一共|总共|共有|共计|合计|总计|合計|全部で|합쳐|총|모두|कुल|المجموع|مجموع|إجمالي",
+    re.IGNORECASE,
+)
+# a sentence with one of these states a result, whatever numbers lead to it
+TOTAL = re.compile(
+    r"\b(?:difference|average|mean|median|range|ratio|product|total|altogether|in all|sum|final"
+    r"|result|remain\w*|left|overall)\b",
+    re.IGNORECASE,
+)
+
+
+def _is_reference(text: str, number: Number) -> bool:
+    """Whether a number of a text is what a part is taken of."""
+    start = max(0, number.start - _MAX_REFERENCE_CHARS)
+    before = text[start : number.start].rstrip().rstrip("$€£").rstrip().lower()
+    if not before.endswith(_REFERENCE_ENDINGS):
+        return False
+    return _REFERENCE_AMOUNT.search(text, start, number.start) is not None
+
+
+_MAX_REFERENCE_CHARS = 40
+_REFERENCE_ENDINGS = ("±", "below", "above", "under", "over", "the", "all", "these", "of")
+
+
+def undenied_numbers(text: str) -> list[Number]:
+    """The numbers of a text that it does not deny; "134 of the 150" names the first only."""
+    return list(_undenied_numbers(text))
+
+
+@lru_cache(maxsize=1024)
+def _undenied_numbers(text: str) -> tuple[Number, ...]:
+    undenied = []
+    for number in numbers_in(text):
+        is_excluded = is_denied(text, number.start, number.end) or _is_reference(text, number)
+        if not is_excluded:
+            undenied.append(number)
+    return tuple(undenied)
+
+
+def without_parentheses(text: str) -> str:
+    """A text without its parentheses, where numbers stand outside of them: "14 in total
+    (9 here, 5 there)".
+    """
+    stripped = IN_PARENTHESES.sub("", text)
+    if undenied_numbers(stripped):
+        return stripped
+    return text
+
+
+CALCULATION = re.compile(r"\d\s*[-+−–×*/÷·]\s*\d[^=]*=")
+_INCREMENT = re.compile(r"\b(?:more|another|extra|additional|fewer|less|too many)\b", re.IGNORECASE)
+# "12 were sold, leaving 6", where it is asked what is left
+_REMAINDER_QUESTION = re.compile(r"\b(?:left|remain\w*|still)\b", re.IGNORECASE)
+_REMAINDER_RESULT = re.compile(r"[,;:—–]\s*(?:leaving|which leaves|that leaves)\b", re.IGNORECASE)
+_RESULT = re.compile(
+    r"[,;:—–]\s*(?:so|making|which makes|that makes|which is|thus|therefore|hence|giving"
+    r"|for a total of|in total)\b[\s,:]*",
+    re.IGNORECASE,
+)
+
+
+# "The original price was €20, but it has been reduced to €15"
+_FORMER_VALUE = re.compile(
+    r"(?:\b(?:original(?:ly)?|previous(?:ly)?|former(?:ly)?|used to|regular|old)\b[^.;]*?[,;] "
+    r"(?:but|and) [^.;]*?|\b(?:was|were|cost)\b[^.;]*?[,;] (?:but |and )?)"
+    r"\b(?:now|currently|reduced|increased|lowered|raised|discounted)\b",
+    re.IGNORECASE,
+)
+
+
+_SIMPLIFIED = re.compile(
+    r"\b(?:which|that|this) (?:simplifies|reduces|converts|works out|comes out|amounts|adds up"
+    r"|is equal"
+    r"|is equivalent) to\b|\bin other words\b,?|\bi\.e\.,?|[,;] (?:sprich|d\. ?h\.|c'est-à-dire"
+    r"|es decir"
+    r"|o sea|ou seja|т\. ?е\.|то есть)\b,?|(?:なので|ので|ため)、|(?:이므로|므로),?\s"
+    r"|[,，、]\s?(?:즉|つまり|すなわち|即|也就是|यानी|أي )",
+    re.IGNORECASE,
+)
+"""What says a number again in another form: "4 of 10, which simplifies to 2/5"."""
+
+
+def result_clause(text: str, question: str) -> str:
+    """The clause with the result of a correction or a subtraction: "6" of "one more, so 6"; the
+    text where there is none.
+    """
+    result = _INCREMENT.search(text) and _RESULT.search(text)
+    if _REMAINDER_QUESTION.search(question):
+        result = _REMAINDER_RESULT.search(text) or result
+    former = None
+    simplified = list(_SIMPLIFIED.finditer(text))
+    if simplified and undenied_numbers(text[simplified[-1].end() :]):
+        return text[simplified[-1].end() :]
+    if "," in text or ";" in text:
+        former = _FORMER_VALUE.search(text)
+    if former and not re.search(r"\b(?:original|previous|former|regular|old)", question, re.I):
+        result = former
+    clause = text[result.end() :] if result else ""
+    if undenied_numbers(clause):
+        return clause
+    return text
+
+
+def number_behind_colon(text: str) -> Number | None:
+    """The number that alone stands behind the last colon: "Eight minus three: 5 slices."."""
+    if ": " in text:
+        return sole_number(text[text.rfind(": ") + 1 :])
+    return None
+
+
+def foreign_total(text: str) -> Number | None:
+    """The number of the clause that gives a sum in another language: "一共五个人"."""
+    if _FOREIGN_TOTAL.search(text) is None:
+        return None
+    for clause in re.split(r"(?<!ou seja)(?<!decir)(?<!o sea)[,，;；、]", text):
+        numbers = undenied_numbers(clause)
+        if len(numbers) == 1 and _FOREIGN_TOTAL.search(clause):
+            return numbers[0]
+    return None
+
+
+_DASH = re.compile(r"\s[—–]\s")
+_COLON_ADDENDS = re.compile(
+    r"\b(?:and|y|e|et|und|и) (?:an?|une?|una|uma?|um|eine?|один|одна)\b", re.I
+)
+
+
+def without_addends(text: str) -> str:
+    """A text without what is listed behind its only number: "8 in total: 4 small ones and 4 large
+    ones".
+    """
+    head, _, tail = _DASH.sub(": ", text, count=1).partition(": ")
+    totals = undenied_numbers(head)
+    addends = undenied_numbers(tail)
+    if len(totals) != 1 or not addends or "=" in text:
+        return text
+    # "six people: five rowers and a cox" leaves one of them to the article
+    is_addend = sole_number(tail) is None and addends[0].value < totals[0].value
+    if len(addends) > 1 or (is_addend and _COLON_ADDENDS.search(tail)):
+        return head
+    return text
+
+
+def without_contrast(text: str) -> str:
+    """A text from its result on, where that is contrasted: "It says 20, but the sum is 35"."""
+    clause = SUBORDINATE.search(text)
+    if clause is None or "out of" in clause[0]:
+        return text
+    is_own = clause[0].endswith("but") and _OWN_COUNT.match(text, clause.end())
+    if not is_own and not TOTAL.search(text, clause.end()):
+        return text
+    remainder = text[clause.end() :]
+    if undenied_numbers(remainder):
+        return remainder
+    return text
+
+
+_OWN_COUNT = re.compile(
+    r"\W*(?:i (?:can |could |only )*(?:see|count|find|get)|actually|in fact|in reality|really"
+    r"|there (?:are|is) (?:actually|really|in fact))\b",
+    re.IGNORECASE,
+)
+"""What a writer counts, behind what something says: "The caption says 5, but I see 6"."""

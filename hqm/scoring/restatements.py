@@ -1,0 +1,78 @@
+"""The sentence of an answer that repeats its question and so answers it, wherever it stands: "The
+living room is bigger than the garage. Here's why: ...".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hqm.scoring.commitments import is_tentative, question_stems, shared_words
+from hqm.scoring.plain_text import says_unable
+from hqm.scoring.polar_answers import DOUBT, NEGATIVE
+
+_ASSERTION = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|will|would|does|do|did|belongs?|shows?|contains?|says|reads"
+    r"|appears?|seems?|experienced|received|contributed|increased|decreased|improved|declined)\b",
+    re.IGNORECASE,
+)
+# what sets out to answer, supposes, or speaks of the question answers nothing
+_PREAMBLE = re.compile(
+    r"\W*(?:to \w+|in order to|let(?:'s| us| me)|we (?:need|have to|must|will|want)|if|when|suppose"
+    r"|assum\w+|given that|the question|you (?:need|want|should|would)|first|now|since|because"
+    r"|although|while|for example|step)\b",
+    re.IGNORECASE,
+)
+_MIN_SHARED = 2
+_MIN_SHARE = 0.6
+
+
+def restating_sentences(sentences: Sequence[str], question: str) -> list[str]:
+    """The sentences that assert something of most of what a question speaks of.
+
+    >>> restating_sentences(["The oak is tallest.", "It has leaves."], "Which oak is tallest?")
+    ['The oak is tallest.']
+    """
+    asked = question.partition("?")[0] or question
+    n_stems = len(question_stems(asked))
+    if n_stems < _MIN_SHARED:
+        return []
+    n_needed = max(_MIN_SHARED, _MIN_SHARE * n_stems)
+    return [
+        sentence
+        for sentence in sentences
+        if shared_words(sentence, asked) >= n_needed and _is_assertion(sentence)
+    ]
+
+
+def _is_assertion(sentence: str) -> bool:
+    return not (
+        sentence.endswith((":", "?"))
+        or _ASSERTION.search(sentence) is None
+        or _PREAMBLE.match(sentence)
+        or NEGATIVE.search(sentence)
+        or DOUBT.search(sentence)
+        or is_tentative(sentence)
+        or says_unable(sentence)
+    )
+
+
+_OFFER = re.compile(
+    r"(?:^|[,:;]|\b(?:is|are|was|were|be|has|have|on|the|it)\b)\s*([^,:;?]+?),? or ([^,;?]+)"
+)
+
+
+def offered_alternatives(question: str, target: str) -> list[str]:
+    """What a question offers beside the target: the garage of "the living room or the garage?".
+
+    >>> offered_alternatives("Which is bigger, the living room or the garage?", "garage")
+    ['the living room']
+    """
+    offer = _OFFER.search(question)
+    if offer is None:
+        return []
+    options = [option.strip() for option in offer.groups()]
+    alternatives = [option for option in options if target.lower() not in option.lower()]
+    if len(alternatives) < len(options):
+        return alternatives
+    return []
