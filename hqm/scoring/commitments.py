@@ -713,7 +713,7 @@ _UNSPACED_DENIAL = (
 )
 _DENIAL = WordSearch(
     re.compile(
-        r"(?:\b(?:not|no|never|(?:more|less|fewer|greater|larger|higher|smaller|lower|bigger|taller"
+        r"(?:\b(?:not|no|never|without|(?:more|less|fewer|greater|larger|higher|smaller|lower|bigger|taller"
         r"|longer|older|heavier|faster) than"
         r"|rather than|instead of|any(?:thing|one|body) but|neither|nor|except|unlike|excluding"
         r"|besides|cannot be|compared (?:with|to)|confused with|mistaken for|ahead of"
@@ -729,8 +729,8 @@ _DENIAL = WordSearch(
         re.IGNORECASE,
     ),
     first_words=frozenset(
-        "not no never more less fewer greater larger higher smaller lower bigger taller longer"
-        " older heavier faster rather instead neither"
+        "not no never without more less fewer greater larger higher smaller lower bigger taller"
+        " longer older heavier faster rather instead neither"
         " nor except unlike excluding besides cannot reminiscent neighbor neighbour friend pupil"
         " student follower rival imitation imitator in similar inspired influenced anything anyone"
         " anybody too nicht kein keine keinen keinem keiner keines aucun aucune ninguno ninguna"
@@ -779,7 +779,10 @@ def normalize(text: str) -> str:
     >>> normalize("**The  Café.**")
     'cafe'
     """
-    text = MARKS.sub("", plain(text)).replace("$", "").casefold()
+    text = plain(text)
+    if not text.isascii():
+        text = MARKS.sub("", text)
+    text = text.replace("$", "").casefold()
     if not text.isascii():
         letters = _MAYBE_ACCENTS.sub(_without_accents, unicodedata.normalize("NFD", text))
         text = unicodedata.normalize("NFC", letters)

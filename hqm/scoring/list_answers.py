@@ -132,13 +132,25 @@ def line_members(answer: ParsedAnswer, column: int, max_words: int = 4) -> tuple
 _MAX_MEMBER_SPACES = 40
 
 
+def _table_columns(text: str) -> list[tuple[str, ...]]:
+    """The columns of a table in Markdown, without their heads."""
+    lines = [line.strip().strip("|") for line in text.split("\n") if _TABLE_LINE.match(line)]
+    rows = [tuple(map(str.strip, line.split("|"))) for line in lines if not _RULE.match(line)]
+    if len(rows) < 3 or len(set(map(len, rows))) > 1:
+        return []
+    return list(zip(*rows[1:], strict=True))
+
+
+_TABLE_LINE = re.compile(r"\s*\|.*\|\s*$")
+
+
 def bullet_blocks(text: str) -> list[tuple[str, ...]]:
     """The rows of each block of bullets, without what explains them; empty lines divide no block.
 
     >>> bullet_blocks("Signs:\\n- A\\n- B\\nWith a curve:\\n- B (at the top)\\n- C: left")
     [('A', 'B'), ('B', 'C')]
     """
-    blocks: list[tuple[str, ...]] = []
+    blocks = _table_columns(text)
     block: list[str] = []
     for line in (*filter(str.strip, text.split("\n")), ""):
         if _BULLET.match(line):

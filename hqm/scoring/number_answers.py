@@ -22,6 +22,7 @@ from hqm.scoring.number_clauses import (
     IN_PARENTHESES,
     SUBORDINATE,
     TOTAL,
+    final_result,
     foreign_total,
     number_behind_colon,
     result_clause,
@@ -191,8 +192,7 @@ def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number 
     if _declines(answer):
         return None
     if answer.breaks_off:  # what it would have concluded is not known
-        is_open = first == last and _GOES_ON.search(first) is not None
-        return _passage_number(first, counts, question) if counts and not is_open else None
+        return _passage_number(first, counts, question) if counts and _opens(answer) else None
     for text in answer.emphasised:
         number = _number_at_head(text)
         if number is not None:
@@ -215,6 +215,17 @@ def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number 
         if text in answer.concluding and text in last and _is_hedged(text, numbers_in(text)):
             return None
     return _number_of_asked(last, question) if first == last else None
+
+
+def _opens(answer: ParsedAnswer) -> bool:
+    """Whether an answer that breaks off has begun by answering."""
+    first = answer.statements[0]
+    goes_on = len(answer.statements) == 1 and _GOES_ON.search(first) is not None
+    return not goes_on and len(answer.statements) <= _MAX_CUT_STATEMENTS
+
+
+_MAX_CUT_STATEMENTS = 6
+"""A longer answer that breaks off has not come to its result."""
 
 
 def _declines(answer: ParsedAnswer) -> bool:
@@ -635,7 +646,8 @@ def _enumerated(text: str) -> Number | None:
 
 def _named_number(text: str, question: str) -> Number | None:
     """The number that its name, a colon or the word for a sum sets apart from others."""
-    return _labelled_number(text, question) or number_behind_colon(text) or foreign_total(text)
+    named = _labelled_number(text, question) or number_behind_colon(text) or foreign_total(text)
+    return named or final_result(text)
 
 
 _LABEL = re.compile(r"\b([A-Za-z]\w*|[12]\d{3})\s*[:=]\s*$")

@@ -112,10 +112,27 @@ _SIMPLIFIED = re.compile(
 """What says a number again in another form: "4 of 10, which simplifies to 2/5"."""
 
 
+_AS_PERCENT = re.compile(r"(?<=\d)\)?,? \(?or (?:about |approximately )?[\d.]+ ?%\)?")
+
+
+def _without_percent(text: str) -> str:
+    """A text that says a share once: "0.625" of "0.625, or 63%"."""
+    second = _AS_PERCENT.search(text)
+    if second is None:
+        return text
+    shares = numbers_in(second[0])
+    same = [n for n in numbers_in(text[: second.start()]) if not n.percent and shares]
+    if same and abs(same[-1].value * 100 - shares[0].value) <= 1:
+        return text[: second.start()] + text[second.end() :]
+    return text
+
+
 def result_clause(text: str, question: str) -> str:
     """The clause with the result of a correction or a subtraction: "6" of "one more, so 6"; the
     text where there is none.
     """
+    if "%" in text:
+        text = _without_percent(text)
     result = _INCREMENT.search(text) and _RESULT.search(text)
     if _REMAINDER_QUESTION.search(question):
         result = _REMAINDER_RESULT.search(text) or result
@@ -138,6 +155,19 @@ def number_behind_colon(text: str) -> Number | None:
     if ": " in text:
         return sole_number(text[text.rfind(": ") + 1 :])
     return None
+
+
+_FINAL_RESULT = re.compile(
+    r"[=≈][^=≈,;a-zA-Z]*\d\s*[-+−–×*/÷·]\s*\d[^=≈,;a-zA-Z]*[=≈]([^=≈,;]{1,24})$"
+)
+
+
+def final_result(text: str) -> Number | None:
+    """The number in which a text ends that is one calculation: "F = 6 * 2 / 4 = 3 kN"."""
+    if text.count("=") < 2:
+        return None
+    result = _FINAL_RESULT.search(text.rstrip(" .)"))
+    return sole_number(result[1]) if result else None
 
 
 def foreign_total(text: str) -> Number | None:

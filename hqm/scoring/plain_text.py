@@ -92,11 +92,8 @@ _CONTRACTED_IS = re.compile(
     re.IGNORECASE,
 )
 _CONTRACTED_ARE = re.compile(r"'re\b(?:(?<=\bthey're)|(?<=\bwe're)|(?<=\byou're))", re.IGNORECASE)
-_TAG_SIGN = re.compile(r"[<◁[]")
-# what a text must have for the patterns below to find anything
-_LATEX_SIGN = re.compile(r"[\\_{^]")
+# what a text must have for the pattern below to find anything
 _BULLET_SIGN = re.compile(r"[*•▪](?<!\S[*•▪])\s")
-_MARKDOWN_SIGN = re.compile("[*_`]")
 _BULLET_LINE = re.compile(r"(?m)^\s*[*•▪]\s+")
 # these begin with what is seldom in a text, for the search then goes from one such sign to the next
 _LINE_MARK = re.compile(r"(?m)^\s*(?:#{1,6}|>)\s+")
@@ -124,10 +121,11 @@ def plain(text: str) -> str:
         text = _with_json_answer(text)
     if "'" in text:
         text = _CONTRACTED_ARE.sub(" are", _CONTRACTED_IS.sub(" is", text))
-    if _TAG_SIGN.search(text):
+    # `in` finds one sign ten times as fast as a pattern finds one of several
+    if "<" in text or "[" in text or "◁" in text:
         text = _without_tags(text)
     text = _boxed(text)
-    if _LATEX_SIGN.search(text):
+    if "\\" in text or "_" in text or "{" in text or "^" in text:
         for sign, pattern, new in _LATEX:
             if sign in text:
                 text = pattern.sub(new, text)
@@ -151,14 +149,14 @@ def _without_markdown(text: str) -> str:
     """The text without headings, bullets, dollar signs and repeated spaces; bold is marked."""
     if "**" in text or "__" in text:
         text = _EMPHASIS.sub(f"{BOLD}\\2{BOLD_END}", text)
-    if _BULLET_SIGN.search(text):
+    if ("*" in text or not text.isascii()) and _BULLET_SIGN.search(text):
         text = _BULLET_LINE.sub("- ", text)
     lowered = text.lower()
     if "answer" in lowered or "conclusion" in lowered:
         text = _HEADING.sub(r"\1:", text)
     if "#" in text or ">" in text:
         text = _LINE_MARK.sub("", text)
-    if _MARKDOWN_SIGN.search(text):
+    if "*" in text or "_" in text or "`" in text:
         text = _MARKDOWN.sub("", text)
     if "$" in text:
         text = _DOLLARS.sub("", text)
@@ -291,13 +289,14 @@ def breaks_off(sentences: Sequence[str]) -> bool:
     if len(sentences) > 1 and _SUBJECT_ONLY.fullmatch(sentence):
         return True
     # a model that goes round in circles is cut in the middle of one
-    start = sentence[:_MIN_LOOP_CHARS]
-    return len(start) == _MIN_LOOP_CHARS and any(
+    start = sentence[:_MAX_LOOP_CHARS]
+    return len(start) >= _MIN_LOOP_CHARS and any(
         earlier.startswith(start) for earlier in sentences[:-1]
     )
 
 
-_MIN_LOOP_CHARS = 40
+_MIN_LOOP_CHARS = 20
+_MAX_LOOP_CHARS = 40
 _OPEN_COMMAND = re.compile(r"[a-z]+\{[^{}\n]*\Z")
 
 
@@ -468,7 +467,13 @@ _UNABLE = WordSearch(
         r"|\bcould you (?:please )?(?:upload|share|attach|send|provide|clarify|specify)\b"
         r"|\bno (?:idea|way to|answer|clue)\b|\bit depends\b"
         r"|\bnone of (?:the|these)\b|\bneither of\b|\bplease provide\b|\bi(?:'m| am) sorry\b"
-        r"|\bwithout (?:the|any|more|a|specific|further|knowing|access)\b|\bhard to (?:say|tell)\b"
+        r"|\bwithout (?:knowing|access|seeing)\b"
+        r"|\bwithout (?:(?:the|any|more|a|an|specific|further|additional|actual|exact|clear|given)"
+        r" )+(?:[\w-]+ ){0,2}?(?:information|context|data|details?|image|picture|photo|figure|graph"
+        r"|chart|table|diagram|file|values?|numbers?|options?|description|view|text|function"
+        r"|equation|measurements?|dimensions|scale|labels?|legend|question)\b"
+        r"|\bwould (?:require|need) (?:access|more|additional|further|the)\b"
+        r"|\bhard to (?:say|tell)\b"
         rf"|{'|'.join(UNABLE_ABROAD)}",
         re.IGNORECASE,
     ),
@@ -477,7 +482,8 @@ _UNABLE = WordSearch(
         ",more information,does not,doesn t,do not,don t,did not,didn t,is not,are not,aren t"
         ",was not,wasn t,i do,i don,i am,i m,no,it depends,none of,neither of,ne,unknown,too"
         ",undetermined,indeterminate,unanswerable,unclear,illegible,unreadable,please provide"
-        ",without,hard to,kann,pas,unklar,please upload,please share,please attach,please send"
+        ",without,would require,would need"
+        ",hard to,kann,pas,unklar,please upload,please share,please attach,please send"
         ",could you,text is,writing is,lettering is,label is,name is,title is,display"
         " is,inscription is"
         ",caption is,date is,logo is,digits are,letters are,image is,image was,image seems,image"

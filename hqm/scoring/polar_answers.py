@@ -354,7 +354,8 @@ _DENIED_NOUN = re.compile(r"\W*no\s+[a-z]", re.IGNORECASE)
 _DENIED_CLAUSE = re.compile(
     r"\b(?:it|that) (?:is|was)(?: (not)|n't)? (?:(not) )?(?:really |actually )?"
     r"(?:(true|correct|right|the case)|(false|wrong|untrue|incorrect)) that\s+"
-    r"|\b(?:it does(?: not|n't) (?:appear|seem|look)(?: likely)?|it is(?: not likely| unlikely)"
+    r"|\b(?:it does(?: not|n't) (?:appear|seem|look)(?: likely)?|it is(?: not likely"
+    r"| (?:\w+ly )?unlikely)"
     r"|there is no (?:\w+ )?(?:evidence|indication)) that\s+",
     re.IGNORECASE,
 )
@@ -527,6 +528,8 @@ def _clause_polarities(text: str, question: str, negated: bool) -> Iterator[tupl
         text = _AND_NO.sub("; there is no ", text)
     if " and " in text and ("not" in text or "n't" in text):
         text = _AND_PREDICATE.sub(", ", text)
+    if _SUPPOSITION.search(question):
+        text = _CONDITION.sub("", text, count=1)
     placed = _PLACE_FIRST.match(text) if "," in text else None
     if placed:
         text = f"{placed[2]} {placed[1]}"
@@ -538,6 +541,12 @@ def _clause_polarities(text: str, question: str, negated: bool) -> Iterator[tupl
         yield from _statement_polarities(statement.strip(), question, negated)
 
 
+_CONDITION = re.compile(
+    r"\b(?:if|assuming|supposing|given)\b[^,.;]{3,90}, "
+    r"(?=(?:he|she|it|they|the|this|that|there)\b)",
+    re.IGNORECASE,
+)
+"""The condition of a conditional statement, whose question has it as well."""
 _NO_SIGN = re.compile(
     r"\bno (?:evidence|signs?|trace|hint|indication) of (?:any |an? )?", re.IGNORECASE
 )
@@ -650,7 +659,7 @@ def _plain_clause_polarity(clause: str, question: str, negated: bool) -> Polar |
     question_words = asked_words(question)
     if is_unrelated(words, question):
         return None
-    denies = NEGATIVE.search(clause) is not None
+    denies = NEGATIVE.search(clause) is not None or _UNLIKELY.search(clause) is not None
     is_open = _is_doubtful(clause, question) or says_unable_abroad(clause)
     if is_open or not _is_statement(clause, words, question_words):
         return None
@@ -678,6 +687,11 @@ _COMPOUND = re.compile(
 """Two words for what is neither: a hot dog is no dog, and a dog house has perhaps none."""
 
 
+_SUPPOSITION = re.compile(r"\b(?:if|assuming|suppos\w+|given that)\b", re.IGNORECASE)
+"""What makes a question conditional, so that its answer may be."""
+_UNLIKELY = re.compile(r"\b(?:unlikely|impossible|improbable)\b", re.IGNORECASE)
+
+
 def _is_doubtful(clause: str, question: str) -> bool:
     """Whether a clause commits itself to nothing; "or" may repeat the question: "There are no nuts
     or seeds", asked whether there are nuts or seeds.
@@ -685,6 +699,8 @@ def _is_doubtful(clause: str, question: str) -> bool:
     doubts = {match[0].lower() for match in DOUBT.finditer(clause)}
     if " or " in question and NEGATIVE.search(clause):
         doubts.discard("or")
+    if _SUPPOSITION.search(question):
+        doubts.discard("if")
     return bool(doubts)
 
 

@@ -78,6 +78,7 @@ def match_short(text: str, item: Item) -> ShortMatch | None:
     >>> match_short("That makes 1,200 m.", Item("1", "How far?", "vqa", "1.2 km"))
     ShortMatch(right=True, read='1200 m')
     """
+    text = _without_echo(text, item.prompt)
     targets = target_texts(item)
     rivals = list(map(str, item.meta.get("rivals", ())))
     numbers = list(map(sole_number, targets))
@@ -100,6 +101,15 @@ def match_short(text: str, item: Item) -> ShortMatch | None:
     return _match_text(text, targets[0], item.prompt)
 
 
+def _without_echo(text: str, question: str) -> str:
+    """An answer without the question that it repeats first, and how it is to be answered."""
+    start = text.lstrip()
+    if not question or not start.startswith(question):
+        return text
+    return _INSTRUCTION.sub("", start[len(question) :])
+
+
+_INSTRUCTION = re.compile(r"\W*(?:please )?answer (?:the|this) question\b[^\n]*", re.IGNORECASE)
 _TIME_QUESTION = re.compile(r"\b(?:time|clock|watch|when|hours?)\b", re.IGNORECASE)
 
 
@@ -464,10 +474,11 @@ _GREETING = re.compile(
     re.IGNORECASE,
 )
 _DENIED_NOUN = re.compile(
-    r"\W*(?:\w+ ){1,4}?(?:is|are|was|were|does|do|did|appears?|seems?)(?: not|n't)\b"
+    r"\W*(?:there (?:is|are|was|were) no (?:\w+ )?([a-z]{3,})\b(?! but)"
+    r"|(?:\w+ ){1,4}?(?:is|are|was|were|does|do|did|appears?|seems?)(?: not|n't)\b"
     r"(?: (?:appear|seem|look))?(?: to)?(?: (?:be|show|have|contain|depict|display|feature"
     r"|include))?"
-    r" (?:an? |any )(?:\w+ )?([a-z]{3,})\b",
+    r" (?:an? |any )(?:\w+ )?([a-z]{3,})\b)",
     re.IGNORECASE,
 )
 """A statement that there is nothing of a kind: "This does not appear to be a meme"."""
@@ -476,7 +487,7 @@ _DENIED_NOUN = re.compile(
 def _denies_noun(sentence: str, question: str) -> bool:
     """Whether a sentence says that what a question asks for is not there at all."""
     denied = _DENIED_NOUN.match(sentence)
-    return denied is not None and shared_words(denied[1], question) > 0
+    return denied is not None and shared_words(denied[1] or denied[2], question) > 0
 
 
 def _names_nobody(text: str, target: str, question: str) -> bool:
