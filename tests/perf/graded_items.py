@@ -1,13 +1,14 @@
 """How often reversed items of graded scores are found, and sound ones accused, in several worlds.
 
-    python -m tests.perf.graded_items 200 6,8,10,12,20
+    python -m tests.perf.graded_items 200 6,8,10,12,20 [RUNS]
 
 prints a row for each number of respondents and world: of studies of 100 sound items, the share in
 which reversed ones are shown; of studies with 10 reversed among 100, the share in which they are
 shown, the reversed items that are named, the share of sound ones among the named, and the reversed
 items among the first ten of the list. The worlds are no model of the estimator: scores are rounded
-and clipped, abilities skewed or alike, items of unequal and of no discrimination, errors of heavy
-tails or shared by families of respondents, answers missing.
+and clipped, abilities skewed or alike, items of unequal and of no discrimination, a quarter so hard
+that they do not discriminate, errors of heavy tails or shared by families of respondents, answers
+missing.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ import sys
 import numpy as np
 
 from hqm.psychometrics.items.reversed_scales import reversed_items
-from hqm.psychometrics.result import Array, IntArray
+from hqm.psychometrics.result import Array, IntArray, ratio
 
 WORLDS = (
     "normal",
     "alike",
     "skewed",
     "undiscriminating",
+    "hard",
     "unequal_errors",
     "heavy_tails",
     "families",
@@ -51,6 +53,10 @@ def graded_study(
     slope = np.exp(rng.normal(0, 0.3, items))
     if world == "undiscriminating":
         slope = np.abs(rng.normal(0.6, 0.5, items))
+    if world == "hard":
+        is_hard = rng.random(items) < 0.25
+        easiness[is_hard] -= 2.5
+        slope[is_hard] = 0
     scale = np.full(items, 0.8)
     if world == "unequal_errors":
         scale *= np.exp(rng.normal(0, 0.5, items))
@@ -73,7 +79,12 @@ def graded_study(
     return scores, faults
 
 
-def main(replicates: int, sizes: list[int]) -> None:
+def mean_over_runs(scores: Array) -> Array:
+    """(respondents, items): the mean of each answer over the runs that have it."""
+    return ratio(np.nansum(scores, axis=0), np.isfinite(scores).sum(axis=0))
+
+
+def main(replicates: int, sizes: list[int], runs: int) -> None:
     """Print a row for each number of respondents and world."""
     print("respondents  world  false alarms  shown  named  of these sound  among the first ten")
     for respondents in sizes:
@@ -81,10 +92,12 @@ def main(replicates: int, sizes: list[int]) -> None:
             alarms, shown, named, sound, first = np.zeros(5)
             for replicate in range(replicates):
                 rng = np.random.default_rng([respondents, number, replicate])
-                scores, _ = graded_study(rng, respondents, world=world)
-                alarms += reversed_items(scores[0], rng=rng).stands_out
-                scores, faults = graded_study(rng, respondents, reversed_count=10, world=world)
-                listed = reversed_items(scores[0], rng=rng)
+                scores, _ = graded_study(rng, respondents, world=world, runs=runs)
+                alarms += reversed_items(mean_over_runs(scores), rng=rng).stands_out
+                scores, faults = graded_study(
+                    rng, respondents, reversed_count=10, world=world, runs=runs
+                )
+                listed = reversed_items(mean_over_runs(scores), rng=rng)
                 names = {row.item for row in listed.named}
                 shown += listed.stands_out
                 named += len(names & set(faults.tolist()))
@@ -99,4 +112,5 @@ def main(replicates: int, sizes: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), [int(size) for size in sys.argv[2].split(",")])
+    replicates, sizes, *runs = sys.argv[1:]
+    main(int(replicates), [int(size) for size in sizes.split(",")], int(*runs or [1]))
