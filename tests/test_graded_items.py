@@ -279,3 +279,20 @@ def test_a_sound_table_of_grades_has_nothing_to_mend(tmp_path: Path, run: Run) -
     assert status == 0, err
     assert "against the scale" not in output
     assert "no mean of item scores" not in output
+
+
+@pytest.mark.parametrize("reversed_count", [0, 20])
+def test_a_table_of_scores_without_keys_is_not_searched_for_keys(
+    tmp_path: Path, run: Run, reversed_count: int
+) -> None:
+    rng = np.random.default_rng([9, reversed_count])
+    ability = np.linspace(-0.5, 2.5, 10)[:, None]
+    scores = (rng.normal(ability, 1.0, (2, 10, 200)) > 0).astype(float)
+    faults = rng.choice(200, reversed_count, replace=False)
+    scores[:, :, faults] = 1 - scores[:, :, faults]
+    write_scores(tmp_path / "table.csv", scores)
+    status, output, err = run("audit", tmp_path / "table.csv", "--out", tmp_path / "out")
+    assert status == 0, err
+    page = output.partition(" items · ")[2]
+    assert "key" not in page.replace("there are no keys", ""), page
+    assert ("items to check" in page) == bool(reversed_count), page

@@ -204,10 +204,10 @@ def _too_little_sentence(audit: BenchmarkAudit) -> str:
     if len(audit.respondents) < 10:
         count = pluralise_in_words(len(audit.respondents), "model")
         return f"{capital(count)}, too few for ranks."
-    if has_graded_items(audit):
-        return "A search for reversed items would miss most of them."
     if audit.task == "caption" and not audit.to_read:
         return "The data were checked. There are no keys, so answers cannot show faulty items."
+    if has_graded_items(audit) or not _has_keys(audit):
+        return "A search for reversed items would miss most of them."
     return "A search for wrong keys would miss most of them."
 
 
@@ -232,8 +232,11 @@ def _fault_words(audit: BenchmarkAudit, remedy: Remedy) -> str:
         leaks = leaking[0]
     else:
         leaks = pluralise_in_words(len(leaking), "part")
+    # a table of scores has no keys
+    checked = "key" if _has_keys(audit) else "item"
     words = {
-        "keys": f"{_counted(count, 'key') or 'a list of keys'} to check{_sure(audit, remedy)}",
+        "keys": f"{_counted(count, checked) or f'a list of {checked}s'} to check"
+        f"{_sure(audit, remedy)}",
         "two_keys": f"{pluralise_in_words(count, 'question')} with two keys",
         "reversed": f"{_reversed_items(remedy)}{_sure(audit, remedy)}",
         "leaks": f"answers leak in {leaks}",
@@ -499,8 +502,8 @@ def reading_notes(audit: BenchmarkAudit) -> tuple[str, ...]:
 
 
 def _has_keys(audit: BenchmarkAudit) -> bool:
-    """Whether the items to read have right answers; a table of scores has none."""
-    return any(row.get("key") for row in audit.to_read)
+    """Whether items have right answers; captions and tables of scores have none."""
+    return audit.task != "caption"
 
 
 # --- the seven questions ---
@@ -759,7 +762,7 @@ def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Senten
     if answers.codes["faulty"] == "fine":
         return (as_sentence("None shown."), *map(as_sentence, reading_notes(audit)))
     reason = find_estimate(audit, "items.label_errors")
-    doubt, faults = "items are scored in reverse", "reversed items"
+    doubt, faults = "items are reversed", "reversed items"
     if _has_keys(audit):
         doubt, faults = "keys are wrong", "wrong keys"
     unknown = f"The answers do not show whether {doubt}"
