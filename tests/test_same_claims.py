@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,7 +30,7 @@ from hqm.reports.tables.type_tables import added_value
 import hqm
 from hqm import Audit, BenchmarkAudit
 from hqm.auditing.audit import Audit as StoredAudit
-from hqm.auditing.definitions import planned_contrasts, types_measured
+from hqm.auditing.definitions import planned_contrasts, types_measured, wrong_keys
 from hqm.auditing.gate import check_against
 from hqm.auditing.policy import Policy
 from hqm.auditing.precision import more_items, total_precision
@@ -40,6 +41,7 @@ from hqm.comparison.measures import measures_of
 from tests.audit_designs import random_audit
 from tests.audit_doors import pass_all_doors, written_and_read
 from tests.conftest import NIGHTLY, counts
+from tests.perf.graded_items import graded_study
 
 SEED = int(np.random.SeedSequence().generate_state(1)[0]) % 10_000 if NIGHTLY else 7
 N_DESIGNS = counts(300)
@@ -422,11 +424,30 @@ def test_faulty_items_are_counted_alike_on_page_and_gate() -> None:
     assert 0 < named < expected
     (remedy,) = [row for row in audit.mend if row.what == "reversed"]
     assert remedy.count == expected
-    for text in (texts.verdict, texts.page["faulty"]):
-        words = re.search(r"(\w+) possibly reversed items, (\w+) of them almost surely", text)
-        assert words is not None, text
-        counted = [SMALL_WORDS.index(w) if w in SMALL_WORDS else int(w) for w in words.groups()]
-        assert counted == [expected, named]
+    words = re.search(r"(\w+) possibly reversed items, (\w+) of them almost surely", texts.verdict)
+    assert words is not None, texts.verdict
+    counted = [SMALL_WORDS.index(w) if w in SMALL_WORDS else int(w) for w in words.groups()]
+    assert counted == [expected, named]
+    # the answer names them where the verdict says how many are sure
+    assert f"{words[1]} possibly reversed items. read " in texts.page["faulty"].lower()
+    assert all(name in texts.page["faulty"] for name in remedy.names[:10])
+
+
+def test_what_a_search_of_little_power_finds_is_counted_on_page_and_gate() -> None:
+    scores, _ = graded_study(np.random.default_rng(2), 8, reversed_count=10, runs=2)
+    rows = [(f"m{m}", f"q{i}", run, x) for (run, m, i), x in np.ndenumerate(scores)]
+    (benchmark,) = from_logs(pd.DataFrame(rows, columns=["model", "item", "run", "score"]))
+    audit = hqm.audit(benchmark)
+    estimates = []
+    for estimate in audit.all_estimates:
+        if estimate.indicator == "items.label_errors":
+            estimate = replace(estimate, status="not_informative", reason="it finds few")
+        estimates.append(estimate)
+    weak = replace(audit, all_estimates=tuple(estimates))
+    named = int(wrong_keys(audit).count)
+    assert named > 0
+    assert wrong_keys(weak).count == named
+    assert not wrong_keys(weak).beyond_doubt
 
 
 @pytest.mark.parametrize("case", range(N_DESIGNS))

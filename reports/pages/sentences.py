@@ -747,12 +747,16 @@ def _people_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
 def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Sentence, ...]:
     remedies = [remedy for remedy in answers.mend if remedy.severity != "note"][:4]
     if remedies:
-        words = ", ".join(dict.fromkeys(_fault_words(audit, remedy) for remedy in remedies))
-        sentences = [as_sentence(f"{capital(words)}.")]
+        faults: list[str] = []
         names: list[str] = []
         for remedy in remedies:
             if remedy.what == "reversed":
+                # names take the room of how many are sure, which the verdict says
+                faults.append(_reversed_items(remedy))
                 names += remedy.names
+            else:
+                faults.append(_fault_words(audit, remedy))
+        sentences = [as_sentence(f"{capital(', '.join(dict.fromkeys(faults)))}.")]
         if names:
             items = join_names(names[:_MAX_ITEMS])
             sentences.append(compose("Read {items} first.", items=items))
