@@ -11,6 +11,7 @@ from hqm.administration.costs import prices_of
 from hqm.administration.exported_answers import read_recorded_answers
 from hqm.administration.stored_answers import forms_by_name
 from hqm.benchmark.adapter import Benchmark
+from hqm.benchmark.items import restrict_form
 from hqm.commands.options import AnsweringOptions, RunOptions
 from hqm.commands.recorded_routes import Router, Routes
 from hqm.commands.session_forms import SessionForms
@@ -171,6 +172,12 @@ class SessionRespondents:
         full_benchmark = self.full_benchmarks[benchmark.name] if is_cut else benchmark
         full_forms = self.forms.readable(full_benchmark)
         recorded = read_recorded_answers(full_benchmark, paths, full_forms, self.logs)
+        # An adapter leaves in the form what the files were asked about, of which the limit counts.
+        if is_cut and not benchmark.original.by_id.keys() <= full_benchmark.original.by_id.keys():
+            material = self.options.material
+            benchmark.original = restrict_form(
+                full_benchmark.original, benchmark.name, material.part, material.limit
+            )
         recorded_forms = {recording.form for recording in recorded.recordings}
         self.forms.recorded[benchmark.name] = recorded_forms & full_forms.keys()
         forms = forms_by_name(self.forms.named(benchmark))

@@ -91,7 +91,6 @@ class ImportedLogs:
             key = (report.respondent, report.form, report.run)
             # Set and not added: parts of one administration share its items.
             n_items[key] = report.n_items
-            answered[key] += report.items
             totals.update(
                 rows=report.rows,
                 matched=report.matched,
@@ -99,7 +98,10 @@ class ImportedLogs:
                 unmatched=len(report.unmatched),
                 other_keys=report.other_keys,
             )
-        # the difference of counters has no number below 0: a part may answer more than its form
+        # of the items that are audited, as where a part of the benchmark is
+        for recording in self.recordings:
+            answered[recording.respondent, recording.form, recording.run] += len(recording.answers)
+        # the difference of counters has no number below 0: pictures may be scaled in several ways
         missing = (n_items - answered).total()
         sentence = (
             f"{totals['matched']} of {totals['rows']} rows matched,"
