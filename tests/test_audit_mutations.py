@@ -133,6 +133,16 @@ def test_a_row_that_is_none_is_refused(documents: list[Any]) -> None:
     assert n_refused > 20
 
 
+@pytest.mark.parametrize("items", [None, 5, {}, "x"])
+def test_items_that_are_no_list_are_refused(documents: list[Any], items: Any) -> None:
+    changed = copy.deepcopy(documents[0])
+    estimates = changed["audits"][0]["estimates"]
+    estimate = next(e for e in estimates if e["indicator"] == "items.dead_items")
+    estimate["detail"]["items"] = items
+    with pytest.raises(hqm.DataError, match=r"detail\.items"):
+        Audit.from_dict(changed)
+
+
 @pytest.mark.parametrize("value", [{}, "x", [1, 2, 3], {"other": 1}])
 def test_a_respondent_with_another_kind_of_detail_than_the_others_is_refused(
     documents: list[Any], value: Any

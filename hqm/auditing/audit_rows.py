@@ -550,7 +550,7 @@ def check_counted(estimate: Estimate) -> None:
     if name in ("separable_pairs", "separable_adjacent") and detail.get("pairs"):
         counted = detail.get("apart", math.nan) / detail["pairs"]
     elif name in ("negative_items", "dead_items", "misfit_items") and "items" in detail:
-        counted = len(detail["items"] or ())
+        counted = len(detail["items"])
     elif name == "label_errors" and "candidates" in detail:
         counted = len(detail["candidates"])
     elif name == "duplicate_items" and "groups" in detail:
@@ -677,7 +677,8 @@ def check_estimate(estimate: Estimate) -> Estimate:
     """Refuse an estimate without what its status and its indicator promise."""
     if estimate.status == "ok" and estimate.value is None:
         raise wrong("it is missing though the status is ok", "value")
-    if estimate.indicator.startswith("items.") and isinstance(estimate.detail.get("items"), int):
+    names = estimate.detail.get("items", ())
+    if estimate.indicator.startswith("items.") and not isinstance(names, (list, tuple)):
         raise wrong("it is no list of items", "detail", "items")
     for key in _READ_DETAILS.get(estimate.indicator, ()):
         if key not in estimate.detail and (
