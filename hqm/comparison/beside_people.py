@@ -17,12 +17,13 @@ from hqm.administration.exported_answers import read_recorded_answers
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.registry import load
 from hqm.errors import DataError
+from hqm.files.dialect import finite_number
 from hqm.files.records import required_field
 from hqm.imports.human_labels import HUMAN, respondent_named, short_names
 from hqm.imports.intake import Intake, describe_reading, refuse_twice, take_rows
 from hqm.imports.log_answers import LogSettings
 from hqm.imports.recordings import Recording, check_claims
-from hqm.imports.row import name_in
+from hqm.imports.row import name_in, number
 from hqm.imports.scales import check_scales, is_missing, with_plain_numbers
 from hqm.psychometrics import metrics_beside_people
 from hqm.psychometrics.validity.criterion import MetricsBesidePeople
@@ -95,9 +96,9 @@ def read_scores(path: Path, benchmark: Benchmark | None = None) -> AnswerScores:
             continue  # a column of words is no metric
         column = {}
         for answer, (location, row) in rows.items():
-            number = numbers[answer]
-            if number is not None:
-                column[answer] = number
+            score = numbers[answer]
+            if score is not None:
+                column[answer] = score
             elif not is_missing(row.get(name)):
                 raise DataError(
                     f"{row[name]!r:.60} is no number, unlike other cells of the column {name!r}",
@@ -152,16 +153,10 @@ def _answers_in(
 
 
 def _number(value: object) -> float | None:
-    # float(True) would be 1.0, and a column of answers a metric.
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    if math.isfinite(number):
-        return number
-    return None
+    # True would be 1.0, "yes" another 1, and a column of answers a metric.
+    if isinstance(value, str):
+        return finite_number(value)
+    return None if isinstance(value, bool) else number(value)
 
 
 CAPTION_METRICS = {"chair": ("coco_chair", "chair_i")}
