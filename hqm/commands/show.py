@@ -461,7 +461,7 @@ def reasons(errors: Mapping[str, int]) -> Iterator[str]:
         counts[kind] += count
         examples.setdefault(kind, reason)
     for kind, count in counts.most_common(_REASONS):
-        reason = examples[kind].strip()
+        reason = examples[kind].strip().rstrip(".")
         if reason.lower() in _MARKS:
             reason = _NO_REASON
         yield f"{count:,} answer{'s' * (count != 1)}: {reason}"

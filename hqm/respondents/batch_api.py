@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request
 from hqm.respondents.server_bodies import BodyWriter, Settings
-from hqm.respondents.server_client import Redaction, SharedState, one_line
+from hqm.respondents.server_client import Redaction, SharedState, one_line, reason_in
 from hqm.respondents.server_limits import Budget, Hold, wanted_pause
 from hqm.respondents.server_parameters import refused_parameter, refuses_value
 from hqm.respondents.server_replies import read_reply
@@ -112,7 +112,7 @@ class BatchRun:
 
         try:
             await self._answer(client, requests)
-        except (openai.OpenAIError, ValueError) as error:  # a line of a file may be no JSON
+        except (openai.OpenAIError, ValueError) as error:
             message = one_line(self.clean(str(error)))
             raise RespondentError(
                 f"the server takes no batch: {message}",
@@ -325,7 +325,14 @@ class BatchRun:
         # OpenAI writes requests that failed into a file of their own.
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
             content = await client.files.content(file_id)
-            lines += map(json.loads, filter(str.strip, content.text.splitlines()))
+            try:
+                lines += map(json.loads, filter(str.strip, content.text.splitlines()))
+            except ValueError:  # what was paid for is not given up: the file may have been cut
+                raise RespondentError(
+                    "a line of the batch's answers is no JSON",
+                    location=self.respondent,
+                    remedy="Run the same command again to read them again.",
+                ) from None
         again: list[Request] = []
         answers: list[tuple[Request, Response]] = []
         for line in lines:
@@ -374,9 +381,13 @@ class BatchRun:
             large_seed = request.seed if refuses_value(content.encode()) else 0
             if bodies.simplify(settings, refused, large_seed):
                 return Response("", "error", "a parameter was refused", {"status": status}), True
-            reason = one_line(self.clean(f"the server answered {status}: {content}"))
+            message = reason_in(body) or reason_in(fault)
+            if not reply:  # the batch ended before its turn came
+                reason = one_line(self.clean(f"the batch ended without it: {message}"))
+                return Response("", "error", reason.rstrip(": ")), False
+            reason = one_line(self.clean(f"the server answered {status}: {message}"))
             final = {"final": True} if 400 <= status < 500 and status != 429 else {}
-            return Response("", "error", reason, {"status": status, **final}), False
+            return Response("", "error", reason.rstrip(": "), {"status": status, **final}), False
         response = self.clean.response(
             read_reply(body, 0.0, self.bodies.model, request, processed=bodies.processed)
         )

@@ -58,18 +58,18 @@ class RefusedRequest(Exception):  # noqa: N818 (it says what the server did)
         self.headers = headers
         self.code = error.get("code") if isinstance(error, dict) else None
         self.content = content
-        reason = _reason_in(body)
+        reason = reason_in(body)
         self.message = f"{status}: {reason}" if reason else f"{status}"
         super().__init__(self.message)
 
 
-def _reason_in(body: object) -> str:
+def reason_in(body: object) -> str:
     """What a refusal says; empty where it says nothing, or is a page.
 
     OpenAI writes {"error": {"message": ...}}, TGI {"error": ...}, FastAPI {"detail": [...]},
     Mistral {"message": {"detail": [...]}}, and Gemini a list of one such object.
 
-    >>> _reason_in([{"error": {"message": "no"}}]), _reason_in({"error": "no"}), _reason_in("<p>no")
+    >>> reason_in([{"error": {"message": "no"}}]), reason_in({"error": "no"}), reason_in("<p>no")
     ('no', 'no', '')
     """
     if isinstance(body, str):
@@ -77,9 +77,9 @@ def _reason_in(body: object) -> str:
     if isinstance(body, list):
         first = body[0] if len(body) == 1 else None
         is_wrapped = isinstance(first, dict) and "error" in first
-        return _reason_in(first) if is_wrapped else json.dumps(body) if body else ""
+        return reason_in(first) if is_wrapped else json.dumps(body) if body else ""
     if isinstance(body, dict):
-        reasons = (_reason_in(body.get(key)) for key in ("error", "message", "detail"))
+        reasons = (reason_in(body.get(key)) for key in ("error", "message", "detail"))
         return next(filter(None, reasons), "")
     return ""
 
