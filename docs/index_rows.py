@@ -337,10 +337,10 @@ def _count_measured(rows: Iterable[Mapping[str, Any]]) -> str:
     statements = [row["statement"] for row in rows if row["statement"]]
     n_reworded = sum(said["wording"] != "wording not measured" for said in statements)
     n_judged = sum(said["labels"] != "people not measured" for said in statements)
+    reworded, judged = (number_word(n) if n else "none" for n in (n_reworded, n_judged))
     return (
-        f"Another wording was asked in {number_word(n_reworded)} of"
-        f" {number_word(len(statements))} audits, and people judged the answers of"
-        f" {number_word(n_judged)}."
+        f"Another wording was asked in {reworded} of {number_word(len(statements))} audits, and"
+        f" people judged the answers of {judged}."
     )
 
 

@@ -63,6 +63,7 @@ from hqm.reports.tables.table import (
     leading_metric,
     percent,
     short_name,
+    spelled_out,
     target_clause,
 )
 from hqm.reports.tables.type_tables import none_alone
@@ -784,6 +785,10 @@ def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Senten
     return tuple(sentences)
 
 
+_MAX_FAILURES = 2
+"""Failed tests of a policy that are named; the evidence has all."""
+
+
 def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:
     decisions = tuple(
         as_sentence(f"{test.sentence}.") for test in gate.tests if test.what == PASSING
@@ -804,6 +809,9 @@ def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:
     fail = verb_form(failed, "fails", "fail")
     be = verb_form(missing, "is", "are")
     failures = f"Of {len(gate.tests)} tests of the policy “{gate.policy}”, {failed} {fail}"
+    names = [test.what.partition(" (")[0] for test in gate.tests if test.outcome == "FAIL"]
+    if 0 < len(names) <= _MAX_FAILURES:
+        failures += f" ({spelled_out('; '.join(names))})"
     if undecided := outcomes["UNDECIDED"]:
         failures += f", {undecided} {verb_form(undecided, 'is', 'are')} undecided"
     failures += f" and {missing} {be} not measured."
