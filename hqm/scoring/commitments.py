@@ -711,10 +711,16 @@ _UP_TO_DENIED = (
 _UNSPACED_DENIAL = (
     r"并非|而不是|(?<!\d)比|没有?[^\W\d]{0,3}?|不(?![仅但只过错同])(?:是|会|能)?[^\W\d]{0,2}?"
 )
+_COMPARATIVES = (
+    "fewer greater larger higher smaller lower bigger taller longer older heavier faster shorter"
+    " younger newer lighter slower quicker deeper wider narrower thicker thinner brighter darker"
+    " closer nearer farther further warmer hotter colder cooler cheaper richer poorer louder softer"
+    " harder stronger weaker earlier later better worse busier cleaner drier wetter"
+).split()
 _DENIAL = WordSearch(
     re.compile(
-        r"(?:\b(?:not|no|never|without|(?:more|less|fewer|greater|larger|higher|smaller|lower|bigger|taller"
-        r"|longer|older|heavier|faster) than"
+        r"(?:\b(?:not|no|never|without"
+        rf"|(?:(?:more|less)(?: [a-z]+)?|{'|'.join(_COMPARATIVES)}) than"
         r"|rather than|instead of|any(?:thing|one|body) but|neither|nor|except|unlike|excluding"
         r"|besides|cannot be|compared (?:with|to)|confused with|mistaken for|ahead of"
         r"|weder(?:\s+\S+){1,3}?\s+noch|weder"
@@ -729,15 +735,15 @@ _DENIAL = WordSearch(
         re.IGNORECASE,
     ),
     first_words=frozenset(
-        "not no never without more less fewer greater larger higher smaller lower bigger taller"
-        " longer older heavier faster rather instead neither"
+        "not no never without more less rather instead neither"
         " nor except unlike excluding besides cannot reminiscent neighbor neighbour friend pupil"
         " student follower rival imitation imitator in similar inspired influenced anything anyone"
         " anybody too nicht kein keine keinen keinem keiner keines aucun aucune ninguno ninguna"
         " nenhum"
         " nenhuma nao nessun nessuno nessuna pas non ni nem compared confused mistaken ahead"
         " weder".split()
-    ),
+    )
+    | frozenset(_COMPARATIVES),
     foreign=(
         re.compile("[ãÃúÚнН不没并比]|ليس"),
         re.compile(

@@ -334,7 +334,9 @@ def without_closing_remarks(sentences: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _INABILITY = re.compile(
-    r"\b(?:cannot|can't|unable|not possible|impossible|without)\b", re.IGNORECASE
+    r"\b(?:cannot|can't|unable|not possible|impossible|without|would depend"
+    r"|not (?:provided|given|available|shown))\b",
+    re.IGNORECASE,
 )
 
 
