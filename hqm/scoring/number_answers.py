@@ -201,8 +201,8 @@ def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number 
         return numbers_in("0")[0]
     # a number beside "I cannot tell" is that of something else
     is_short = len(answer.statements) <= 3
-    told = " ".join(answer.statements) if is_short else last
-    stated = IN_PARENTHESES.sub("", told)  # "9.00 (no unit given)"
+    passage = " ".join(answer.statements) if is_short else last
+    stated = IN_PARENTHESES.sub("", passage)  # "9.00 (no unit given)"
     if says_unable(stated):
         return _restated_number(answer, question)
     texts = [*answer.concluding, *_ordered_ends(answer, question)]

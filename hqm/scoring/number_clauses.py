@@ -121,8 +121,8 @@ def _without_percent(text: str) -> str:
     if second is None:
         return text
     shares = numbers_in(second[0])
-    same = [n for n in numbers_in(text[: second.start()]) if not n.percent and shares]
-    if same and abs(same[-1].value * 100 - shares[0].value) <= 1:
+    ratios = [number for number in numbers_in(text[: second.start()]) if not number.percent]
+    if ratios and shares and abs(ratios[-1].value * 100 - shares[0].value) <= 1:
         return text[: second.start()] + text[second.end() :]
     return text
 

@@ -659,7 +659,7 @@ def _plain_clause_polarity(clause: str, question: str, negated: bool) -> Polar |
     question_words = asked_words(question)
     if is_unrelated(words, question):
         return None
-    denies = NEGATIVE.search(clause) is not None or _UNLIKELY.search(clause) is not None
+    denies = _is_denial(clause)
     is_open = _is_doubtful(clause, question) or says_unable_abroad(clause)
     if is_open or not _is_statement(clause, words, question_words):
         return None
@@ -689,6 +689,13 @@ _COMPOUND = re.compile(
 
 _SUPPOSITION = re.compile(r"\b(?:if|assuming|suppos\w+|given that)\b", re.IGNORECASE)
 """What makes a question conditional, so that its answer may be."""
+
+
+def _is_denial(clause: str) -> bool:
+    """Whether a clause denies, or calls unlikely or impossible."""
+    return NEGATIVE.search(clause) is not None or _UNLIKELY.search(clause) is not None
+
+
 _UNLIKELY = re.compile(r"\b(?:unlikely|impossible|improbable)\b", re.IGNORECASE)
 
 
