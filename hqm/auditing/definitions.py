@@ -596,10 +596,8 @@ def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:
     """Find the keys that the answers or people's labels contradict."""
     metric = next(iter(audit.metrics), "")
     listed = _first_estimate(audit, "items.reading_list", metric)
-    found = _first_estimate(audit, "items.label_errors", metric)
-    tested = _if_ok(found)
-    if found is not None and found.status not in ("ok", "not_informative"):
-        found = None
+    label_errors = _first_estimate(audit, "items.label_errors", metric)
+    tested = _if_ok(label_errors)
     rows: Sequence[object] = ()
     if tested is not None:
         rows = tested.detail.get("candidates") or ()
@@ -609,8 +607,8 @@ def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:
     contradicted = _first_estimate(audit, "criterion.contradicted_items", metric)
     return WrongKeys(
         # what a search of little power has found is found, and the gate counts it too
-        items=_items_of(found),
-        count=int(found.value or 0) if found is not None else 0,
+        items=_items_of(label_errors),
+        count=int(label_errors.value or 0) if label_errors is not None else 0,
         expected=expected,
         contradicted=_items_of(_if_ok(contradicted)),
         beyond_doubt=sum(_is_beyond_doubt(row, audit.n_items) for row in rows),

@@ -149,7 +149,7 @@ def reversed_items(
     unequal errors or without discrimination, heavy tails). A tenth of reversed items are shown in
     .94 (normal), .96 (skewed), .77 (families of unequal size) and .64 (30 items), and the list of
     as many as are expected is mostly right; with alike respondents they are not. Where a quarter of
-    the items are hard and discriminate nothing, they are taken for reversed in a few of a hundred
+    the items are hard and discriminate nothing, they are taken for reversed in .10 of the
     studies (`python -m tests.perf.graded_items 100 6,8,10 2`).
     References
     ----------
