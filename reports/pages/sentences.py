@@ -767,9 +767,9 @@ def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Senten
     if answers.codes["faulty"] == "fine":
         return (as_sentence("None shown."), *map(as_sentence, reading_notes(audit)))
     reason = find_estimate(audit, "items.label_errors")
-    doubt, faults = "items are reversed", "reversed items"
+    doubt, kind = "items are reversed", "reversed items"
     if _has_keys(audit):
-        doubt, faults = "keys are wrong", "wrong keys"
+        doubt, kind = "keys are wrong", "wrong keys"
     unknown = f"The answers do not show whether {doubt}"
     explanation = ""
     if reason is not None:
@@ -777,7 +777,7 @@ def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Senten
     power = detail_of(audit, "items.label_errors", "power")
     if isinstance(power, Mapping) and power.get("found") is not None:
         # what the gate prints in full
-        explanation = f": a test would find {percent(power['found'])} of {faults}"
+        explanation = f": a test would find {percent(power['found'])} of {kind}"
     sentences = [as_sentence("None in the data."), as_sentence(f"{unknown}{explanation}.")]
     # On the same page the list may rank nearly all wrong keys among its first.
     if audit.to_read:
