@@ -22,7 +22,9 @@ from hqm.files.records import write_records
 from hqm.files.whole import atomic_folder, write_texts
 from hqm.types import Form, Item
 
-_INSPECT = '''"""{title}: asked by inspect, in the forms that HQM made. Written by `hqm export {name} --to inspect`.
+_INSPECT = '''"""{title}: asked by inspect, in the forms that HQM made.
+
+Written by `hqm export {name} --to inspect`.
 
     inspect eval {file} --model openai/<model> -T form=parallel --epochs 2
     hqm import logs/*.eval --benchmark {name} --store store.sqlite
@@ -44,18 +46,25 @@ def sample(row: dict) -> Sample:
     content = [ContentText(text=row["prompt"])]
     if row["image"]:
         content.insert(0, ContentImage(image=str(HERE / "images" / row["image"])))
-    metadata = {{"item": row["id"], "form": row["form"], "image": row["image"] or "", "type": row["type"] or ""}}
-    return Sample(id=row["id"], input=[ChatMessageUser(content=content)], target=row["target"], metadata=metadata)
+    metadata = {{
+        "item": row["id"],
+        "form": row["form"],
+        "image": row["image"] or "",
+        "type": row["type"] or "",
+    }}
+    message = ChatMessageUser(content=content)
+    return Sample(id=row["id"], input=[message], target=row["target"], metadata=metadata)
 
 
 @scorer(metrics=[accuracy(), stderr()])
 def first_word():
-    """The first word of the answer against the target; HQM scores the answers anew when they come back."""
+    """The first word of the answer against the target; HQM scores the answers anew."""
 
     async def score(state: TaskState, target: Target) -> Score:
         words = state.output.completion.strip().lower().split()
         said = words[0].strip(".,:;!()") if words else ""
-        return Score(value="C" if said == target.text.lower() else "I", answer=said, explanation=state.output.completion)
+        value = "C" if said == target.text.lower() else "I"
+        return Score(value=value, answer=said, explanation=state.output.completion)
 
     return score
 
@@ -65,12 +74,14 @@ def {name}(form: str = "original") -> Task:
     lines = (HERE / f"{{form}}.jsonl").read_text(encoding="utf-8").splitlines()
     samples = [sample(json.loads(line)) for line in lines]
     config = GenerateConfig(max_tokens={max_tokens}, temperature={temperature}, top_p={top_p})
-    return Task(dataset=MemoryDataset(samples, name="{name}"), solver=generate(), scorer=first_word(), config=config)
+    dataset = MemoryDataset(samples, name="{name}")
+    return Task(dataset=dataset, solver=generate(), scorer=first_word(), config=config)
 '''
 
 _LMMS_YAML = """# {title}, form {form}. Written by `hqm export {name} --to lmms-eval`.
 #   cd <this folder>
-#   python -m lmms_eval --model <model> --tasks {name}_{form} --include_path . --log_samples --output_path logs
+#   python -m lmms_eval --model <model> --tasks {name}_{form} --include_path . \\
+#     --log_samples --output_path logs
 #   hqm import logs --benchmark {name} --store store.sqlite
 task: {name}_{form}
 dataset_path: parquet
@@ -98,7 +109,10 @@ metadata:
   - version: {version}
 """
 
-_LMMS_UTILS = '''"""What lmms-eval calls for the tasks in this folder. Written by `hqm export NAME --to lmms-eval`."""
+_LMMS_UTILS = '''"""What lmms-eval calls for the tasks in this folder.
+
+Written by `hqm export NAME --to lmms-eval`.
+"""
 
 
 def doc_to_visual(doc):
@@ -110,7 +124,7 @@ def doc_to_text(doc, lmms_eval_specific_kwargs=None):
 
 
 def process_results(doc, results):
-    """The first word against the target; the item and the form come back with it, so that HQM finds the item by id."""
+    """The first word against the target; HQM finds the item by its id and form."""
     words = results[0].strip().lower().split()
     said = words[0].strip(".,:;!()") if words else ""
     score = float(said == doc["target"].lower())

@@ -179,7 +179,8 @@ _SCORE = re.compile(
 )
 """What the columns of numbers are called that say how good an answer is."""
 _LOWER = re.compile(
-    r"(?:^|_)(?:is_)?(?:hallucinat(?:ed|ions?|ion_(?:rate|score|count))|errors?|error_(?:rate|count)"
+    r"(?:^|_)(?:is_)?(?:hallucinat(?:ed|ions?|ion_(?:rate|score|count))|errors?|error_(?:rate"
+    r"|count)"
     r"|wer|cer|harmful|incorrect|wrong|mistakes?|fail(?:ed|ures?)?|loss|perplexity|mae|mse|rmse"
     r"|edit_distance|unfaithful|unsafe|toxicity|chair(?:_?[is])?|hal_rate)$"
 )

@@ -111,7 +111,8 @@ _CUE = CueSearch(
         r"|lean(?:ing)? (?:towards?|to)|vote for|mark|circle)\b\s*:?"
         r"|\bif (?:forced|pressed|i (?:had|have) to (?:guess|choose|pick))\b[^.:,\n]{0,20}[,:]"
         r"(?:\s*i(?:'d| would) (?:say|guess))?|\bi(?:'d| would) (?:say|guess)\b|\bthat leaves\b"
-        r"|\bleav(?:es|ing)\s+(?:(?:us|me|you)\s+(?:with\s+)?)?(?=(?:only\s+|just\s+)?(?:option\s+)?"
+        r"|\bleav(?:es|ing)\s+(?:(?:us|me|you)\s+(?:with\s+)?)?(?=(?:only\s+"
+        r"|just\s+)?(?:option\s+)?"
         r"\(?(?-i:[A-Z])\b)"
         r"|\bans(?:wer)?\s+[-–—](?=\s)"
         r"|\bchang(?:e|ing) (?:it|(?:my|the) (?:answer|choice|mind)) to\b"
@@ -175,7 +176,8 @@ _MARK_BEFORE = re.compile(r"(?:\.\.\.|…|[?!,]|—|–|\s-)\s*$")
 _HESITATIONS = tuple("h" + "m" * length for length in range(2, 9))
 _CORRECTION = CueSearch(
     re.compile(
-        r"(?:\b(?:wait(?!\s+(?:times?|lists?|periods?|for|at|in|on|until|till|to|behind|here|is|was)\b)"
+        r"(?:\b(?:wait(?!\s+(?:times?|lists?|periods?|for|at|in|on|until|till|to|behind|here|is"
+        r"|was)\b)"
         r"|actually|hmm+|correction|sorry|oops|scratch that|on second thoughts?"
         r"|make that|i meant?|my mistake|let me (?:correct|rephrase)(?: that| myself)?|no wait"
         r"|wacht|warte|attends|espera|aspetta|стоп|подождите)\b|\bhold on\b"
@@ -203,7 +205,8 @@ _CORRECTION = CueSearch(
 # the clause of a contrast that leaves out its predicate: "Hanoi did not win; Oslo did"
 _ELLIPTIC_CONTRAST = re.compile(
     r"(?:\bnot|n't)\b[^.;\n]{1,80}?[.;,—–]\s+(?:but |while |and |whereas |instead,? )?"
-    r"(?!(?:where|which|who|whose|when|as|because|since|if|although|though)\b)([^.;,\n]{1,40}?)\s+(?:did|does|do|was|were|is|are|has|had|have)[.!]?\s*$",
+    r"(?!(?:where|which|who|whose|when|as|because|since|if|although"
+    r"|though)\b)([^.;,\n]{1,40}?)\s+(?:did|does|do|was|were|is|are|has|had|have)[.!]?\s*$",
     re.IGNORECASE,
 )
 _AUXILIARIES = tuple(f" {verb}" for verb in "did does do was were is are has had have".split())
@@ -253,7 +256,8 @@ _FIRST_THOUGHT = CueSearch(
             re.compile(
                 "(?:最初は|初めは|一見)[^。\n]{1,40}?(?:が|けど|けれど)、?|처음에(?:는|ㄴ)?[^.\n]{1,40}?지만,?"
                 "|(?:起初|一开始|最初|开始|乍看)[^。\n]{1,40}?[,，](?:但|不过|然而|后来|其实|实际上)(?:其实|是)?"
-                "|في البداية[^.\n]{2,60}?(?:لكن|ولكن)|(?:पहले|शुरू में)[^।\n]{2,60}?(?:लेकिन|परंतु|पर) "
+                "|في البداية[^.\n]{2,60}?(?:لكن|ولكن)|(?:पहले|शुरू में)[^।\n]{2,60}?(?:लेकिन|परंतु"
+                "|पर) "
             ),
         ),
     ),
@@ -728,7 +732,8 @@ _DENIAL = WordSearch(
         r"|in the (?:style|manner)) of"
         r"|similar to|(?:inspired|influenced) by|(?:not|n't) [\w-]+ enough (?:for|to be)"
         r"|too [\w-]+ (?:for|to be)"
-        r"|nicht|kein(?:e[mnrs]?)?|pas|aucune?|ning[uú]n[oa]?|nenhuma?|nessun[oa]?|non|n[aã]o|ni|nem|нет"
+        r"|nicht|kein(?:e[mnrs]?)?|pas|aucune?|ning[uú]n[oa]?|nenhuma?|nessun[oa]?|non|n[aã]o|ni"
+        r"|nem|нет"
         r"|не|ليست?)\b"
         r"|n't(?:\s+(?!only\b)[a-z]+(?:\s+enough\s+(?:for|to be))?)?(?:\s+(?:his|her|its|their))?"
         rf"|{_UNSPACED_DENIAL}){_UP_TO_DENIED}",

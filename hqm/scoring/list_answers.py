@@ -230,21 +230,25 @@ _RULE = re.compile(r"^[\s|:–—-]+$")
 _BULLET_MARK = re.compile(r"^\s*(?:[-*•–▪]\s+)?")
 _SENTENCE_END = re.compile(rf"(?<=[\w)][.!])\s+|;\s*|[。；]|(?<=[{_TICKS}{_CROSSES}])\s+")
 _CLAUSE_END = re.compile(
-    r",?\s+(?:while|whereas|but|and(?=\s+(?:the\s+)?[^\W\d]\w*\s+(?:\w+\s+)?(?:is|are|was|were)\b))\s+"
+    r",?\s+(?:while|whereas|but|and(?=\s+(?:the\s+)?[^\W\d]\w*\s+(?:\w+\s+)?(?:is|are|was"
+    r"|were)\b))\s+"
     r"|[,，](?!\d)\s*(?:and\s+|but\s+|while\s+|whereas\s+)?"
 )
 _AFFIRMED = re.compile(
-    rf"[{_TICKS}]|\b(?:true|correct|right|yes|holds|richtig|wahr|ja|correct[oae]s?|verdader[oa]s?|vraie?s?"
+    rf"[{_TICKS}]|\b(?:true|correct|right|yes|holds|richtig|wahr|ja|correct[oae]s?|verdader[oa]s?"
+    rf"|vraie?s?"
     r"|oui|sí|sim|да|верно)\b|正确|正しい|맞",
     re.IGNORECASE,
 )
 _DENIED = re.compile(
-    rf"[{_CROSSES}]|\b(?:false|incorrect|wrong|nein|falsch|fals[oa]s?|faux|fausses?|incorrect[oa]s?|non|não"
+    rf"[{_CROSSES}]|\b(?:false|incorrect|wrong|nein|falsch|fals[oa]s?|faux|fausses?"
+    rf"|incorrect[oa]s?|non|não"
     r"|нет|неверно)\b|错误|誤り|틀",
     re.IGNORECASE,
 )
 _COPULA = re.compile(
-    r"\b(?:is|are|was|were|isn|aren|lies?|sits?|ist|sind|liegen|liegt|est|sont|es|son|está|están|é|são)\b"
+    r"\b(?:is|are|was|were|isn|aren|lies?|sits?|ist|sind|liegen|liegt|est|sont|es|son|está|están|é"
+    r"|são)\b"
 )
 
 

@@ -111,7 +111,8 @@ _ZERO_COUNT = re.compile(
 )
 # the same in other languages
 _FOREIGN_ZERO = re.compile(
-    r"\b(?:kein(?:e[nrms]?)?|niemand(?:en)?|ning[uú]n[oa]?s?|nadie|aucune?|personne(?=\W*$)|nenhuma?"
+    r"\b(?:kein(?:e[nrms]?)?|niemand(?:en)?|ning[uú]n[oa]?s?|nadie|aucune?|personne(?=\W*$)"
+    r"|nenhuma?"
     r"|ninguém|nessun[oa]?|никого|ни одно(?:го|й)|нету?(?=\W*$))\b|(?:いません|ありません|いない"
     r"|ない)。?$"
     r"|없(?:습니다|어요|다)|没有|^无|(?<!\w)لا (?:يوجد|توجد|أحد)|कोई नहीं|नहीं (?:है|हैं)",

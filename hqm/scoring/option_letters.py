@@ -195,11 +195,13 @@ _CORRECT = re.compile(
     r"(?:correct|right|best|better|answer|closest|true|match|likely|appropriate|accurate|fitting)\b"
     r"|(?<![\w'])([A-Z])\s+(?:(?:fits|works|matches|suits)(?: \w+){0,3} (?:best|better)"
     r"|makes (?:the )?most sense)\b"
-    r"|(?<![\w'])([A-Z])\s+is\s+(?:the\s+)?(?:more|most)\s+(?:plausible|convincing|reasonable|probable"
+    r"|(?<![\w'])([A-Z])\s+is\s+(?:the\s+)?(?:more|most)\s+(?:plausible|convincing|reasonable"
+    r"|probable"
     r"|sensible|consistent|fitting|suitable)\b"
     r"|\bmakes (?:option |choice )?[(\[]?([A-Z])[)\]]?"
     r" (?:the )?(?:more|most|best|better|correct|right)\b"
-    r"|\b(?:corresponds?|matches|belongs|equals|refers|points?|supports?|favou?rs?|suggests?|indicates?)"
+    r"|\b(?:corresponds?|matches|belongs|equals|refers|points?|supports?|favou?rs?|suggests?"
+    r"|indicates?)"
     r" (?:to |with )?(?:option|choice"
     r"|answer)"
     r"\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
@@ -330,7 +332,8 @@ def ordinal_index(text: str) -> int:
 # "A" and "I" are words, unless a verb or a mark follows: "A is correct"
 _VERB = re.compile(
     r"\s+(?i:is|was|because|since|as|and|or|would|seems|looks|matches|shows|has|must|fits|due|best"
-    r"|correctly|for|but|by|will|ist|wäre|passt|stimmt|est|serait|es|sería|é|seria|è)\b|\s*(?:$|[^\w\s]|[^\x00-\x7f])|\s+(?![A-Z'’]{2,}\b)[^a-z\s]"
+    r"|correctly|for|but|by|will|ist|wäre|passt|stimmt|est|serait|es|sería|é|seria|è)\b|\s*(?:$"
+    r"|[^\w\s]|[^\x00-\x7f])|\s+(?![A-Z'’]{2,}\b)[^a-z\s]"
 )
 _PERSONAL_VERB = re.compile(r"\s+(?:was|would|must|will)\b", re.IGNORECASE)
 """Behind "I" it is what the writer does: "I was unable to tell"."""

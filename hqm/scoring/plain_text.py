@@ -344,7 +344,8 @@ _COPULAS = (" is", " are", " was", " were", " equals")
 # "The woman is" may be an answer
 _MIN_OPEN_SPACES = 3
 _PRONOUN_COPULA = re.compile(
-    r"\b(?:it|they|he|she|this|that|there|these|those|what|which|who|one|ones|others?|i|you|we|as|than"
+    r"\b(?:it|they|he|she|this|that|there|these|those|what|which|who|one|ones|others?|i|you|we|as"
+    r"|than"
     r"|so|both|all|none) \w+$",
     re.IGNORECASE,
 )
@@ -454,7 +455,8 @@ _UNABLE = WordSearch(
         r"|\bn/a\b|\btoo [\w-]+ (?:for me )?to (?:be )?(?:\w+ly )?(?:read|see|seen|tell|make out"
         r"|made out"
         r"|count|identif|discern|recogni[sz]|judge|distinguish|determine|decipher)\w*"
-        r"|\b(?:text|writing|lettering|label|name|title|display|inscription|caption|date|logo|digits|letters)"
+        r"|\b(?:text|writing|lettering|label|name|title|display|inscription|caption|date|logo"
+        r"|digits|letters)"
         r" (?:is|are) (?:\w+ly )?(?:obscured|covered|cut off|cropped|hidden|blocked|washed out"
         r"|overexposed"
         r"|out of focus|smudged|blurred|pixelated)\b|\btoo (?:blurr(?:y|ed)|grainy|pixelated"

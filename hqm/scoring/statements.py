@@ -106,7 +106,8 @@ _LANGUAGES = (
         "ru", "[\u0400-\u04ff]",
         _pattern(r"\b(?:нет|не|ни|отсутству\w+)\b"),
         _pattern(r"\b(?:возможно|могу|знаю|видно ли|может быть|вероятно|похоже)\b"),
-        _words("он она оно они на в и а с есть ли это этом изображении картинке фото видно видна виден изображен",
+        _words("он она оно они на в и а с есть ли это этом изображении картинке фото видно видна "
+               "виден изображен",
                "изображена никакой никакого никакая одной одного здесь там был была"),
     ),
     Language(
@@ -124,36 +125,46 @@ _LANGUAGES = (
     Language(
         "de", "",
         _pattern(r"\b(?:nicht(?! nur)|kein\w*|niemand|nirgends|weder)\b"),
-        _pattern(r"\b(?:vielleicht|möglicherweise|vermutlich|könnte|kann|kannst|weiß|erkennbar|erkennen|ob|oder|scheint)\b"),
-        _words("er sie diese dieser dieses der die das den dem des ein eine einen einem einer ist sind war es gibt auf im in zu",
-               "irgendein irgendeine sehen bild foto sich befindet zeigt und hier da wird man kann abgebildet sichtbar dort"),
+        _pattern(r"\b(?:vielleicht|möglicherweise|vermutlich|könnte|kann|kannst|weiß|erkennbar"
+                 r"|erkennen|ob|oder|scheint)\b"),
+        _words("er sie diese dieser dieses der die das den dem des ein eine einen einem einer ist "
+               "sind war es gibt auf im in zu",
+               "irgendein irgendeine sehen bild foto sich befindet zeigt und hier da wird man "
+               "kann abgebildet sichtbar dort"),
     ),
     Language(
         "es", "",
         _pattern(r"\b(?:no(?! (?:solo|sólo)\b)|ning[uú]n[oa]?|nunca|tampoco|ni)\b"),
-        _pattern(r"\b(?:quizás?|tal vez|posiblemente|podría|parece|puedo|puede|logro|distingo|sé|posible|si|o)\b"),
-        _words("él ella ellos ellas el la los las un una unos es son está están hay en se ve ven imagen foto que y con de",
+        _pattern(r"\b(?:quizás?|tal vez|posiblemente|podría|parece|puedo|puede|logro|distingo|sé"
+                 r"|posible|si|o)\b"),
+        _words("él ella ellos ellas el la los las un una unos es son está están hay en se ve ven "
+               "imagen foto que y con de",
                "del al esta este puede ver observa aprecia aparece algún alguna alguno visible"),
     ),
     Language(
         "fr", "",
         _pattern(r"\b(?:ne|n|pas|aucune?|jamais|ni)\b"),
-        _pattern(r"\b(?:peut-être|probablement|pourrait|semble|peux|peut|arrive|parviens|distingue|sais|possible|si|ou)\b"),
-        _words("le la les l un une des de d du est sont il elle ils elles y a dans sur cette cet ce image photo",
+        _pattern(r"\b(?:peut-être|probablement|pourrait|semble|peux|peut|arrive|parviens|distingue"
+                 r"|sais|possible|si|ou)\b"),
+        _words("le la les l un une des de d du est sont il elle ils elles y a dans sur cette cet "
+               "ce image photo",
                "que qu et avec on voit peut voir t ils quelque visible bien"),
     ),
     Language(
         "pt", "",
         _pattern(r"\b(?:não(?! só\b)|nenhuma?|nunca|nem)\b"),
-        _pattern(r"\b(?:talvez|possivelmente|poderia|parece|posso|consigo|consegue|sei|possível|se|ou)\b"),
-        _words("ele ela eles elas o a os as um uma é são está estão há em na no nas nos imagem foto que e com de do da",
+        _pattern(r"\b(?:talvez|possivelmente|poderia|parece|posso|consigo|consegue|sei|possível|se"
+                 r"|ou)\b"),
+        _words("ele ela eles elas o a os as um uma é são está estão há em na no nas nos imagem "
+               "foto que e com de do da",
                "esta este vê pode ver existe aparece algum alguma visível"),
     ),
     Language(
         "it", "",
         _pattern(r"\b(?:non(?! solo\b)|nessun[oa]?|mai|né)\b"),
         _pattern(r"\b(?:forse|probabilmente|potrebbe|sembra|posso|riesco|so|possibile|se|o)\b"),
-        _words("il lo la i gli le l un una uno è sono c ci nella nell nel immagine foto che e con di",
+        _words("il lo la i gli le l un una uno è sono c ci nella nell nel immagine foto che e con "
+               "di",
                "del della si vede può vedere questa qualche alcun alcuna visibile"),
     ),
 )  # fmt: skip
@@ -187,7 +198,8 @@ def _folded_words(text: str) -> list[str]:
 _TELLING_WORDS = _ENGLISH.union(
     *(language.common for language in _LANGUAGES if not language.script),
     _words(
-        "nicht niemand nirgends weder no ningun ningún ninguno ningúno ninguna ningúna nunca tampoco",
+        "nicht niemand nirgends weder no ningun ningún ninguno ningúno ninguna ningúna nunca "
+        "tampoco",
         "ni ne n pas aucun aucune jamais não nenhum nenhuma nem non nessun nessuno nessuna mai né",
     ),
 )
@@ -329,12 +341,32 @@ def verdict_in_other_language(text: str) -> bool | None:
 # language -> what it calls a statement, true and false
 _VERDICT_WORDS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
     {
-        "de": ("aussage|behauptung|beschreibung", r"\b(?:wahr|richtig|korrekt|stimmt|zutreffend)\b", "falsch|unwahr|inkorrekt"),
-        "es": ("afirmación|declaración|enunciado", r"\b(?:verdader|correct|ciert)[oa]\b", r"\bfals[oa]|incorrect[oa]"),
-        "fr": ("affirmation|énoncé|phrase", r"\b(?:vraie?|correcte?|exacte?)\b", r"\b(?:faux|fausse)\b|incorrecte?"),
-        "pt": ("afirmação|declaração|frase", r"\b(?:verdadeir|corret)[oa]\b", r"\bfals[oa]|incorret[oa]"),
+        "de": (
+            "aussage|behauptung|beschreibung",
+            r"\b(?:wahr|richtig|korrekt|stimmt|zutreffend)\b",
+            "falsch|unwahr|inkorrekt",
+        ),
+        "es": (
+            "afirmación|declaración|enunciado",
+            r"\b(?:verdader|correct|ciert)[oa]\b",
+            r"\bfals[oa]|incorrect[oa]",
+        ),
+        "fr": (
+            "affirmation|énoncé|phrase",
+            r"\b(?:vraie?|correcte?|exacte?)\b",
+            r"\b(?:faux|fausse)\b|incorrecte?",
+        ),
+        "pt": (
+            "afirmação|declaração|frase",
+            r"\b(?:verdadeir|corret)[oa]\b",
+            r"\bfals[oa]|incorret[oa]",
+        ),
         "it": ("affermazione|frase", r"\b(?:ver|corrett|esatt)[oa]\b", r"\bfals[oa]|errat[oa]"),
-        "ru": ("утверждение|высказывание", r"\b(?:верн|правильн|истинн)\w+", r"\b(?:неверн|неправильн|ложн)\w+"),
+        "ru": (
+            "утверждение|высказывание",
+            r"\b(?:верн|правильн|истинн)\w+",
+            r"\b(?:неверн|неправильн|ложн)\w+",
+        ),
         "zh": ("说法|陈述|描述|命题|这句话", "正确|属实|准确", "错误|错的|有误"),
         "ja": ("記述|主張|説明|文", "正しい|正しく|事実", "誤り|間違|誤って"),
         "ko": ("진술|설명|문장|주장", "맞|옳|참|사실", "거짓|틀"),
@@ -442,8 +474,10 @@ _FOREIGN_CONTRARIES = tuple(
         ",открыта закрыта,открыто закрыто,открыт закрыт,слева справа,полный пустой"
         ",большой маленький,开 关,左 右,大 小,開 閉,مفتوح مغلق,مفتوحة مغلقة,يسار يمين,खुला बंद,खुली बंद"
         ",열 닫,켜 꺼,男 女,亮 灭"
-        ",allumé éteint,allumée éteinte,encendida apagada,encendido apagado,acesa apagada,aceso apagado"
-        ",an aus,horizontal vertikal,horizontal vertical,horizontale verticale,nass trocken,seco mojado"
+        ",allumé éteint,allumée éteinte,encendida apagada,encendido apagado,acesa apagada,aceso "
+        "apagado"
+        ",an aus,horizontal vertikal,horizontal vertical,horizontale verticale,nass trocken,seco "
+        "mojado"
         ",बाएँ दाएँ,aperta chiusa,aperto chiuso,sinistra destra"
     ).split(",")
 )
@@ -462,7 +496,8 @@ def _denies_first_asked(clause: str, language: Language, question_words: set[str
 
 _ADVERBIAL = re.compile(
     r"^(?:(?:the|a) (?:sign|label|notice|poster|caption) (?:says|states|indicates|shows) that\s+"
-    r"|it (?:looks like|(?:seems|appears)(?: that)?)\s+(?=(?:she|he|they|it|there)\b)|(?:based on|according to|in|from|as shown in|looking at|judging (?:by|from)"
+    r"|it (?:looks like|(?:seems|appears)(?: that)?)\s+(?=(?:she|he|they|it|there)\b)|(?:based on"
+    r"|according to|in|from|as shown in|looking at|judging (?:by|from)"
     r"|since|because|as|given|while|although|though)\b"
     r"(?:[^,.]|\.(?=\d))*,\s*|also,\s*"
     r"|i (?:(?:would |can )?(?:think|believe|guess|assume|say|conclude)"
@@ -602,7 +637,8 @@ _IRREGULAR = MappingProxyType(
             " sitting:sit lying:lie running:run every:all each:all shot:shoot big:large"
             " bigger:larger"
             " permitted:allow permits:allow forbidden:prohibit banned:prohibit barred:prohibit"
-            " beneath:under underneath:under alike:same people:person someone:person somebody:person anyone:person anybody:person"
+            " beneath:under underneath:under alike:same people:person someone:person "
+            "somebody:person anyone:person anybody:person"
         ).split()
     )
 )
@@ -628,7 +664,8 @@ _EQUAL = frozenset({_base_form("same")})
 _CONTRARIES = (
     *_RELATIONS,
     *_groups(
-        "red blue green yellow black white orange purple pink brown gray grey beige amber violet turquoise",
+        "red blue green yellow black white orange purple pink brown gray grey beige amber violet "
+        "turquoise",
         "stand sit lie kneel walk run", "large small tiny", "big small tiny", "tall short",
         "long short", "high low", "old young new", "open closed shut", "indoors outdoors",
         "indoor outdoor", "inside outdoors", "day daylight daytime night", "same different",

@@ -151,6 +151,7 @@ def reversed_items(
     as many as are expected is mostly right; with alike respondents they are not. Where a quarter of
     the items are hard and discriminate nothing, they are taken for reversed in .10 of the
     studies (`python -m tests.perf.graded_items 100 6,8,10 2`).
+
     References
     ----------
     .. [1] Efron, B. (2010). Large-Scale Inference, chapter 5 (local false discovery rate).
