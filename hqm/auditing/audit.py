@@ -324,6 +324,16 @@ def _check_counts(audit: BenchmarkAudit) -> None:
         check_scale(number, 0, maximum, *value_path)
 
 
+def _check_verdicts(audit: BenchmarkAudit) -> None:
+    """Refuse a value of single answers that the scale has not, or that stands twice."""
+    scale = audit.scale(next(iter(audit.metrics)))
+    for cell, row in audit.verdicts.items():
+        for number, value in enumerate(row["values"]):
+            check_scale(value, *scale, "verdicts", cell, "values", number)
+        if sorted(set(row["values"])) != row["values"]:
+            raise wrong("it is not in ascending order", "verdicts", cell, "values")
+
+
 def check_benchmark(audit: BenchmarkAudit) -> BenchmarkAudit:
     """Hold what stands in one place of an audit against what stands in another."""
     if audit.reference not in audit.cells:
@@ -343,6 +353,7 @@ def check_benchmark(audit: BenchmarkAudit) -> BenchmarkAudit:
         _check_range(audit, estimate, "estimates", row)
         _check_recomputed(audit, estimate, "estimates", row)
     _check_left_out(audit)
+    _check_verdicts(audit)
     _check_counts(audit)
     return audit
 

@@ -90,7 +90,7 @@ def json_values(
     except RecursionError:
         raise DataError("it is nested too deeply", location=location, remedy=_FETCH_AGAIN) from None
     except ValueError as error:
-        reason = f"it is no JSON object, or breaks off: {error}"
+        reason = f"it is not a JSON object, or breaks off: {error}"
         raise DataError(reason, location=location, remedy=_FETCH_AGAIN) from None
 
 

@@ -329,7 +329,7 @@ class BatchRun:
                 lines += map(json.loads, filter(str.strip, content.text.splitlines()))
             except ValueError:  # what was paid for is not given up: the file may have been cut
                 raise RespondentError(
-                    "a line of the batch's answers is no JSON",
+                    "a line of the batch's answers is not JSON",
                     location=self.respondent,
                     remedy="Run the same command again to read them again.",
                 ) from None

@@ -599,5 +599,5 @@ def _fault_of_reply(error: Exception, excerpt: str) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "the server's reply is no UTF-8, in which JSON is written"
     if isinstance(error, ValueError | RecursionError):
-        return f"the server's reply is no JSON, it begins with {excerpt!r}"
+        return f"the server's reply is not JSON, it begins with {excerpt!r}"
     return f"the server's reply cannot be read ({type(error).__name__}: {error})"

@@ -267,7 +267,7 @@ _STATE: _Rule = (
     f"a state is one of {', '.join(STATES[:-1])}",
 )
 _HASH: _Rule = (lambda value: bool(_DIGEST.fullmatch(value)), "it is no content hash")
-_OBJECT: _Rule = (_is_object, "it is no JSON object")
+_OBJECT: _Rule = (_is_object, "it is not a JSON object")
 _RULES: Mapping[str, tuple[_Rule, ...]] = {
     **dict.fromkeys(("run", "attempt", "rows", "whole"), (_COUNT,)),
     **dict.fromkeys(("text", "reason", "reply", "prompt", "sight", "image", "image_digest"), _TEXT),

@@ -296,7 +296,7 @@ FILES: dict[str, tuple[str, bytes, str]] = {
         "the id '1' stands twice",
     ),
     "a list of lists": ("items.jsonl", b"[[1]]", "a record must be a JSON object, not list"),
-    "half a record": ("items.jsonl", b'{"id": "q1", "prompt"', "it is no JSON"),
+    "half a record": ("items.jsonl", b'{"id": "q1", "prompt"', "it is not JSON"),
 }
 
 

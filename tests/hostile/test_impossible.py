@@ -109,6 +109,18 @@ def test_an_impossible_number_anywhere_is_refused(document: dict[str, Any]) -> N
     assert tally["elsewhere", False] > 8 * tally["elsewhere", True]
 
 
+@pytest.mark.parametrize("values", [[-1e9, 1.0], [0.0, 1e9], [1.0, 0.0], [0.0, 0.0]], ids=repr)
+def test_a_value_that_no_verdict_has_is_refused(
+    document: dict[str, Any], values: list[float]
+) -> None:
+    audit = copy.deepcopy(document["audits"][0])
+    row = next(iter(audit["verdicts"].values()))
+    assert row["values"] == [0.0, 1.0]
+    row["values"] = values
+    with pytest.raises(hqm.DataError, match="verdicts"):
+        hqm.Audit.from_dict({**document, "audits": [audit]})
+
+
 def test_families_of_nobody_are_refused(document: dict[str, Any]) -> None:
     audit = {**document["audits"][0], "families": {"recorded/nobody": "a"}}
     with pytest.raises(hqm.DataError, match="recorded/nobody"):

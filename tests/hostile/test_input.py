@@ -427,8 +427,8 @@ def test_an_edited_audit_is_refused_by_the_path_of_its_key(
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "no JSON"),
-        ("{", "no JSON"),
+        ("", "not JSON"),
+        ("{", "not JSON"),
         ("[]", "no audit"),
         ("null", "no audit"),
         ("7", "no audit"),

@@ -272,7 +272,7 @@ FILES: dict[str, tuple[str, bytes, str]] = {
     "a broken line": (
         "q.jsonl",
         LINE.encode() + b'\n{"question": \n',
-        ":3: it is no JSON",
+        ":3: it is not JSON",
     ),
     "a list among lines": (
         "q.jsonl",
@@ -294,7 +294,7 @@ FILES: dict[str, tuple[str, bytes, str]] = {
         b'{"question": ' + b"[" * 100_000 + b"}\n",
         ":1: it is nested too deeply",
     ),
-    "a broken array": ("q.json", b'[{"question": "a"}, ', "it is no JSON"),
+    "a broken array": ("q.json", b'[{"question": "a"}, ', "it is not JSON"),
     "an array of texts": ("q.json", b'["a", "b"]', "a record must be a JSON object, not str"),
     "a question that is an object": (
         "q.jsonl",
@@ -531,7 +531,7 @@ FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
         change_state,
         "'../../etc/passwd', which state.json names, is not there",
     ),
-    "a state that is no JSON": (lambda f: (f / "state.json").write_text("{"), "it is no JSON"),
+    "a state that is no JSON": (lambda f: (f / "state.json").write_text("{"), "it is not JSON"),
     "a state that is a list": (
         lambda f: (f / "state.json").write_text("[]"),
         "state.json has no list '_data_files'",

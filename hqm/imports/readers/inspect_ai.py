@@ -99,7 +99,7 @@ def _document(file: BinaryIO, archive: zipfile.ZipFile, info: zipfile.ZipInfo, p
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
         raise DataError(
-            f"its member {info.filename} is no JSON: {error}", location=str(path)
+            f"its member {info.filename} is not JSON: {error}", location=str(path)
         ) from None
 
 
