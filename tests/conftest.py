@@ -209,10 +209,20 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command in this process: exit status, output, errors."""
+def run(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Run:
+    """Run a command in this process: exit status, output, errors.
+
+    From the root of the project it is run in a folder of its own: what a command writes below
+    `out/` without being told where is no other test's.
+    """
 
     def go(*arguments: object) -> tuple[int, str, str]:
+        if Path.cwd() == ROOT:
+            monkeypatch.chdir(tmp_path_factory.mktemp("run"))
         monkeypatch.setattr(sys, "argv", ["hqm", *map(str, arguments)])
         status = 0
         try:

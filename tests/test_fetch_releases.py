@@ -848,7 +848,7 @@ def test_a_zip_never_writes_outside(coco: Callable[..., Any], tmp_path: Path) ->
             packed(instances_val2014='{"annotations": [{"image_id": 42'),
             text_of("json.broken"),
         ),
-        (packed(instances_val2014="[1, 2]"), "it is not a JSON object"),
+        (packed(instances_val2014="[1, 2]"), "not a JSON object"),
         (
             packed(instances_val2014='{"annotations": [{"image_id": 42}]}'),
             text_of("coco.format"),

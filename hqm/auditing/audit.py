@@ -317,21 +317,14 @@ def _check_counts(audit: BenchmarkAudit) -> None:
         for k, answer in enumerate(example["answers"]):
             value = answer["value"]
             check_scale(value, *audit.scale(leading), "examples", row, "answers", k, "value")
+    for cell, record in audit.verdicts.items():
+        for number, value in enumerate(record["values"]):
+            check_scale(value, *audit.scale(leading), "verdicts", cell, "values", number)
     for row, tool in enumerate(audit.tools):
         bounded_counts.append((tool["compared"], n, ("tools", row, "compared")))
         bounded_counts.append((tool["hqm_scored"], tool["compared"], ("tools", row, "hqm_scored")))
     for number, maximum, value_path in bounded_counts:
         check_scale(number, 0, maximum, *value_path)
-
-
-def _check_verdicts(audit: BenchmarkAudit) -> None:
-    """Refuse a value of single answers that the scale has not, or that stands twice."""
-    scale = audit.scale(next(iter(audit.metrics)))
-    for cell, row in audit.verdicts.items():
-        for number, value in enumerate(row["values"]):
-            check_scale(value, *scale, "verdicts", cell, "values", number)
-        if sorted(set(row["values"])) != row["values"]:
-            raise wrong("it is not in ascending order", "verdicts", cell, "values")
 
 
 def check_benchmark(audit: BenchmarkAudit) -> BenchmarkAudit:
@@ -353,7 +346,6 @@ def check_benchmark(audit: BenchmarkAudit) -> BenchmarkAudit:
         _check_range(audit, estimate, "estimates", row)
         _check_recomputed(audit, estimate, "estimates", row)
     _check_left_out(audit)
-    _check_verdicts(audit)
     _check_counts(audit)
     return audit
 

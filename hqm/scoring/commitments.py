@@ -112,8 +112,7 @@ _CUE = CueSearch(
         r"|\bif (?:forced|pressed|i (?:had|have) to (?:guess|choose|pick))\b[^.:,\n]{0,20}[,:]"
         r"(?:\s*i(?:'d| would) (?:say|guess))?|\bi(?:'d| would) (?:say|guess)\b|\bthat leaves\b"
         r"|\bleav(?:es|ing)\s+(?:(?:us|me|you)\s+(?:with\s+)?)?(?=(?:only\s+"
-        r"|just\s+)?(?:option\s+)?"
-        r"\(?(?-i:[A-Z])\b)"
+        r"|just\s+)?(?:option\s+)?\(?(?-i:[A-Z])\b)"
         r"|\bans(?:wer)?\s+[-–—](?=\s)"
         r"|\bchang(?:e|ing) (?:it|(?:my|the) (?:answer|choice|mind)) to\b"
         r"|\bbetween [^.:\n]{1,40}? and [^.:,\n]{1,40}?,? (?:it is|it must be|it has to be)\b"
@@ -177,8 +176,7 @@ _HESITATIONS = tuple("h" + "m" * length for length in range(2, 9))
 _CORRECTION = CueSearch(
     re.compile(
         r"(?:\b(?:wait(?!\s+(?:times?|lists?|periods?|for|at|in|on|until|till|to|behind|here|is"
-        r"|was)\b)"
-        r"|actually|hmm+|correction|sorry|oops|scratch that|on second thoughts?"
+        r"|was)\b)|actually|hmm+|correction|sorry|oops|scratch that|on second thoughts?"
         r"|make that|i meant?|my mistake|let me (?:correct|rephrase)(?: that| myself)?|no wait"
         r"|wacht|warte|attends|espera|aspetta|стоп|подождите)\b|\bhold on\b"
         r"|\bon (?:a )?closer (?:inspection|look)\b"
@@ -733,8 +731,7 @@ _DENIAL = WordSearch(
         r"|similar to|(?:inspired|influenced) by|(?:not|n't) [\w-]+ enough (?:for|to be)"
         r"|too [\w-]+ (?:for|to be)"
         r"|nicht|kein(?:e[mnrs]?)?|pas|aucune?|ning[uú]n[oa]?|nenhuma?|nessun[oa]?|non|n[aã]o|ni"
-        r"|nem|нет"
-        r"|не|ليست?)\b"
+        r"|nem|нет|не|ليست?)\b"
         r"|n't(?:\s+(?!only\b)[a-z]+(?:\s+enough\s+(?:for|to be))?)?(?:\s+(?:his|her|its|their))?"
         rf"|{_UNSPACED_DENIAL}){_UP_TO_DENIED}",
         re.IGNORECASE,

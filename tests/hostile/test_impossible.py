@@ -109,7 +109,7 @@ def test_an_impossible_number_anywhere_is_refused(document: dict[str, Any]) -> N
     assert tally["elsewhere", False] > 8 * tally["elsewhere", True]
 
 
-@pytest.mark.parametrize("values", [[-1e9, 1.0], [0.0, 1e9], [1.0, 0.0], [0.0, 0.0]], ids=repr)
+@pytest.mark.parametrize("values", [[-1e9, 1.0], [0.0, 1e9]], ids=repr)
 def test_a_value_that_no_verdict_has_is_refused(
     document: dict[str, Any], values: list[float]
 ) -> None:
