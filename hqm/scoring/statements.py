@@ -341,32 +341,17 @@ def verdict_in_other_language(text: str) -> bool | None:
 # language -> what it calls a statement, true and false
 _VERDICT_WORDS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
     {
-        "de": (
-            "aussage|behauptung|beschreibung",
-            r"\b(?:wahr|richtig|korrekt|stimmt|zutreffend)\b",
-            "falsch|unwahr|inkorrekt",
-        ),
-        "es": (
-            "afirmación|declaración|enunciado",
-            r"\b(?:verdader|correct|ciert)[oa]\b",
-            r"\bfals[oa]|incorrect[oa]",
-        ),
-        "fr": (
-            "affirmation|énoncé|phrase",
-            r"\b(?:vraie?|correcte?|exacte?)\b",
-            r"\b(?:faux|fausse)\b|incorrecte?",
-        ),
-        "pt": (
-            "afirmação|declaração|frase",
-            r"\b(?:verdadeir|corret)[oa]\b",
-            r"\bfals[oa]|incorret[oa]",
-        ),
+        "de": ("aussage|behauptung|beschreibung",
+               r"\b(?:wahr|richtig|korrekt|stimmt|zutreffend)\b", "falsch|unwahr|inkorrekt"),
+        "es": ("afirmación|declaración|enunciado",
+               r"\b(?:verdader|correct|ciert)[oa]\b", r"\bfals[oa]|incorrect[oa]"),
+        "fr": ("affirmation|énoncé|phrase",
+               r"\b(?:vraie?|correcte?|exacte?)\b", r"\b(?:faux|fausse)\b|incorrecte?"),
+        "pt": ("afirmação|declaração|frase",
+               r"\b(?:verdadeir|corret)[oa]\b", r"\bfals[oa]|incorret[oa]"),
         "it": ("affermazione|frase", r"\b(?:ver|corrett|esatt)[oa]\b", r"\bfals[oa]|errat[oa]"),
-        "ru": (
-            "утверждение|высказывание",
-            r"\b(?:верн|правильн|истинн)\w+",
-            r"\b(?:неверн|неправильн|ложн)\w+",
-        ),
+        "ru": ("утверждение|высказывание",
+               r"\b(?:верн|правильн|истинн)\w+", r"\b(?:неверн|неправильн|ложн)\w+"),
         "zh": ("说法|陈述|描述|命题|这句话", "正确|属实|准确", "错误|错的|有误"),
         "ja": ("記述|主張|説明|文", "正しい|正しく|事実", "誤り|間違|誤って"),
         "ko": ("진술|설명|문장|주장", "맞|옳|참|사실", "거짓|틀"),
@@ -475,10 +460,8 @@ _FOREIGN_CONTRARIES = tuple(
         ",большой маленький,开 关,左 右,大 小,開 閉,مفتوح مغلق,مفتوحة مغلقة,يسار يمين,खुला बंद,खुली बंद"
         ",열 닫,켜 꺼,男 女,亮 灭"
         ",allumé éteint,allumée éteinte,encendida apagada,encendido apagado,acesa apagada,aceso "
-        "apagado"
-        ",an aus,horizontal vertikal,horizontal vertical,horizontale verticale,nass trocken,seco "
-        "mojado"
-        ",बाएँ दाएँ,aperta chiusa,aperto chiuso,sinistra destra"
+        "apagado,an aus,horizontal vertikal,horizontal vertical,horizontale verticale,nass trocken"
+        ",seco mojado,बाएँ दाएँ,aperta chiusa,aperto chiuso,sinistra destra"
     ).split(",")
 )
 
