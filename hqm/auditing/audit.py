@@ -318,8 +318,8 @@ def _check_counts(audit: BenchmarkAudit) -> None:
             value = answer["value"]
             check_scale(value, *audit.scale(leading), "examples", row, "answers", k, "value")
     for cell, record in audit.verdicts.items():
-        for number, value in enumerate(record["values"]):
-            check_scale(value, *audit.scale(leading), "verdicts", cell, "values", number)
+        for index, score in enumerate(record["values"]):
+            check_scale(score, *audit.scale(leading), "verdicts", cell, "values", index)
     for row, tool in enumerate(audit.tools):
         bounded_counts.append((tool["compared"], n, ("tools", row, "compared")))
         bounded_counts.append((tool["hqm_scored"], tool["compared"], ("tools", row, "hqm_scored")))
