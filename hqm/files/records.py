@@ -171,8 +171,18 @@ def read_text(path: Path | str, encoding: str = "utf-8") -> str:
 
 def read_json(path: Path | str) -> Any:
     """One JSON document."""
-    text = read_text(path)
-    with _json(str(path)):
+    return parse_json(read_text(path), str(path))
+
+
+def parse_json(text: str, location: str) -> Any:
+    """The value that a text writes as JSON.
+
+    Raises
+    ------
+    DataError
+        It is not JSON, a key stands twice in an object, or it is nested too deeply.
+    """
+    with _json(location):
         return json.loads(text, object_pairs_hook=unique_keys)
 
 
@@ -216,8 +226,7 @@ def _parse_records(path: Path | str, encoding: str) -> list[dict[str, object]]:
     if is_table(text, path):
         return list(_complete_rows(text, path))
     if _is_array(text):
-        with _json(str(path)):
-            records = json.loads(text, object_pairs_hook=unique_keys)
+        records = parse_json(text, str(path))
         return [
             _require_object(record, f"{path}: record {i}") for i, record in enumerate(records, 1)
         ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -33,10 +32,10 @@ from hqm.files.records import (
     csv_rows,
     is_table,
     name_fields,
+    parse_json,
     parse_toml,
     read_records,
     read_text,
-    unique_keys,
 )
 from hqm.forms.make_forms import read_form as read_brought
 from hqm.lint.answer_leaks import (
@@ -261,15 +260,9 @@ def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, d
             location = f"{path}:{number}"
             fault = ""
             try:
-                record = json.loads(line, object_pairs_hook=unique_keys)
-            except json.JSONDecodeError as error:
-                fault = f"it is not JSON: {error.msg} (column {error.colno})"
+                record = parse_json(line, location)
             except DataError as error:
                 fault = error.message
-            except RecursionError:
-                fault = "it is nested too deeply"
-            except ValueError as error:  # a number of more than 4,300 digits
-                fault = f"it cannot be read: {str(error).partition(';')[0]}"
             else:
                 if not isinstance(record, dict):
                     fault = f"a record must be a JSON object, not {type(record).__name__}"

@@ -38,8 +38,8 @@ EXCEPTION = re.compile(
 )
 """What stands behind it is what a statement does not hold for: "all except 2015"."""
 _ANOTHER_QUESTION = re.compile(r"\n\s*(?:question|human|user|hint)\s*:", re.IGNORECASE)
-_ANOTHER_PROBLEM = re.compile(r"\banswer is\b[^\n]*\n\s*\n\s*problem\s*:", re.IGNORECASE)
 """Some models go on with another question, and answer it as well."""
+_ANOTHER_PROBLEM = re.compile(r"\banswer is\b[^\n]*\n\s*\n\s*problem\s*:", re.IGNORECASE)
 _OPTION_LINE = re.compile(r"^\s*[*-]?\s*\ue002?[(\[]?([A-Z]{1,2})[.):\]][ \t\ue003]*\S")
 _ITEM = r"(?:(?!\b(?:is|are|and|or|not|so|but|as|would)\b)[^()\n])*"
 # options that are repeated in one line, as (A) ... (B) ... (C)

@@ -188,12 +188,10 @@ def reversed_items(
     planted = max(1, round(share * count))
     power, power_named = _planted_power(study, chance, planted, alpha, rng)
     n_named = count_named(chance[order], alpha)
-    if chance.sum() >= 1 or n_named:
+    doubt = ""
+    if chance.sum() >= 1 or n_named or size < MIN_RESPONDENTS:
         doubt = _doubt_reason(size, fit.evidence)
-    else:
-        doubt = ""
     if size < MIN_RESPONDENTS:
-        doubt = doubt or _doubt_reason(size, fit.evidence)
         power_named = 0.0
     ablest = np.argsort(-ratio(np.nansum(x, axis=1), np.isfinite(x).sum(axis=1)), kind="stable")
     rows = [_row(x, int(item), study.r, chance, ablest) for item in order[:max_listed]]
