@@ -4,6 +4,7 @@ releases, each rebuilt small; `tests/public_reports.md` lists them.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -13,11 +14,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import cohen_kappa_score
 
 import hqm
 from hqm import Request, Sampling
 from hqm.benchmark.findings import check_form
 from hqm.forms.option_references import find_references
+from hqm.lint.question_checks import check_words
 from hqm.psychometrics import (
     Coefficient,
     cronbach_alpha,
@@ -118,6 +121,25 @@ def read_choice(text: str, *options: str) -> Verdict:
         ("sgl-project/sglang-jax#1306", "It may be A, or C.\n</think>\n\nB", (), "B"),
         ("noonghunna/benchlocal-cli#13", "</think> </think> </think> B", (), "B"),
         ("huggingface/lighteval#869", "<think>The answer is A. Wait, let me check", (), ""),
+        (
+            "openai/frontier-evals#125",
+            "Answer: A\nAfter checking the steps, I need to correct this.\nAnswer: B",
+            (),
+            "B",
+        ),
+        (
+            "ruixiangcui/AGIEval#3",
+            "选项 (B) $3.3\\mathrm{MeV}$。",
+            ("1.2MeV", "3.3MeV", "4.4MeV"),
+            "B",
+        ),
+        (
+            "EleutherAI/lm-evaluation-harness#2237",
+            "Muscle (A) has long cells that do not divide. Shoot tips (B) grow fast. Leaf veins (C)"
+            " carry water. The answer is (B).",
+            ("Muscle", "Shoot tips", "Leaf veins"),
+            "B",
+        ),
         ("tinyhumansai/openhuman#6184", "<reasoning>Is it A?</reasoning>The answer is B.", (), "B"),
     ],
 )
@@ -146,6 +168,15 @@ def test_a_choice_is_the_one_that_was_made(
         ),
         ("kuan2jiu99/audio-hallucination#1", "The picture does not contain a dog.", "no"),
         ("CRIPAC-DIG/LogicCheckGPT#1", "Yes, there is a dog next to the bench.", "yes"),
+        (
+            "0xBakeer/inference-atlas#25",
+            "I do not have access to the picture. Therefore, I cannot say.",
+            "",
+        ),
+        ("0xBakeer/inference-atlas#25", "", ""),
+        ("confident-ai/deepeval#3098", " yes. ", "yes"),
+        ("confident-ai/deepeval#3098", "no.", "no"),
+        ("confident-ai/deepeval#3098", " maybe ", ""),
     ],
 )
 def test_yes_and_no_are_words_not_letters(report: str, text: str, read: str) -> None:
@@ -178,6 +209,28 @@ def test_yes_and_no_are_words_not_letters(report: str, text: str, read: str) -> 
         ("UKGovernmentBEIS/inspect_ai#838", "The answer is 60", "60%", 1),
         ("hassanhabib/The-Standard-Agent#387", "It is 4,183.", "4183", 1),
         ("allenai/semeval-2019-task-10#10", "15/4", "3.75", 1),
+        ("Luce-Org/lucebox#112", "\\boxed{\\frac{2}{4}}", "\\frac{1}{2}", 1),
+        ("Luce-Org/lucebox#112", "0.5", "$\\frac{1}{2}$", 1),
+        ("Luce-Org/lucebox#112", "$1\\frac{1}{2}$", "\\frac{1}{2}", 0),
+        ("Luce-Org/lucebox#112", "3/4", "-\\frac{3}{4}", 0),
+        ("iDiagoValeta/localOllamaRAG#208", "$N = \\textbf{6}$ identical layers", "6", 1),
+        ("iDiagoValeta/localOllamaRAG#208", "$\\mathbf{88.55\\pm0.04}$ percent", "88.55", 1),
+        ("iDiagoValeta/localOllamaRAG#208", "$6\\text{B}$ parameters", "6 billion", 1),
+        ("huggingface/Math-Verify#61", "$\\boxed{28 pct}$", "$28\\%$", 1),
+        ("huggingface/Math-Verify#61", "$\\boxed{28 percent}$", "$28\\%$", 1),
+        (
+            "EleutherAI/lm-evaluation-harness#3643",
+            "The roots differ by $8 - 4 = 4$.\n\n**Answer:** 4.",
+            "4",
+            1,
+        ),
+        ("EleutherAI/lm-evaluation-harness#4205", "So it is \\[ \\boxed{42} \\]", "42", 1),
+        (
+            "scitix/sieval#68",
+            "They are $\\boxed{1}$, $\\boxed{2}$, $\\boxed{x=3}$",
+            "[1, 2, 3]",
+            1,
+        ),
     ],
 )
 def test_a_short_answer_is_its_value(
@@ -220,6 +273,7 @@ def test_an_alpha_that_is_not_defined_says_why(report: str, labels: list[list[fl
     assert math.isnan(result.value)
 
 
+FEW_DISAGREE = [[2.0] * 10, [1, *[2] * 9], [1, 1, 1, 1, *[2] * 6]]
 MISSING_RATINGS = [
     [1, 2, 3, 3, 2, 1, 4, 1, 2, nan, nan, nan],
     [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, nan, 3],
@@ -241,6 +295,8 @@ PREVALENT = [[1] * 48 + [0, 1], [1] * 48 + [1, 0]]
         # p = 0.98, so that Gwet's chance is 2 p (1 - p) and pi's p^2 + (1 - p)^2
         ("dkpro/dkpro-statistics#46", gwet_ac1, PREVALENT, 1 - 0.04 / (1 - 0.0392)),
         ("dkpro/dkpro-statistics#46", fleiss_kappa, PREVALENT, 1 - 0.04 / 0.0392),
+        # 8 of 60 ordered pairs within units disagree; 30 values, 5 of them ones: 250 of 870 do
+        ("gesistsa/oolong#96", krippendorff_alpha, FEW_DISAGREE, 1 - (8 / 30) / (250 / 870)),
     ],
 )
 def test_agreement_is_the_formula_s(
@@ -265,6 +321,17 @@ def test_a_missing_rating_leaves_the_pair_out_of_both_agreements() -> None:
     paired = np.isfinite(x + y)[0]
     complete = item_agreement(x[:, paired], y[:, paired])
     assert item_agreement(x, y).kappa == complete.kappa == (pytest.approx(1 / 3),)
+
+
+def test_kappa_leaves_out_units_that_one_rater_left_out() -> None:
+    """jasp-stats/jasp-issues#2307: with missing ratings kappa was -0.03 instead of 0.87."""
+    rng = np.random.default_rng(3)
+    first = (rng.random(59) < 0.5).astype(float)
+    second = np.where(rng.random(59) < 0.93, first, 1 - first)
+    both = slice(14, None)
+    expected = cohen_kappa_score(first[both], second[both])
+    first[:7] = second[7:14] = nan
+    assert item_agreement(first[None], second[None]).kappa == (pytest.approx(expected),)
 
 
 def test_an_item_that_everybody_solves_does_not_stop_alpha() -> None:
@@ -349,6 +416,7 @@ def test_a_word_for_nothing_is_an_answer(tmp_path: Path) -> None:
     ("report", "fault", "match"),
     [
         ("OpenGVLab/MMT-Bench#5", {"target": "J"}, "target is 'J'"),
+        ("HowieHwong/TrustLLM#16", {"target": "very"}, "target is 'very'"),
         ("OpenLMLab/LEval#1", {"id": "q0"}, "'q0' stands twice"),
         ("MMMU-Benchmark/MMMU#83", {"options": ["B", "A", "C"], "target": "A"}, "letter of 'B'"),
     ],
@@ -408,6 +476,62 @@ def test_one_question_asked_twice_is_found(tmp_path: Path) -> None:
     assert "duplicate-question" in codes
 
 
+def test_filters_without_a_name_are_no_further_questions(tmp_path: Path) -> None:
+    """EleutherAI/lm-evaluation-harness#1687, #2025: each answer stood once for each filter;
+    EvolvingLMMs-Lab/lmms-eval#1103: its replies are flat.
+    """
+    for model in ("a", "b"):
+        rows = [
+            {
+                "doc_id": i,
+                "doc": {"question": f"What is {i} + 1?", "answer": str(i + 1)},
+                "target": str(i + 1),
+                "resps": [f"It is {i + 1}."] if model == "a" else [[f"It is {i + 1}."]],
+                "filtered_resps": str(i + 1) if finds else "[invalid]",
+                "exact_match": float(finds),
+            }
+            for finds in (False, True)
+            for i in range(20)
+        ]
+        path = tmp_path / model / "samples_gsm8k_2024-04-08T10-00-00.jsonl"
+        path.parent.mkdir()
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    scores = hqm.audit(tmp_path).to_frame("scores")
+    values = scores.groupby("metric")["score"].agg(list).to_dict()
+    assert values == {"exact_match": [0.0, 0.0], "exact_match,2": [1.0, 1.0]}
+    assert len(hqm.evidence_of(tmp_path).to_frame("items")) == 20
+
+
+def test_a_key_that_repeats_its_question_is_found(tmp_path: Path) -> None:
+    """anvo25/vlms-are-biased#6: the prompt stood in place of some right answers."""
+    prompts = [f"How many legs has animal {i}?" for i in range(10)]
+    items = [
+        {"id": str(i), "prompt": prompt, "target": "4" if i % 5 else prompt}
+        for i, prompt in enumerate(prompts)
+    ]
+    benchmark = hqm.load(write_benchmark(tmp_path / "mine", items, task="vqa"))
+    counts = {finding.name: finding.count for finding in check_words(benchmark.original)}
+    assert counts["answer-in-question"] == 2
+
+
+def test_labels_that_repeat_the_options_are_no_letters(
+    tmp_path: Path, run: Callable[..., Any]
+) -> None:
+    """huggingface/datasets#3550: the texts of the options stood in place of their letters."""
+    texts = ["to move", "to rest", "to shine", "to set"]
+    row = {
+        "id": "7-980",
+        "question_stem": "What does the sun do?",
+        "choices": {"text": texts, "label": texts},
+        "answerKey": "D",
+    }
+    source = tmp_path / "openbookqa.jsonl"
+    source.write_text(json.dumps(row))
+    run("new", tmp_path / "mine", "--from", source)
+    (item,) = hqm.load(tmp_path / "mine").original.items
+    assert (item.options, item.target) == (tuple(texts), "D")
+
+
 @pytest.mark.parametrize(
     ("report", "message", "reason", "state"),
     [
@@ -451,6 +575,16 @@ def answer_of(reply: tuple[int, dict[str, str], bytes]) -> Response:
         ("openai/openai-openapi#20", completion("Yes", finish_reason=None), "ok"),
         ("sgl-project/sglang#3912", completion("Yes", finish_reason=""), "ok"),
         ("Ai00-X/ai00_server#90", completion("Yes", finish_reason="null"), "ok"),
+        (
+            "mlcommons/endpoints#133",
+            (200, JSON, b'{"choices": [{"message": {"content": "Yes"}}]}'),
+            "ok",
+        ),
+        (
+            "predibase/lorax#281",
+            (200, JSON, b'[{"choices": [{"message": {"content": "Yes"}}]}]'),
+            "error",
+        ),
     ],
 )
 def test_a_reply_of_another_form_is_an_answer_or_an_error(
@@ -458,6 +592,12 @@ def test_a_reply_of_another_form_is_an_answer_or_an_error(
 ) -> None:
     response = answer_of(reply)
     assert (response.state, bool(response.reason)) == (state, state == "error"), report
+
+
+def test_a_refusal_in_a_field_of_its_own_is_one() -> None:
+    """davidmigloz/langchain_dart#560: the field was dropped, and the answer was empty."""
+    response = answer_of(completion("", message={"content": None, "refusal": "I cannot help."}))
+    assert (response.state, response.text) == ("refused", "I cannot help.")
 
 
 @pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS"])
@@ -470,4 +610,4 @@ def test_every_report_is_listed() -> None:
     listed = set(re.findall(r"[\w.-]+/[\w.-]+#\d+", LIST.read_text(encoding="utf-8")))
     tried = set(re.findall(r"[\w.-]+/[\w.-]+#\d+", Path(__file__).read_text(encoding="utf-8")))
     assert tried <= listed
-    assert len(listed) >= 80
+    assert len(listed) >= 100

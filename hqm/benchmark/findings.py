@@ -205,7 +205,7 @@ _ALL = (
         "L204",
         "answer-in-question",
         "error",
-        'A question says its right answer, as in "(correct answer: yes)".',
+        'A question says, or is, its right answer: "(correct answer: yes)".',
     ),
     Code(
         "L205",

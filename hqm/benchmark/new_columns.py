@@ -7,11 +7,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from hqm.benchmark.new_sources import Source
 from hqm.errors import DataError
 from hqm.imports.answer_table import columns_by_field
-from hqm.imports.layouts import cell_texts
+from hqm.imports.intake import plain_heading
+from hqm.imports.layouts import cell_texts, heading_words
 from hqm.imports.rival_columns import check_rivals, check_same_column
 from hqm.imports.row import IDS, IMAGE_FILES, KEYS, QUESTIONS
 from hqm.types import LETTERS, Task
@@ -40,6 +42,8 @@ _UNREAD_KEYS = frozenset(
     " answer_idx final_answer".split()
 )
 """Names of columns that may hold the right answers, and are not read without being named."""
+
+_USUAL_NAMES = frozenset(chain(("index",), _UNREAD_KEYS, *COLUMNS.values()))
 
 _SYNONYMS = {
     "question": "prompt",
@@ -174,8 +178,8 @@ def other_key_columns(columns: Sequence[str], choice: ColumnChoice) -> list[str]
 
 
 def _usual_name(column: str) -> str:
-    """Return the name of a column in lower case, with underscores."""
-    return re.sub(r"[\s-]+", "_", column.strip().lower())
+    """Return the usual name that a column has, else its own in lower case."""
+    return heading_words(plain_heading(column, _USUAL_NAMES))
 
 
 def _listed_columns(columns: Sequence[str]) -> str:
@@ -183,7 +187,7 @@ def _listed_columns(columns: Sequence[str]) -> str:
 
 
 def _by_usual_name(columns: Sequence[str]) -> dict[str, str]:
-    """Name in lower case with underscores -> the first column that is written so."""
+    """Usual name -> the first column that is written so: `Answer Key` and `answerKey` are one."""
     names: dict[str, str] = {}
     for column in columns:
         names.setdefault(_usual_name(column), column)

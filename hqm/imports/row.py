@@ -295,15 +295,11 @@ PICTURES = ("images", "image_paths", "image_ids", "image_list")
 """The columns that hold the pictures of a question as a list."""
 VIDEOS = ("video", "video_path", "video_name", "video_id", "video_file")
 TURNS = ("turn", "turn_id", "turn_index")
-QUESTIONS = (
-    "question",
-    "prompt",
-    "query",
-    "instruction",
-    "input",
-    "problem",
-    "prompt_text",
-    "problem_text",
+QUESTIONS = tuple(
+    (
+        "question prompt query instruction input problem prompt_text problem_text question_text"
+        " question_stem"
+    ).split()
 )
 ANSWERS: tuple[str, ...] = tuple(
     (

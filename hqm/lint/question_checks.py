@@ -221,10 +221,12 @@ def _plain_answer(answer: object) -> str:
 
 
 def _holds_answer(item: Item) -> bool:
-    """Whether a question says what its answer is, and that is its key."""
+    """Whether a question says what its answer is, and that is its key; or is its own key."""
     keys = {_plain_answer(item.target), _plain_answer(right_answer(item))}
     # an item without a right answer states none
     keys.discard("")
+    if _plain_answer(item.prompt) in keys:
+        return True
     stated = map(itemgetter("says"), _STATED_ANSWER.finditer(item.prompt.lower()))
     return not keys.isdisjoint(map(_plain_answer, stated))
 

@@ -38,7 +38,7 @@ from hqm.scoring.list_matching import (
     may_translate,
 )
 from hqm.scoring.number_answers import read_number
-from hqm.scoring.plain_text import APOLOGY, says_unable
+from hqm.scoring.plain_text import APOLOGY, plain, says_unable, without_marks
 from hqm.scoring.polar_answers import DOUBT, read_polar
 from hqm.scoring.restatements import offered_alternatives, restating_sentences
 from hqm.scoring.statements import denies_asked_noun, language_of
@@ -79,11 +79,14 @@ def match_short(text: str, item: Item) -> ShortMatch | None:
     ShortMatch(right=True, read='1200 m')
     """
     text = _without_echo(text, item.prompt)
-    targets = target_texts(item)
+    targets = list(map(_plain_key, target_texts(item)))
     rivals = list(map(str, item.meta.get("rivals", ())))
     numbers = list(map(sole_number, targets))
     if len(targets) > 1:
         return match_list(text, targets, rivals, numbers, item)
+    point = _point(targets[0])
+    if point:
+        return _match_point(text, point)
     key = numbers[0]
     if key is not None:
         return _match_number(text, key, item, rivals)
@@ -98,7 +101,22 @@ def match_short(text: str, item: Item) -> ShortMatch | None:
         if polarity is None:
             return None
         return ShortMatch(is_right, polarity)
+    if text.strip() == str(item.target).strip():
+        return ShortMatch(True, targets[0])
     return _match_text(text, targets[0], item.prompt)
+
+
+@lru_cache(maxsize=4096)
+def _plain_key(target: str) -> str:
+    """A right answer, its markup read as an answer's is: "\\frac{1}{2}" is 1/2, "x = 5" is 5."""
+    formula = _FORMULA.sub(r"\1", target)
+    if "\\" in formula or formula != target:
+        target = without_marks(plain(formula)) or target
+    return _VARIABLE.sub("", target)
+
+
+_FORMULA = re.compile(r"\s*\$([^$]+)\$\s*", re.DOTALL)
+_VARIABLE = re.compile(r"^\s*\$?[A-Za-z]\s*=\s*(?=[-+−]?[\d.][\d.,/]*\$?$)")
 
 
 def _without_echo(text: str, question: str) -> str:
@@ -129,6 +147,35 @@ def _match_time(text: str, key: ClockTime, question: str) -> ShortMatch | None:
             return ShortMatch(times[0].matches(key), str(times[0]))
         if times:
             return None
+    return None
+
+
+_BRACKETS = re.compile(r"\(([^()]+[,;][^()]+)\)")
+
+
+def _point(text: str) -> tuple[Fraction, ...]:
+    """The coordinates of a point or the ends of an interval in brackets, "(2,3)"; () of others."""
+    brackets = _BRACKETS.fullmatch(text.strip())
+    if brackets is None:
+        return ()
+    separator = ";" if ";" in brackets[1] else ","  # (2,5; 3,5) has decimal commas
+    numbers = list(map(sole_number, brackets[1].split(separator)))
+    return tuple(number.value for number in numbers if number) if all(numbers) else ()
+
+
+def _match_point(text: str, key: tuple[Fraction, ...]) -> ShortMatch | None:
+    """The match of an answer to an item whose key is a point; its coordinates have an order."""
+    answer = parse_answer(text)
+    explicit = [passage.text for passage in answer.explicit]
+    for passage in (*explicit, *answer.emphasised, *answer.concluding, *answer.statements[::-1]):
+        stated = [
+            brackets[0]
+            for brackets in _BRACKETS.finditer(passage)
+            if _point(brackets[0]) and not is_denied(passage, *brackets.span())
+        ]
+        points = set(map(_point, stated))
+        if points:
+            return ShortMatch(points == {key}, stated[0]) if len(points) == 1 else None
     return None
 
 
@@ -295,7 +342,7 @@ def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
     answer = parse_answer(text)
     # normalising a chain of thought costs more than reading it, and it is never the key
     is_brief = len(text) <= 2 * len(target) + _MAX_MARKUP_CHARS
-    if is_brief and normalize(text) == normalize(target):
+    if is_brief and _without_spaces(text) == _without_spaces(target):
         return ShortMatch(True, target)
     if not names_phrase(text, (target,)):
         target = _without_question_words(target, question)
@@ -322,6 +369,11 @@ def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
             return None
         return ShortMatch(not is_overridden, answer.text[:80] if is_overridden else target)
     return _match_unnamed(answer, target, question)
+
+
+def _without_spaces(text: str) -> str:
+    """A normalised text without its spaces, which stand anywhere in formulas and names."""
+    return normalize(text).replace(" ", "")
 
 
 def _apologizes(answer: ParsedAnswer) -> bool:

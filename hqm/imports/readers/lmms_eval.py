@@ -170,18 +170,43 @@ def _totals(printed: Mapping[str, object], names: Container[str]) -> dict[str, f
 
 
 def _of_filters(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """The rows, those of one answer joined that lm-eval writes once for each of its filters."""
-    joined: dict[tuple[object, ...], Row] = {}
+    """The rows, those of one answer joined that lm-eval writes once for each of its filters.
+
+    Before 0.4.5 it does not name the filters: one answer that scores differently was read by two,
+    and the scores of the second are `exact_match,2`.
+    """
+    by_answer: dict[tuple[object, ...], list[Row]] = {}
     for i, row in enumerate(rows):
         text = row.answer.text if row.answer else ""
-        key = (row.position, row.run, text)
-        first = joined.get(key)
-        # the same score twice is of another answer, or of a repeat
-        if first is None or row.position is None or row.scores.keys() & first.scores.keys():
-            joined[key if first is None else (*key, i)] = row
-        else:
-            joined[key] = replace(first, scores={**first.scores, **row.scores})
-    return tuple(joined.values())
+        key = (row.position, row.run, text) if row.position is not None else (i,)
+        by_answer.setdefault(key, []).append(row)
+    are_filters = any(map(_score_differently, by_answer.values()))
+    joined: list[Row] = []
+    for first, *copies in by_answer.values():
+        scores = dict(first.scores)
+        start = len(joined)
+        joined.append(first)
+        for number_of_filter, row in enumerate(copies, 2):
+            if are_filters and row.scores.keys() == first.scores.keys():
+                row = replace(row, scores=_numbered(row.scores, number_of_filter))
+            # the same score twice is of a repeat
+            if row.scores.keys() & scores.keys():
+                joined.append(row)
+            else:
+                scores |= row.scores
+        if scores != first.scores:
+            joined[start] = replace(first, scores=scores)
+    return tuple(joined)
+
+
+def _score_differently(rows: Sequence[Row]) -> bool:
+    """Whether rows have the same scores with other values."""
+    first = rows[0].scores
+    return any(row.scores != first and row.scores.keys() == first.keys() for row in rows[1:])
+
+
+def _numbered(scores: Mapping[str, float], number_of_filter: int) -> dict[str, float]:
+    return {f"{name},{number_of_filter}": score for name, score in scores.items()}
 
 
 def _read_old(path: Path, document: Mapping[str, Any]) -> Log:
