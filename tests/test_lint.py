@@ -194,18 +194,8 @@ FAULTS: dict[str, Callable[[Path], object]] = {
     "D103": twin(lambda row: {"target": opposite(row["target"])}),
     "D104": twin(lambda row: {"prompt": row["prompt"].upper(), "target": opposite(row["target"])}),
     "D105": twin(lambda row: {"prompt": "Is there any " + row["prompt"].split()[-1]}),
-    "D106": lambda f: write(
-        f,
-        [
-            {
-                **row,
-                "target": "ABC"[i % 3],
-                "options": ["dark", "light", "grey", "grey"][: 4 - bool(i)],
-            }
-            for i, row in enumerate(clean_items())
-        ],
-        task="choice",
-    ),
+    "D106": choices_with("dark", "light", "grey", "grey"),
+    "D107": choices_with("dark", "light", "nan"),
     "L101": change_all(lambda i, row: {"target": "yes" if i % 10 else "no"}),
     "L102": lambda f: write(
         f, [{**row, **first_option(i)} for i, row in enumerate(clean_items())], task="choice"

@@ -140,6 +140,16 @@ def read_choice(text: str, *options: str) -> Verdict:
             ("Muscle", "Shoot tips", "Leaf veins"),
             "B",
         ),
+        ("open-compass/VLMEvalKit#1701", "", (), ""),
+        ("open-compass/VLMEvalKit#1701", "<think>Hm.</think> .", (), ""),
+        ("stanford-crfm/helm#1816", "All of the above.", ("x-rays", "All of the above."), "B"),
+        (
+            "zai-org/GLM-V#156",
+            "So the answer is <|begin_of_box|>B<|end_of_box|><|user|>",
+            (),
+            "B",
+        ),
+        ("FreedomIntelligence/CMB#13", "这些选项中,A和B都是正确的,C和D可能是错误的。", (), ""),
         ("tinyhumansai/openhuman#6184", "<reasoning>Is it A?</reasoning>The answer is B.", (), "B"),
     ],
 )
@@ -209,6 +219,13 @@ def test_yes_and_no_are_words_not_letters(report: str, text: str, read: str) -> 
         ("UKGovernmentBEIS/inspect_ai#838", "The answer is 60", "60%", 1),
         ("hassanhabib/The-Standard-Agent#387", "It is 4,183.", "4183", 1),
         ("allenai/semeval-2019-task-10#10", "15/4", "3.75", 1),
+        ("GT-Vision-Lab/VQA#7", "none", "none", 1),
+        ("GT-Vision-Lab/VQA#7", "1 on left", "one on left", 1),
+        ("GT-Vision-Lab/VQA#7", "the 2nd floor", "second floor", 1),
+        ("GT-Vision-Lab/VQA#7", "gate 3", "gate four", 0),
+        ("Cyanogenoid/pytorch-vqa#5", "cat", "the cat", 1),
+        ("EvolvingLMMs-Lab/lmms-eval#794", "Black.", "black", 1),
+        ("Orolol/familyBench#2", "1", "1", 1),
         ("Luce-Org/lucebox#112", "\\boxed{\\frac{2}{4}}", "\\frac{1}{2}", 1),
         ("Luce-Org/lucebox#112", "0.5", "$\\frac{1}{2}$", 1),
         ("Luce-Org/lucebox#112", "$1\\frac{1}{2}$", "\\frac{1}{2}", 0),
@@ -512,6 +529,14 @@ def test_a_key_that_repeats_its_question_is_found(tmp_path: Path) -> None:
     benchmark = hqm.load(write_benchmark(tmp_path / "mine", items, task="vqa"))
     counts = {finding.name: finding.count for finding in check_words(benchmark.original)}
     assert counts["answer-in-question"] == 2
+
+
+def test_an_option_that_a_table_lost_is_found(tmp_path: Path) -> None:
+    """MMStar-Benchmark/MMStar#14: the option None became nan."""
+    options = ["nan", "Three", "Two", "One"]
+    items = [{"id": "273", "prompt": "How many dressers?", "options": options, "target": "A"}]
+    benchmark = hqm.load(write_benchmark(tmp_path / "mine", items, task="choice"))
+    assert "option-nan" in {finding.name for finding in check_form(benchmark.original)}
 
 
 def test_labels_that_repeat_the_options_are_no_letters(

@@ -168,6 +168,7 @@ _ALL = (
         "warning",
         "Two options of a question are equal, so that an answer by its words names both.",
     ),
+    Code("D107", "option-nan", "warning", "An option is nan: its cell was empty or said None."),
     Code(
         "L101",
         "unbalanced-labels",
@@ -376,6 +377,7 @@ _REMEDIES = {
     "D102": "Keep one of the questions that are identical apart from case and spacing.",
     "D103": "Find the right answer, keep its row, and remove the other.",
     "D106": "Write the options so that no two are equal.",
+    "D107": "Write the option as the release words it.",
     "D105": "Read the questions; keep one of those that ask the same.",
     "D104": ("Find the right answers, and correct the wrong one or remove one of the items."),
     "L101": (
@@ -679,6 +681,8 @@ def check_form(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Fi
         )
     equal: list[Item] = list(filter(has_equal_options, form.items))
     yield from finding("equal-options", "{n} questions have two equal options", equal)
+    lost = [item for item in form.items if "nan" in map(str.lower, item.options)]
+    yield from finding("option-nan", "{n} questions have the option nan", lost)
     if form.items[0].task in CLOSED_TASKS:
         yield from _balance(form)
         yield from _pattern(form)

@@ -44,6 +44,7 @@ from hqm.scoring.restatements import offered_alternatives, restating_sentences
 from hqm.scoring.statements import denies_asked_noun, language_of
 from hqm.scoring.written_numbers import (
     SCALES,
+    SMALL_NUMBERS,
     Number,
     is_unit,
     numbers_in,
@@ -103,7 +104,23 @@ def match_short(text: str, item: Item) -> ShortMatch | None:
         return ShortMatch(is_right, polarity)
     if text.strip() == str(item.target).strip():
         return ShortMatch(True, targets[0])
+    if _HAS_NUMBER.search(targets[0]):  # "3 men and a dog" for three men and a dog
+        text, targets[0] = map(_with_digits, (text, targets[0]))
     return _match_text(text, targets[0], item.prompt)
+
+
+_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+_ENDINGS = {1: "st", 2: "nd", 3: "rd"}
+_DIGITS_OF_WORDS = {word: str(value) for value, word in enumerate(SMALL_NUMBERS)} | {
+    word: f"{value}{_ENDINGS.get(value, 'th')}" for value, word in enumerate(_ORDINALS, 1)
+}
+_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_DIGITS_OF_WORDS)})\b", re.IGNORECASE)
+_HAS_NUMBER = re.compile(rf"\d|{_NUMBER_WORD.pattern}", re.IGNORECASE)
+
+
+def _with_digits(text: str) -> str:
+    """A text with its small numbers in digits: "the 2nd of 3" for "the second of three"."""
+    return _NUMBER_WORD.sub(lambda match: _DIGITS_OF_WORDS[match[0].lower()], text)
 
 
 @lru_cache(maxsize=4096)
