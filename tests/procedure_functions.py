@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from hqm_tables import table_integrity
 
 import hqm.psychometrics as psychometrics
-from hqm.psychometrics.inference import table_integrity
 from hqm.psychometrics.inference.distributions import rank_sum_p
 from hqm.psychometrics.reliability.compare_reliability import LeaveOneOutScores
 from hqm.psychometrics.reliability.pass_decisions import decision_consistency
@@ -170,19 +170,20 @@ def _columns_of_a_table(printed: list[list[float]], decimals: int, scale: float)
     """What the columns of a table imply about each other; a row has precision, recall, the share of
     positive truths, accuracy and the share of positive answers.
     """
-    known = table_integrity
-    spans = [[known.rounding_interval(v, decimals, scale) for v in row] for row in printed]
-    bases = [known.base_from_accuracy(accuracy, p, r) for p, r, _, accuracy, _ in spans]
+    spans = [
+        [table_integrity.rounding_interval(v, decimals, scale) for v in row] for row in printed
+    ]
+    bases = [table_integrity.base_from_accuracy(accuracy, p, r) for p, r, _, accuracy, _ in spans]
     rows = [
         [
-            known.f1_from(p, r),
-            known.yes_rate_from(p, r, base),
-            known.accuracy_from(p, r, base),
-            known.accuracy_from_yes(p, r, yes),
+            table_integrity.f1_from(p, r),
+            table_integrity.yes_rate_from(p, r, base),
+            table_integrity.accuracy_from(p, r, base),
+            table_integrity.accuracy_from_yes(p, r, yes),
         ]
         for p, r, base, _, yes in spans
     ]
-    return [bases, rows, known.common_base([base for base in bases if base is not None])]
+    return [bases, rows, table_integrity.common_base([base for base in bases if base is not None])]
 
 
 _COMPOSED: Mapping[str, Callable[..., Any]] = {
@@ -193,6 +194,8 @@ _COMPOSED: Mapping[str, Callable[..., Any]] = {
     "with_raters": _with_raters,
     "rater_draws": _rater_draws,
     "columns_of_a_table": _columns_of_a_table,
+    "check_table": table_integrity.check_table,
+    "grim": table_integrity.grim,
     "rank_sum_p": rank_sum_p,
     "metric_band": metric_band,
     **procedure_borders.COMPOSED,

@@ -339,21 +339,6 @@ def test_the_own_part_that_a_design_finds_by_drawing_it() -> None:
     assert power[size / 2] < 0.65
 
 
-@pytest.mark.parametrize(
-    ("values", "n"),
-    [
-        ([["0.5"], ["0.5"], ["0.5"]], None),
-        ([["0.5"]], None),
-        ([["0.5"], ["0.5", "0.5"]], None),
-        ([["0.5"], []], None),
-        ([["0.5"], ["0.5"]], [10, 20]),
-    ],
-)
-def test_a_table_of_another_shape_is_refused(values: list[list[str]], n: list[int] | None) -> None:
-    with pytest.raises(ValueError, match="table of 2 x 1" if n is None else "1 columns have 2"):
-        psy.check_table(["a", "b"], ["x"], values, n=n)
-
-
 def test_two_measures_of_unequal_numbers_of_administrations_are_drawn_apart() -> None:
     """The drawn part of each has its own administrations, first those of the first."""
     rng = np.random.default_rng(6)

@@ -9,7 +9,6 @@ from scipy import stats
 import hqm.psychometrics as psy
 from hqm.psychometrics.inference.cross_validation import accuracy_gain, split_folds
 from hqm.psychometrics.inference.distributions import binomial_above
-from hqm.psychometrics.inference.table_integrity import Span, accuracy_from
 from hqm.psychometrics.items.leaks import evaluate_strata, views
 from hqm.psychometrics.reliability.compare_reliability import LeaveOneOutScores
 from hqm.psychometrics.variance.study_forecast import Contest, StudySize
@@ -314,12 +313,6 @@ def test_a_share_of_permutations_counts_the_data_as_one_of_them() -> None:
     assert 1 <= families.p * 99 <= 99
 
 
-def test_numbers_of_items_of_another_length_are_refused() -> None:
-    for sizes in ([500], [500, 500, 500]):
-        with pytest.raises(ValueError, match="2 columns have"):
-            psy.check_table(["m"], ["a", "b"], [["0.748", "0.501"]], n=sizes)
-
-
 def test_items_that_nobody_or_everybody_solves_have_no_place_on_the_scale() -> None:
     rng = np.random.default_rng(18)
     ability = rng.normal(size=(40, 1))
@@ -520,8 +513,6 @@ def test_the_noise_without_each_picture_by_loops() -> None:
 
 
 def test_ratios_of_nothing_have_no_value() -> None:
-    zero, half = Span(0.0, 0.0), Span(0.5, 0.5)
-    assert accuracy_from(zero, half, half) is None
     assert Contest(1.0, 1.0).choice == 0
     assert Contest(1.9, 1.0).choice == 0
     assert (Contest(2.0, 1.0).choice, Contest(-2.0, 1.0).choice) == (1, 2)
@@ -587,8 +578,6 @@ def test_chances_and_scores_at_their_ends() -> None:
     k = np.arange(-2, 6)
     assert binomial_above(k, 4, 0.3) == pytest.approx(stats.binom.sf(k, 4, 0.3))
     assert psy.Coefficient.absent("insufficient", "why").n == 0
-    table_check = psy.check_table(["m"], ["a"], [["0.748"]])
-    assert (table_check.status, table_check.grim_checked) == ("not_informative", 0)
     agreed = psy.fleiss_kappa([[0, 1, 0, 1, 1, 0]] * 3)
     assert (agreed.value, agreed.fixed) == (1, None)
     assert math.isnan(agreed.se)

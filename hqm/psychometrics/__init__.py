@@ -86,10 +86,6 @@ from hqm.psychometrics.inference.significance import (
     holm,
     holm_in_order,
 )
-from hqm.psychometrics.inference.table_integrity import (
-    check_table,
-    grim,
-)
 from hqm.psychometrics.items.coverage import (
     items_for_error,
     prmse,
@@ -251,7 +247,6 @@ __all__ = [
     "blind_solvability",
     "chance_corrected",
     "cheapest_designs",
-    "check_table",
     "compare_studies",
     "concordance",
     "conditional_errors",
@@ -282,7 +277,6 @@ __all__ = [
     "form_reliability",
     "g_and_phi",
     "g_study",
-    "grim",
     "gwet_ac1",
     "holm",
     "holm_in_order",
@@ -406,7 +400,7 @@ _MOVED_NAMES = {
     "GStudy": "hqm.psychometrics.variance.generalizability:GStudy",
     "GeneralizedRetest": "hqm.psychometrics.reliability.retest:GeneralizedRetest",
     "Giveaway": "hqm.psychometrics.items.leaks:Giveaway",
-    "Grim": "hqm.psychometrics.inference.table_integrity:Grim",
+    "Grim": "hqm_tables.table_integrity:Grim",
     "Indices": "hqm.psychometrics.result:Indices",
     "Influence": "hqm.psychometrics.inference.families:Influence",
     "ItemAgreement": "hqm.psychometrics.agreement.intraclass:ItemAgreement",
@@ -463,15 +457,17 @@ _MOVED_NAMES = {
     "StudySize": "hqm.psychometrics.variance.study_forecast:StudySize",
     "Subscore": "hqm.psychometrics.items.coverage:Subscore",
     "SubsetAgreement": "hqm.psychometrics.agreement.ranks:SubsetAgreement",
-    "TableCheck": "hqm.psychometrics.inference.table_integrity:TableCheck",
+    "TableCheck": "hqm_tables.table_integrity:TableCheck",
     "TopK": "hqm.psychometrics.agreement.ranks:TopK",
     "TypeCoverage": "hqm.psychometrics.items.coverage:TypeCoverage",
-    "Violation": "hqm.psychometrics.inference.table_integrity:Violation",
+    "Violation": "hqm_tables.table_integrity:Violation",
     "WeightedAgreement": "hqm.psychometrics.agreement.judge_error:WeightedAgreement",
     "agreement_bounds": "hqm.psychometrics:agreement_interval",
     "agreement_left_out": "hqm.psychometrics:agreement_coefficients",
     "at_least": "hqm.psychometrics:add_lower_bound",
+    "check_table": "hqm_tables.table_integrity:check_table",
     "forecast_bounds": "hqm.psychometrics:forecast_interval",
+    "grim": "hqm_tables.table_integrity:grim",
     "htmt_of": "hqm.psychometrics:htmt_from_correlations",
     "left_out_bounds": "hqm.psychometrics:reliability_jackknife_interval",
     "never_narrower": "hqm.psychometrics:cover_fixed_interval",
@@ -490,7 +486,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, _, current_name = _MOVED_NAMES[name].partition(":")
     _warnings.warn(
-        f"{__name__}.{name} is {module}.{current_name} since 0.3.0; the old name goes in 0.4.0",
+        f"{__name__}.{name} is {module}.{current_name} now; the old name goes in 0.4.0",
         DeprecationWarning,
         stacklevel=2,
     )

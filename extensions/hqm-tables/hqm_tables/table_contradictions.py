@@ -9,20 +9,20 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hqm.psychometrics import check_table
-from hqm.psychometrics.inference.table_integrity import (
+from hqm_tables.printed_table import Column, Published, confusion_groups, is_summary, metric_of
+from hqm_tables.table_integrity import (
     Kind,
     Span,
     Violation,
     accuracy_from,
     accuracy_from_yes,
     base_from_accuracy,
+    check_table,
     common_base,
     f1_from,
     rounding_interval,
     yes_rate_from,
 )
-from hqm_tables.printed_table import Column, Published, confusion_groups, is_summary, metric_of
 
 # ----------------------------------------------------------------------
 # What of a published table cannot be true, and what it was checked for.

@@ -4,22 +4,23 @@ import re
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from hqm import psychometrics as psy
-from hqm.psychometrics.inference.table_integrity import (
+from hqm_tables.table_integrity import (
     Grim,
     Span,
     TableCheck,
     accuracy_from,
     accuracy_from_yes,
     base_from_accuracy,
+    check_table,
     common_base,
     f1_from,
+    grim,
     rounding_interval,
     yes_rate_from,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from tests.printed import printed_rows
 
 COLUMNS = [
@@ -40,7 +41,7 @@ MODELS = [f"model {i}" for i in range(21)]
 
 
 def check(table: list[list[str]], **options: object) -> TableCheck:
-    return psy.check_table(MODELS, COLUMNS, table, n=[500] * 8 + [4000], **options)  # type: ignore[arg-type]
+    return check_table(MODELS, COLUMNS, table, n=[500] * 8 + [4000], **options)  # type: ignore[arg-type]
 
 
 def test_table_5_holds() -> None:
@@ -86,9 +87,9 @@ def test_grim_passes_every_true_mean_and_is_exact(n: int, data: st.DataObject) -
     k = data.draw(st.integers(0, n))
     digits = data.draw(st.integers(1, 4))
     printed = f"{k / n:.{digits}f}"
-    assert psy.grim(printed, n).possible is not False
+    assert grim(printed, n).possible is not False
     numerator = data.draw(st.integers(0, 10**digits))
-    verdict = psy.grim(f"{numerator / 10**digits:.{digits}f}", n)
+    verdict = grim(f"{numerator / 10**digits:.{digits}f}", n)
     gap = min(abs(Fraction(j, n) - Fraction(numerator, 10**digits)) for j in range(n + 1))
     if verdict.possible is not None:
         assert verdict.possible == (gap <= Fraction(1, 2 * 10**digits))
@@ -98,37 +99,37 @@ def test_grim_passes_every_true_mean_and_is_exact(n: int, data: st.DataObject) -
 
 def test_grim_as_published() -> None:
     """Brown and Heathers 2017: with 28 whole numbers a mean of 5.19 cannot be."""
-    assert psy.grim("5.19", 28) == Grim(False, (145, 146))
-    assert psy.grim("5.18", 28).possible
-    assert psy.grim("5.21", 28).possible
+    assert grim("5.19", 28) == Grim(False, (145, 146))
+    assert grim("5.18", 28).possible
+    assert grim("5.21", 28).possible
 
 
 def test_scales_decimals_and_halves() -> None:
-    assert psy.grim("33.3", 3, scale=100).possible
-    assert psy.grim("33.4", 3, scale=100).possible is False
+    assert grim("33.3", 3, scale=100).possible
+    assert grim("33.4", 3, scale=100).possible is False
     # 1/8 = .125 may be printed .12 or .13
-    assert psy.grim(".12", 8).possible
-    assert psy.grim(".13", 8).possible
-    assert psy.grim(0.5, 7, decimals=2).possible is False
-    assert psy.grim(1, 3, decimals=0).possible is None
+    assert grim(".12", 8).possible
+    assert grim(".13", 8).possible
+    assert grim(0.5, 7, decimals=2).possible is False
+    assert grim(1, 3, decimals=0).possible is None
 
 
 def test_what_cannot_be_tested_says_so() -> None:
-    verdict = psy.grim("0.748", 4000)
+    verdict = grim("0.748", 4000)
     assert verdict.possible is None
     assert verdict.status == "not_informative"
     assert "4000" in verdict.reason
-    assert psy.check_table([], [], []).status == "insufficient"
-    single_cell = psy.check_table(["m"], ["a"], [["0.74"]])
+    assert check_table([], [], []).status == "insufficient"
+    single_cell = check_table(["m"], ["a"], [["0.74"]])
     assert single_cell.status == "not_informative"
     assert single_cell.reason
     for wrong in (
-        lambda: psy.grim("x", 3),
-        lambda: psy.grim("nan", 3),
-        lambda: psy.grim("1", 0),
-        lambda: psy.grim("1", 1, scale=0),
-        lambda: psy.check_table(["m"], ["a"], [["1", "2"]]),
-        lambda: psy.check_table(["m"], ["a"], [["1"]], n=[1, 2]),
+        lambda: grim("x", 3),
+        lambda: grim("nan", 3),
+        lambda: grim("1", 0),
+        lambda: grim("1", 1, scale=0),
+        lambda: check_table(["m"], ["a"], [["1", "2"]]),
+        lambda: check_table(["m"], ["a"], [["1"]], n=[1, 2]),
     ):
         with pytest.raises(ValueError, match="."):
             wrong()
@@ -160,28 +161,28 @@ def test_the_copied_table_is_the_papers() -> None:
 def test_a_mean_lies_within_half_a_unit_of_a_sum(
     mean: str, n: int, scale: int, possible: bool, nearest: tuple[int, int]
 ) -> None:
-    assert psy.grim(mean, n, scale=scale) == Grim(possible, nearest)
+    assert grim(mean, n, scale=scale) == Grim(possible, nearest)
 
 
 def test_steps_as_wide_as_the_printed_unit_tell_nothing() -> None:
-    assert psy.grim("0.50", 99).possible is False
-    silent = psy.grim("0.50", 100)
+    assert grim("0.50", 99).possible is False
+    silent = grim("0.50", 100)
     assert (silent.possible, silent.nearest, silent.status) == (None, (50, 50), "not_informative")
     assert "n = 100 and 2 decimals" in silent.reason
-    assert psy.grim("0.5", 100, decimals=3).possible
-    assert psy.grim("0.503", 100).possible is False
-    assert "3 decimals" in psy.grim("0.503", 1000).reason
+    assert grim("0.5", 100, decimals=3).possible
+    assert grim("0.503", 100).possible is False
+    assert "3 decimals" in grim("0.503", 1000).reason
     # 1e2 has no digits after the point
-    assert "0 decimals" in psy.grim("1e2", 1).reason
+    assert "0 decimals" in grim("1e2", 1).reason
     for number in ("inf", "-inf", "nan", "", None):
         with pytest.raises(ValueError, match="is not a number"):
-            psy.grim(number, 3)  # type: ignore[arg-type]
+            grim(number, 3)  # type: ignore[arg-type]
     for scale in (0, -1):
         with pytest.raises(ValueError, match="scale is positive"):
-            psy.grim("1", 1, scale=scale)
+            grim("1", 1, scale=scale)
     with pytest.raises(ValueError, match="got 0"):
-        psy.grim("1", 0)
-    assert psy.grim("1", 1, scale="0.5").possible is None
+        grim("1", 0)
+    assert grim("1", 1, scale="0.5").possible is None
 
 
 def test_a_number_leaves_the_scale_beyond_its_ends() -> None:
@@ -190,7 +191,7 @@ def test_a_number_leaves_the_scale_beyond_its_ends() -> None:
         (100, None, ["0", "100", "-1", "101"], ["-1", "101"]),
         (1, (-1, "0.5"), ["-1", "0.5", "-1.1", "0.6"], ["-1.1", "0.6"]),
     ):
-        checked = psy.check_table(["m"], list("abcd"), [values], scale=scale, bounds=bounds)
+        checked = check_table(["m"], list("abcd"), [values], scale=scale, bounds=bounds)
         assert [(v.kind, v.printed) for v in checked.violations] == [
             ("OUT_OF_BOUNDS", value) for value in invalid_values
         ]
@@ -203,7 +204,7 @@ def test_a_number_leaves_the_scale_beyond_its_ends() -> None:
 def test_rows_and_columns_are_equal_from_three_numbers_that_vary() -> None:
     def kinds(table: list[list[str]]) -> list[tuple[str, str, str, str]]:
         rows, columns = "mno"[: len(table)], "abcd"[: len(table[0])]
-        checked = psy.check_table(list(rows), list(columns), table)
+        checked = check_table(list(rows), list(columns), table)
         return [(v.kind, v.row, v.column, v.printed) for v in checked.violations]
 
     assert kinds([["0.1", "0.2"], ["0.1", "0.2"]]) == []
@@ -216,29 +217,29 @@ def test_rows_and_columns_are_equal_from_three_numbers_that_vary() -> None:
     assert kinds([["0.1", "0.10", "0.3"], ["0.1", "0.1", "0.4"], ["0.2", "0.2", "0.5"]]) == [
         ("DUPLICATE_COLUMN", "", "a = b", "0.1, 0.1, 0.2")
     ]
-    thrice = psy.check_table(list("mno"), list("abc"), [["0.1", "0.2", "0.3"]] * 3)
+    thrice = check_table(list("mno"), list("abc"), [["0.1", "0.2", "0.3"]] * 3)
     assert [v.row for v in thrice.violations] == ["m = n", "m = o", "n = o"]
 
 
 def test_a_table_counts_what_could_have_been_refuted() -> None:
     rows = [["0.25", "0.125"], ["0.5", "0.126"]]
-    checked = psy.check_table(["m", "n"], ["a", "b"], rows, n=[4, 8])
+    checked = check_table(["m", "n"], ["a", "b"], rows, n=[4, 8])
     assert [(v.row, v.column, v.printed) for v in checked.violations] == [("n", "b", "0.126")]
     assert (checked.grim_checked, checked.decimals, checked.status) == (4, 3, "ok")
-    assert psy.check_table(["m", "n"], ["a", "b"], rows, n=8, decimals=2).decimals == 2
-    mixed = psy.check_table(["m", "n"], ["a", "b"], rows, n=[4, 2000])
+    assert check_table(["m", "n"], ["a", "b"], rows, n=8, decimals=2).decimals == 2
+    mixed = check_table(["m", "n"], ["a", "b"], rows, n=[4, 2000])
     assert (mixed.grim_checked, mixed.violations) == (2, ())
-    assert psy.check_table(["m"], ["a"], [["0.5"]]).decimals == 1
+    assert check_table(["m"], ["a"], [["0.5"]]).decimals == 1
     # two rows, or two columns, could have been equal
-    assert psy.check_table(["m", "n"], ["a"], [["0.5"], ["0.6"]]).status == "ok"
-    assert psy.check_table(["m"], ["a", "b"], [["0.5", "0.6"]]).status == "ok"
-    assert psy.check_table(["m"], ["a"], [["0.50"]], n=4).status == "ok"
-    single_cell = psy.check_table(["m"], ["a"], [["1.5"]])
+    assert check_table(["m", "n"], ["a"], [["0.5"], ["0.6"]]).status == "ok"
+    assert check_table(["m"], ["a", "b"], [["0.5", "0.6"]]).status == "ok"
+    assert check_table(["m"], ["a"], [["0.50"]], n=4).status == "ok"
+    single_cell = check_table(["m"], ["a"], [["1.5"]])
     assert (single_cell.status, len(single_cell.violations)) == ("ok", 1)
-    for empty in (psy.check_table([], ["a"], []), psy.check_table(["m"], [], [[]])):
+    for empty in (check_table([], ["a"], []), check_table(["m"], [], [[]])):
         assert (empty.status, empty.violations) == ("insufficient", ())
         assert (empty.grim_checked, empty.decimals) == (0, 0)
-    dull = psy.check_table(["m"], ["a"], [["0.5"]])
+    dull = check_table(["m"], ["a"], [["0.5"]])
     assert (dull.status, dull.violations, dull.grim_checked) == ("not_informative", (), 0)
 
 
@@ -340,3 +341,31 @@ def test_rows_share_a_base_rate_where_three_and_most_of_them_do() -> None:
     assert common == (Span(0.5, 0.5 + 5e-10), (0, 1, 2))
     assert common_base([Span(0.4, 0.5), Span(0.45, 0.6), Span(0.5 + 5e-9, 0.7)]) is None
     assert common_base([]) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "n"),
+    [
+        ([["0.5"], ["0.5"], ["0.5"]], None),
+        ([["0.5"]], None),
+        ([["0.5"], ["0.5", "0.5"]], None),
+        ([["0.5"], []], None),
+        ([["0.5"], ["0.5"]], [10, 20]),
+    ],
+)
+def test_a_table_of_another_shape_is_refused(values: list[list[str]], n: list[int] | None) -> None:
+    with pytest.raises(ValueError, match="table of 2 x 1" if n is None else "1 columns have 2"):
+        check_table(["a", "b"], ["x"], values, n=n)
+
+
+def test_numbers_of_items_of_another_length_are_refused() -> None:
+    for sizes in ([500], [500, 500, 500]):
+        with pytest.raises(ValueError, match="2 columns have"):
+            check_table(["m"], ["a", "b"], [["0.748", "0.501"]], n=sizes)
+
+
+def test_without_a_number_of_items_nothing_is_refuted() -> None:
+    table_check = check_table(["m"], ["a"], [["0.748"]])
+    assert (table_check.status, table_check.grim_checked) == ("not_informative", 0)
+    zero, half = Span(0.0, 0.0), Span(0.5, 0.5)
+    assert accuracy_from(zero, half, half) is None
