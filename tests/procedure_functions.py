@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from hqm_label import answer_sampling
 from hqm_tables import table_integrity
 
 import hqm.psychometrics as psychometrics
@@ -194,6 +195,9 @@ _COMPOSED: Mapping[str, Callable[..., Any]] = {
     "with_raters": _with_raters,
     "rater_draws": _rater_draws,
     "columns_of_a_table": _columns_of_a_table,
+    "active_probabilities": answer_sampling.active_probabilities,
+    "errors_from_disagreement": answer_sampling.errors_from_disagreement,
+    "expected_width": answer_sampling.expected_width,
     "check_table": table_integrity.check_table,
     "grim": table_integrity.grim,
     "rank_sum_p": rank_sum_p,
@@ -208,6 +212,9 @@ _MODULES = {
     "with_raters": "criterion",
     "rater_draws": "raters",
     "columns_of_a_table": "table_integrity",
+    "active_probabilities": "label_sampling",
+    "errors_from_disagreement": "label_sampling",
+    "expected_width": "label_sampling",
 }
 
 

@@ -13,6 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hqm_label.answer_sampling import (
+    active_probabilities,
+    errors_from_disagreement,
+    systematic_sample,
+)
 from hqm_label.study_plan import (
     Candidate,
     LabelPlan,
@@ -31,7 +36,6 @@ from hqm.cli import program
 from hqm.errors import AnswerError, HQMError, UsageError
 from hqm.imports.human_labels import LabelContext
 from hqm.labels.people_labels import Labels, pool_labels
-from hqm.psychometrics.validity.label_sampling import systematic_sample
 from hqm.signature import digest_file
 from hqm.store.database import Store
 from hqm.types import Judgement
@@ -316,17 +320,17 @@ def test_active_probabilities_are_those_of_the_paper() -> None:
     q = np.array([0.5, 0.1, 0.02, 0.0])
     u = np.sqrt(q * (1 - q))
     expected = 1.2 * (0.8 * u / u.sum() + 0.2 / 4)
-    assert psy.active_probabilities(q, 1.2) == pytest.approx(expected)
-    capped = psy.active_probabilities(q, 3)
+    assert active_probabilities(q, 1.2) == pytest.approx(expected)
+    capped = active_probabilities(q, 3)
     assert capped.max() == 1
     assert capped.sum() == pytest.approx(3)
     with pytest.raises(ValueError, match="tau"):
-        psy.active_probabilities(q, 1, 0.81)
+        active_probabilities(q, 1, 0.81)
 
 
 def test_a_systematic_sample_has_its_probabilities_and_its_size() -> None:
     rng = np.random.default_rng(1)
-    p = psy.active_probabilities(rng.uniform(0, 0.5, 60), 12)
+    p = active_probabilities(rng.uniform(0, 0.5, 60), 12)
     draws = np.array(
         [
             systematic_sample(p[order], rng)[np.argsort(order)]
@@ -342,7 +346,7 @@ def test_errors_from_disagreement_are_those_of_independent_verdicts() -> None:
     .82 are wrong.
     """
     differing = np.r_[np.ones(18), np.zeros(82)]
-    q = psy.errors_from_disagreement(differing, np.ones(100))
+    q = errors_from_disagreement(differing, np.ones(100))
     assert q[0] == pytest.approx(0.5)
     assert q[-1] == pytest.approx(0.01 / 0.82)
 

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from hqm_label.answer_sampling import active_probabilities, errors_from_disagreement, expected_width
 from scipy import stats
 
 from hqm import psychometrics as psy
@@ -565,9 +566,9 @@ def test_where_to_label_by_hand() -> None:
     q = np.array([0.5, 0.2, 0.0, np.nan, 0.9])
     u = np.sqrt([0.25, 0.16, 0.0, 0.0, 0.09])
     u[3] = np.mean([u[0], u[1], u[2], u[4]])
-    p = psy.active_probabilities(q, 2, 0.6)
+    p = active_probabilities(q, 2, 0.6)
     assert p == pytest.approx(2 * (0.6 * u / u.sum() + 0.4 / 5))
-    probabilities = psy.active_probabilities(q, 4, 0.8)
+    probabilities = active_probabilities(q, 4, 0.8)
     share = 0.8 * u / u.sum() + 0.2 / 5
     full = np.zeros(5, dtype=bool)
     while True:
@@ -577,7 +578,7 @@ def test_where_to_label_by_hand() -> None:
         full |= left >= 1
     assert probabilities == pytest.approx(left)
     assert probabilities.sum() == pytest.approx(4)
-    assert psy.active_probabilities([0.0, 1.0], 1).tolist() == [0.5, 0.5]
+    assert active_probabilities([0.0, 1.0], 1).tolist() == [0.5, 0.5]
     for wrong in (
         (q, 0, 0.5),
         (q, 6, 0.5),
@@ -587,7 +588,7 @@ def test_where_to_label_by_hand() -> None:
         ([-0.1], 1, 0.5),
     ):
         with pytest.raises(ValueError, match="tau"):
-            psy.active_probabilities(*wrong)
+            active_probabilities(*wrong)
     differing, n_labels = np.array([0, 1, 2, 0]), np.array([2, 2, 2, 0])
     disagreement = 3 / 6
     error = (1 - math.sqrt(1 - 2 * disagreement)) / 2
@@ -596,12 +597,12 @@ def test_where_to_label_by_hand() -> None:
         wrong = error * error ** (total - k) * (1 - error) ** k
         right = (1 - error) * (1 - error) ** (total - k) * error**k
         expected.append(wrong / (wrong + right) if total else math.nan)
-    chances = psy.errors_from_disagreement(differing, n_labels)
+    chances = errors_from_disagreement(differing, n_labels)
     assert chances == pytest.approx(expected, nan_ok=True)
-    rare = psy.errors_from_disagreement([0, 0, 0, 1], [1, 1, 1, 1])
+    rare = errors_from_disagreement([0, 0, 0, 1], [1, 1, 1, 1])
     error = (1 - math.sqrt(1 - 2 / 4)) / 2
     assert rare[0] == pytest.approx(error**2 / (error**2 + (1 - error) ** 2))
-    disagreement_free = psy.errors_from_disagreement([0, 0], [1, 1])
+    disagreement_free = errors_from_disagreement([0, 0], [1, 1])
     error = (1 - math.sqrt(1 - 2 / 6)) / 2
     assert disagreement_free == pytest.approx([error**2 / (error**2 + (1 - error) ** 2)] * 2)
     rng = np.random.default_rng(11)
@@ -617,10 +618,10 @@ def test_where_to_label_by_hand() -> None:
     squares = truth * (1 - truth) + (residual - residual.mean()) ** 2
     sampled = (w * squares).sum() / 50**2
     sampling_variance = truth.mean() * (1 - truth.mean()) / 50
-    width = psy.expected_width(
+    width = expected_width(
         a, wrong, sampling_probabilities, label_design_effect=1.5, answer_design_effect=2.0
     )
     assert width == pytest.approx(
         2 * stats.norm.ppf(0.975) * math.sqrt(1.5 * sampled + 2 * sampling_variance)
     )
-    assert math.isnan(psy.expected_width([0.5], [0.1], [0.5]))
+    assert math.isnan(expected_width([0.5], [0.1], [0.5]))

@@ -250,9 +250,9 @@ OTHER_STATISTICS: dict[str, Callable[[np.ndarray], Any]] = {
 """
 
 NO_ANSWERS = frozenset(
-    "active_probabilities aggregate agreement_interval benjamini_hochberg blind_solvability"
+    "aggregate agreement_interval benjamini_hochberg blind_solvability"
     " compare_studies dawid_skene difference_over_clusters duplicate_items error_factor"
-    " errors_from_disagreement expected_width forecast forecast_interval scaled_scores holm"
+    " forecast forecast_interval scaled_scores holm"
     " holm_in_order htmt_from_correlations icc_of_mean item_response cover_fixed_interval planted_faults shared_variance"
     " too_few_families too_few_respondents with_wrong_keys add_lower_bound holm_tests items_for_error"
     " labels_needed leakage_cues leave_one_out reliability_jackknife_interval length_cue"

@@ -6,11 +6,16 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hqm_label.answer_sampling import (
+    active_probabilities,
+    errors_from_disagreement,
+    expected_width,
+    systematic_sample,
+)
 from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
 import hqm.psychometrics as psy
-from hqm.psychometrics.validity.label_sampling import systematic_sample
 from tests.fields import fields_of
 
 nan = math.nan
@@ -108,14 +113,14 @@ def test_the_expected_width_is_that_of_a_proportion_where_scores_say_nothing() -
     labels that of N.
     """
     for p, labels in ((0.2, 400), (1.0, 2000)):
-        width = psy.expected_width(np.ones(2000), np.full(2000, 0.3), np.full(2000, p))
+        width = expected_width(np.ones(2000), np.full(2000, 0.3), np.full(2000, p))
         assert width == pytest.approx(2 * 1.959964 * math.sqrt(0.3 * 0.7 / labels), rel=1e-6)
     scores = np.tile([1.0, 0.0], 1000)
-    right = psy.expected_width(scores, np.zeros(2000), np.full(2000, 0.1))
+    right = expected_width(scores, np.zeros(2000), np.full(2000, 0.1))
     assert right == pytest.approx(2 * 1.959964 * math.sqrt(0.25 / 2000), rel=1e-6), (
         "scores that never err need no labels"
     )
-    assert math.isnan(psy.expected_width([1.0], [0.1], [0.5]))
+    assert math.isnan(expected_width([1.0], [0.1], [0.5]))
 
 
 def test_doubtful_answers_are_labelled_more_often_up_to_certainty() -> None:
@@ -125,23 +130,23 @@ def test_doubtful_answers_are_labelled_more_often_up_to_certainty() -> None:
     assert np.sqrt(q * (1 - q)) == pytest.approx(u / 2)
     share = 0.8 * u / 1.5 + 0.2 / 3
     for labels in (0.5, 1.9):
-        assert psy.active_probabilities(q, labels) == pytest.approx(labels * share)
+        assert active_probabilities(q, labels) == pytest.approx(labels * share)
     # 2.1 x .4933 = 1.036 is cut at 1, and what is left goes to the other two by their shares
-    cut = psy.active_probabilities(q, 2.1)
+    cut = active_probabilities(q, 2.1)
     assert cut[1] == 1.0
     assert cut[[0, 2]] == pytest.approx(1.1 * share[[0, 2]] / share[[0, 2]].sum())
     # 1.9 x .333 / .5067 = 1.25 is cut in its turn
-    assert psy.active_probabilities(q, 2.9) == pytest.approx([0.9, 1.0, 1.0])
-    assert psy.active_probabilities(q, 3).tolist() == [1.0] * 3
-    assert psy.active_probabilities([0.3] * 3, 3).tolist() == [1.0] * 3
-    assert psy.active_probabilities(q, 1.5, 0) == pytest.approx([0.5] * 3)
-    assert psy.active_probabilities([math.nan] * 4, 1).tolist() == [0.25] * 4
-    assert psy.active_probabilities([0.0, math.nan, 1.0], 1.5).tolist() == [0.5] * 3
-    mixed = psy.active_probabilities([0.5, math.nan, 0.5], 1, 0.5)
+    assert active_probabilities(q, 2.9) == pytest.approx([0.9, 1.0, 1.0])
+    assert active_probabilities(q, 3).tolist() == [1.0] * 3
+    assert active_probabilities([0.3] * 3, 3).tolist() == [1.0] * 3
+    assert active_probabilities(q, 1.5, 0) == pytest.approx([0.5] * 3)
+    assert active_probabilities([math.nan] * 4, 1).tolist() == [0.25] * 4
+    assert active_probabilities([0.0, math.nan, 1.0], 1.5).tolist() == [0.5] * 3
+    mixed = active_probabilities([0.5, math.nan, 0.5], 1, 0.5)
     assert mixed == pytest.approx([1 / 3] * 3), "who is unknown is as doubtful as the others"
     for wrong in (([0.5], 0.0, 0.5), ([0.5], 1.01, 0.5), ([0.5], 1, 0.81), ([1.01], 1, 0.5)):
         with pytest.raises(ValueError, match="tau is 0 to 0.8, labels 1 to 1"):
-            psy.active_probabilities(*wrong)
+            active_probabilities(*wrong)
 
 
 def test_a_systematic_sample_takes_an_answer_wherever_a_whole_number_is_passed() -> None:
@@ -179,23 +184,22 @@ def test_scores_are_trusted_from_not_at_all_to_in_full(
     left = h - trust * a
     squares = h * (1 - h) + (left - left.mean()) ** 2
     width = 4 * 1.959964**2 * (((1 - p) / p * squares).sum() / 25 + h.mean() * (1 - h.mean()) / 5)
-    assert psy.expected_width(a, q, p) == pytest.approx(math.sqrt(width), rel=1e-6)
+    assert expected_width(a, q, p) == pytest.approx(math.sqrt(width), rel=1e-6)
     gap = np.append(a, [0.5, np.nan]), np.append(q, [np.nan, 0.5]), np.append(p, [0.5, 0.5])
-    assert psy.expected_width(*gap) == psy.expected_width(a, q, p), "what is unknown is left out"
+    assert expected_width(*gap) == expected_width(a, q, p), "what is unknown is left out"
     sampled, complete = (
-        psy.expected_width(a, q, p, **{k: 0.0})
-        for k in ("answer_design_effect", "label_design_effect")
+        expected_width(a, q, p, **{k: 0.0}) for k in ("answer_design_effect", "label_design_effect")
     )
     assert math.hypot(sampled, complete) == pytest.approx(math.sqrt(width), rel=1e-6)
-    narrow = psy.expected_width(a, q, p, level=0.5)
+    narrow = expected_width(a, q, p, level=0.5)
     assert narrow == pytest.approx(math.sqrt(width) * stats.norm.ppf(0.75) / stats.norm.ppf(0.975))
 
 
 def test_two_answers_have_a_width_and_one_has_none() -> None:
-    assert math.isnan(psy.expected_width([1.0], [0.5], [0.5]))
-    assert math.isnan(psy.expected_width([1.0, np.nan], [0.5, 0.5], [0.5, 0.5]))
+    assert math.isnan(expected_width([1.0], [0.5], [0.5]))
+    assert math.isnan(expected_width([1.0, np.nan], [0.5, 0.5], [0.5, 0.5]))
     # both labels are as likely 0 as 1: (1 - p) / p / 4 of each, and 1/4 of two
-    pair = psy.expected_width([1.0, 0.0], [0.5, 0.5], [0.5, 0.2])
+    pair = expected_width([1.0, 0.0], [0.5, 0.5], [0.5, 0.2])
     assert pair == pytest.approx(2 * 1.959964 * math.sqrt((0.25 + 1) / 4 + 0.125), rel=1e-6)
 
 
@@ -219,12 +223,12 @@ def test_verdicts_that_differ_tell_how_likely_each_is_wrong(
         wrong, right = math.log(e) * (1 + n - k) + math.log(1 - e) * k, 0.0
         right = math.log(1 - e) * (1 + n - k) + math.log(e) * k
         expected.append(1 / (1 + math.exp(min(700.0, right - wrong))))
-    result = psy.errors_from_disagreement(differing, others)
+    result = errors_from_disagreement(differing, others)
     assert result == pytest.approx(expected)
-    gap = psy.errors_from_disagreement([*differing, 0], [*others, 0])
+    gap = errors_from_disagreement([*differing, 0], [*others, 0])
     assert gap[:-1].tolist() == result.tolist()
     assert math.isnan(gap[-1])
-    assert np.isnan(psy.errors_from_disagreement([0, 0], [0, 0])).all()
+    assert np.isnan(errors_from_disagreement([0, 0], [0, 0])).all()
 
 
 def test_labels_are_compared_within_respondents_of_whom_some_answers_are_labelled() -> None:

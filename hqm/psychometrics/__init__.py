@@ -189,12 +189,7 @@ from hqm.psychometrics.validity.criterion import (
     metrics_beside_people,
     with_raters,
 )
-from hqm.psychometrics.validity.label_sampling import (
-    active_probabilities,
-    errors_from_disagreement,
-    expected_width,
-    labels_at_random,
-)
+from hqm.psychometrics.validity.label_sampling import labels_at_random
 from hqm.psychometrics.validity.response_bias import (
     acquiescence,
     balanced_score,
@@ -232,7 +227,6 @@ __all__ = [
     "Relatives",
     "SignificanceTest",
     "acquiescence",
-    "active_probabilities",
     "add_lower_bound",
     "advantages",
     "aggregate",
@@ -266,9 +260,7 @@ __all__ = [
     "equivalence",
     "equivalence_margin",
     "error_factor",
-    "errors_from_disagreement",
     "expected_retest",
-    "expected_width",
     "family_dependence",
     "fleiss_kappa",
     "flip_rate",
@@ -462,10 +454,13 @@ _MOVED_NAMES = {
     "TypeCoverage": "hqm.psychometrics.items.coverage:TypeCoverage",
     "Violation": "hqm_tables.table_integrity:Violation",
     "WeightedAgreement": "hqm.psychometrics.agreement.judge_error:WeightedAgreement",
+    "active_probabilities": "hqm_label.answer_sampling:active_probabilities",
     "agreement_bounds": "hqm.psychometrics:agreement_interval",
     "agreement_left_out": "hqm.psychometrics:agreement_coefficients",
     "at_least": "hqm.psychometrics:add_lower_bound",
     "check_table": "hqm_tables.table_integrity:check_table",
+    "errors_from_disagreement": "hqm_label.answer_sampling:errors_from_disagreement",
+    "expected_width": "hqm_label.answer_sampling:expected_width",
     "forecast_bounds": "hqm.psychometrics:forecast_interval",
     "grim": "hqm_tables.table_integrity:grim",
     "htmt_of": "hqm.psychometrics:htmt_from_correlations",
@@ -474,7 +469,7 @@ _MOVED_NAMES = {
     "own_shifts": "hqm.psychometrics:respondent_shifts",
     "own_words": "hqm.psychometrics:unshared_word_counts",
     "study_parts": "hqm.psychometrics:study_variance_components",
-    "systematic_sample": "hqm.psychometrics.validity.label_sampling:systematic_sample",
+    "systematic_sample": "hqm_label.answer_sampling:systematic_sample",
     "unshared_word_counts": "hqm.psychometrics.items.solvability:unshared_word_counts",
 }
 """Name of version 0.2.0 -> module and name of today; the old one is found until 0.4.0."""

@@ -24,19 +24,19 @@ from hqm.files.records import read_records, required_field, write_records
 from hqm.imports.human_labels import ADJUDICATION as ADJUDICATION
 from hqm.imports.human_labels import LEAST_PROBABILITY
 from hqm.imports.intake import find_alike, refuse_alike
-from hqm.psychometrics import (
-    Array,
-    active_probabilities,
-    errors_from_disagreement,
-    expected_width,
-    stream,
-)
+from hqm.psychometrics import Array, stream
 from hqm.psychometrics.result import Indices
-from hqm.psychometrics.validity.label_sampling import MAX_TAU, systematic_sample
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.signature import digest
 from hqm.text import check_name
 from hqm.types import ORIGINAL, Cell, Item
+from hqm_label.answer_sampling import (
+    MAX_TAU,
+    active_probabilities,
+    errors_from_disagreement,
+    expected_width,
+    systematic_sample,
+)
 
 Design = Literal["uniform", "same-items", "active"]
 DESIGNS: tuple[Design, ...] = get_args(Design)
