@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hqm.adapters import faithscore, hal_eval, inventory
+from hqm.adapters import faithscore, hal_eval
 from hqm.reports.pages.report_page import render
 from hqm.reports.tables import type_tables
 
@@ -302,33 +302,6 @@ def test_valor_judge_beside_chair(data: Path) -> None:
     assert row[:8] == ("m", 3, 4 / 5, 2 / 4, 3 / 30, 2 / annotated, 5, 4)
     # faithfulness of the judge 1, 1, .5 and of CHAIR .5, 1, 0: r = .25 / sqrt(1/6 * 1/2) by hand
     assert row[8] == pytest.approx(0.25 / math.sqrt(1 / 6 * 1 / 2))
-
-
-def test_valor_selected_and_control() -> None:
-    def caption(part: str, number: int, wrong: float, n_mentioned: float) -> ScoredAnswer:
-        item = Item(f"{part}{number}", "?", "caption", part=part)
-        return judged(
-            item, "", 0.0, mentioned=n_mentioned, hallucinated=wrong, covered=1, present=4
-        )
-
-    selected = [(1, 2), (0, 2), (2, 4)]
-    control = [(0, 2), (1, 4), (0, 4)]
-    answers = [caption("selected", i, *pair) for i, pair in enumerate(selected)]
-    answers += [caption("control", i, *pair) for i, pair in enumerate(control)]
-    (row,) = inventory.arms(answers).rows
-    assert row[:4] == ("m", 5 / 8, 9 / 10, pytest.approx(5 / 8 - 9 / 10))
-    # the jackknife by hand: selected 4/6, 3/6, 3/4 ... without each picture in turn
-    spread = 0.0
-    for values in ((4 / 6, 3 / 6, 3 / 4), (7 / 8, 6 / 6, 5 / 6)):
-        spread += 2 / 3 * sum((v - sum(values) / 3) ** 2 for v in values)
-    assert row[4:6] == (
-        pytest.approx(row[3] - 1.959964 * math.sqrt(spread), abs=1e-6),
-        pytest.approx(row[3] + 1.959964 * math.sqrt(spread), abs=1e-6),
-    )  # type: ignore[operator]
-    assert row[6:] == (0.25, 0.25)
-    assert (
-        inventory.arms([answer for answer in answers if answer.item.part == "control"]).rows == ()
-    )
 
 
 def test_a_benchmark_without_tables_has_no_section(dogs: Path, tmp_path: Path) -> None:

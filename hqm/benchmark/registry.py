@@ -25,7 +25,7 @@ from hqm.benchmark.findings import Finding
 from hqm.benchmark.items import read_items, select_part
 from hqm.benchmark.judge_api import Prompts
 from hqm.errors import CardError, DataError, UsageError, meant
-from hqm.extensions import load_extension, names_in
+from hqm.extensions import load_extension, missing_extension, names_in
 from hqm.files.datasets import hub_folder, is_hub
 from hqm.scoring.rules import Withholding
 from hqm.types import Form, Item, Response, Verdict
@@ -109,6 +109,8 @@ class _ShortForm(Benchmark):
 
 
 GROUP = "hqm.benchmarks"
+ADAPTERS = "hqm.adapters"
+"""The group of entry points by which an extension brings adapters that cards name."""
 DATA_VARIABLE = "HQM_DATA"
 EXAMPLE = "example"
 """The name of the log that ships with HQM."""
@@ -330,17 +332,20 @@ def _data_folder(card: Card, folder: Path, data: Path | None) -> Path:
 
 
 def adapter_of(card: Card) -> type[Benchmark]:
-    """The adapter in `hqm.adapters` that a card names, or that has its name; `Benchmark` where
-    there is none.
+    """The adapter that a card names, in `hqm.adapters` or of an extension, or that has the card's
+    name; `Benchmark` where there is none.
     """
     name = card.adapter or card.name
     # Looked for and not tried: an ImportError inside of an adapter must not read as a missing one.
     if importlib.util.find_spec(f"hqm.adapters.{name}") is None:
-        if card.adapter:
-            raise CardError(
-                f"there is no adapter {card.adapter!r}", location=card.name, remedy=_ADAPTER_REMEDY
-            )
-        return Benchmark
+        if not card.adapter:
+            return Benchmark
+        if name in names_in(ADAPTERS):
+            extension_adapter: type[Benchmark] = load_extension(ADAPTERS, name, "an adapter")
+            return extension_adapter
+        raise missing_extension(name) or CardError(
+            f"there is no adapter {name!r}", location=card.name, remedy=_ADAPTER_REMEDY
+        )
     # imported only now: an adapter may need what its benchmark alone needs
     adapter = _class_of(importlib.import_module(f"hqm.adapters.{name}"))
     if card.adapter and adapter is Benchmark:
