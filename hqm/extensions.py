@@ -13,6 +13,10 @@ from hqm.errors import CardError, UsageError
 
 EXTENSIONS = "hqm.extensions"
 """The group in which the metadata of HQM lists what extensions of its own repository bring."""
+ASKING = "hqm.asking"
+"""The group by which an extension asks in another order, or stops early: `run_until`, `print_run`,
+and `stopped_in`, the stopped administration of a benchmark.
+"""
 
 
 def names_in(group: str) -> tuple[str, ...]:

@@ -322,6 +322,11 @@ class Named(Protocol):
     def name(self) -> str: ...
 
 
+def cluster_of(item: Item) -> str:
+    """The cluster that is sampled as one: the picture, or another cluster of the item."""
+    return item.cluster or item.id
+
+
 def names_of(values: Iterable[Named]) -> list[str]:
     """The names of several things, in their order."""
     return [value.name for value in values]

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from hqm.administration.asks import Asks, StoredRespondent
-from hqm.administration.stops import Stopped, stopped_in
 from hqm.administration.stored_answers import Answers, cells_in, forms_held, respondents_in
 from hqm.auditing.disagreements import Example, examples, thumbnail
 from hqm.auditing.evidence import Evidence, label_matrices
@@ -26,6 +26,7 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.analyses import Analysis
 from hqm.benchmark.judge_api import judge_name, parse_judge
 from hqm.errors import DesignError
+from hqm.extensions import ASKING, load_extension
 from hqm.imports.human_labels import HUMAN, RATER, LabelContext, labelled_by
 from hqm.judges.file_judge import FileJudge, Judge
 from hqm.judges.reading_models import reading_sentence
@@ -52,6 +53,8 @@ from hqm.signature import digest
 from hqm.store.database import Store
 from hqm.types import CLOSED_TASKS, ORIGINAL, Cell, Form, Judgement, Response, Verdict, names_of
 
+STOP = "stopped"
+"""The key under which a store records that a rule stopped the asking of a respondent."""
 ReadLabels = Callable[[Cell, Sequence[str]], tuple[Labels, dict[str, PooledLabels]]]
 """(reference administration, respondents) -> the labels, and those of every judge pooled."""
 
@@ -77,6 +80,22 @@ class _Study:
         )
 
 
+class _Stopped(Protocol):
+    """A stored administration that a rule ended before all items were asked."""
+
+    def common_items(self, form: Form) -> npt.NDArray[np.bool_]:
+        """(items,): whether an item of a form is about a picture that all were asked."""
+
+    def on_common_items(self, matrix: ScoreMatrix) -> ScoreMatrix:
+        """An administration cut to these items."""
+
+    def cell(self, cell: Cell) -> Cell:
+        """The cell of the stopped administration."""
+
+    def rows(self, form: Form, respondents: Sequence[StoredRespondent]) -> Mapping[str, object]:
+        """What `audit.json` says of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Scores:
     """The scores of all administrations, and what belongs to those of the reference."""
@@ -93,30 +112,23 @@ class _Scores:
         """The scored answers of the reference administration."""
         return self.matrices[self.reference]
 
-    def on_common_items(self, stopped: Stopped, study: _Study) -> _Scores:
+    def on_common_items(self, stopped: _Stopped, study: _Study) -> _Scores:
         """Return all scores cut alike to the pictures that every respondent was asked, so that
         respondents and administrations are compared over the same items.
         """
-        from hqm.auditing.stopped_scores import (
-            common_items,
-            on_common_items,
-            stopped_cell,
-            stopped_rows,
-        )
-
         form = study.form(self.reference)
         probabilities = self.probabilities
         if probabilities is not None:
-            probabilities = probabilities[:, common_items(stopped, form)]
+            probabilities = probabilities[:, stopped.common_items(form)]
         return _Scores(
-            reference=stopped_cell(stopped, self.reference),
+            reference=stopped.cell(self.reference),
             matrices={
-                stopped_cell(stopped, cell): on_common_items(stopped, matrix)
+                stopped.cell(cell): stopped.on_common_items(matrix)
                 for cell, matrix in self.matrices.items()
             },
-            oracles=tuple(on_common_items(stopped, oracle) for oracle in self.oracles),
+            oracles=tuple(map(stopped.on_common_items, self.oracles)),
             probabilities=probabilities,
-            stopped=stopped_rows(stopped, form, study.respondents),
+            stopped=stopped.rows(form, study.respondents),
         )
 
 
@@ -305,8 +317,19 @@ def _scores(
     # A rule stops the asking of the original form alone.
     stopped = None
     if reference.form == ORIGINAL:
-        stopped = stopped_in(asks, study.benchmark, study.respondents)
+        stopped = _stopped(study, asks)
     return scores if stopped is None else scores.on_common_items(stopped, study)
+
+
+def _stopped(study: _Study, asks: Asks) -> _Stopped | None:
+    """The stopped administration of the original form; None if no respondent stopped early."""
+    stops = (record.get(STOP) for record in asks.store.records())
+    name = study.benchmark.name
+    if not any(isinstance(stop, Mapping) and stop["benchmark"] == name for stop in stops):
+        return None
+    extension = load_extension(ASKING, "--until", "an option")
+    stopped: _Stopped | None = extension.stopped_in(asks, study.benchmark, study.respondents)
+    return stopped
 
 
 def _judged_cells(cells: Sequence[Cell], judges: Sequence[Judge], lead_judge: str) -> list[Cell]:

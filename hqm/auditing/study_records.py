@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hqm.administration.stops import cluster_of
 from hqm.auditing.audit import REMAKE_ADVICE
 from hqm.auditing.evidence import Evidence
 from hqm.benchmark.judge_api import parse_judge
@@ -31,7 +30,7 @@ from hqm.psychometrics.variance.variance_components import MIN_CLUSTERS
 from hqm.scoring.matrix import ScoreMatrix, Units, reason_no_mean, unit_scores
 from hqm.scoring.metrics import Array, Metric
 from hqm.signature import digest
-from hqm.types import Cell, finite
+from hqm.types import Cell, cluster_of, finite
 
 _Name = TypeVar("_Name")
 

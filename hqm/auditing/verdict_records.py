@@ -17,12 +17,11 @@ from itertools import count
 import numpy as np
 import numpy.typing as npt
 
-from hqm.administration.stops import cluster_of
 from hqm.auditing.audit import REMAKE_ADVICE, BenchmarkAudit
 from hqm.auditing.audit_rows import VerdictRow
 from hqm.errors import DataError
 from hqm.scoring.matrix import ScoreMatrix
-from hqm.types import Item
+from hqm.types import Item, cluster_of
 
 MAX_VALUES = 255
 """Distinct values of single answers that a record holds; further ones are rounded to percent."""

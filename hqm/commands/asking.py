@@ -31,7 +31,7 @@ from hqm.commands.shared import (
 )
 from hqm.commands.terminal import bars, judging, print_lines, tell, tell_failures, width
 from hqm.errors import HQMError, UsageError
-from hqm.extensions import load_extension, names_in
+from hqm.extensions import ASKING, load_extension, names_in
 from hqm.files.whole import write_together
 from hqm.respondents.base import RecordedRespondent, is_idle, waiting
 
@@ -361,8 +361,6 @@ def _administer(session: Session) -> tuple[bool, list[str]]:
 
 def _administer_until(session: Session) -> tuple[bool, list[str]]:
     """Ask until the rule of `--until` is met; the result is that of `_administer`."""
-    from hqm.commands.session import ASKING
-
     quiet = session.options.output.quiet
     extension = load_extension(ASKING, "--until", "an option")
     with interruption(quiet, is_idle) as stop:

@@ -23,12 +23,12 @@ from hqm.benchmark.registry import is_log, load, log_path
 from hqm.commands.comparing import Readings, comparison_of
 from hqm.commands.options import RunOptions
 from hqm.commands.run_plan import Plan, plan_run
-from hqm.commands.session import ASKING, Session
+from hqm.commands.session import Session
 from hqm.commands.shared import find_audit, readable, report_files, writable
 from hqm.commands.terminal import bars, is_notebook
 from hqm.comparison.measures import Comparison
 from hqm.errors import AnswerError, UsageError
-from hqm.extensions import load_extension
+from hqm.extensions import ASKING, load_extension
 from hqm.files.whole import write_together
 from hqm.imports.answer_table import fields_lacking, read_table
 from hqm.imports.detect import read_logs

@@ -40,7 +40,7 @@ from hqm.commands.session_forms import SessionForms
 from hqm.commands.session_judges import BY_RULE, SessionJudges
 from hqm.commands.session_respondents import SessionRespondents, recorded_sources
 from hqm.errors import UsageError, check_known
-from hqm.extensions import load_extension
+from hqm.extensions import ASKING, load_extension
 from hqm.indicators.flags import length_confound
 from hqm.labels.people_labels import LEVELS, POOLS, STALES
 from hqm.respondents.base import RecordedRespondent, Respondent
@@ -51,9 +51,6 @@ from hqm.types import ORIGINAL, Form, names_of
 
 if TYPE_CHECKING:
     from hqm.benchmark.corrected_keys import CorrectedKey
-
-ASKING = "hqm.asking"
-"""The group of entry points by which an extension asks in another order, or stops early."""
 
 
 class Session:

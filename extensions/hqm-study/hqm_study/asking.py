@@ -14,6 +14,7 @@ from hqm.commands.session import Session
 from hqm.commands.terminal import print_lines, print_table
 from hqm.errors import DesignError
 from hqm.types import ORIGINAL
+from hqm_study.picture_stops import stopped_in as stopped_in
 from hqm_study.stopping import StoppedRun, StoppingRule, ask_until, deciding_metric
 
 _MAX_PAIRS = 20

@@ -24,8 +24,6 @@ from hqm.administration.administering import Outcome, administer, sum_outcomes
 from hqm.administration.asks import Administration, Asks, Assignment, Job, plan_job
 from hqm.administration.engines import Batch, Engine, Stop, Work, make_engine, never_stop
 from hqm.administration.engines.local import answer_here, is_light
-from hqm.administration.stops import PictureOrder, identity_digest, picture_order, record_stop
-from hqm.administration.stops import Stop as StoppedAt
 from hqm.administration.stored_answers import Answers, respondents_of
 from hqm.benchmark.adapter import Benchmark
 from hqm.errors import DesignError, HQMError, UsageError
@@ -35,6 +33,8 @@ from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix, unit_scores
 from hqm.scoring.metrics import Array, Metric
 from hqm.types import ORIGINAL, Cell, Form, finite
 from hqm_study.confidence_sequences import PairDecision, RunningInterval, RunningPairs
+from hqm_study.picture_stops import PictureOrder, identity_digest, picture_order, record_stop
+from hqm_study.picture_stops import Stop as StoppedAt
 
 _RULE = re.compile(
     r"(?P<what>separated|half_width)(?:\((?P<metric>[\w.-]+)\))?"

@@ -18,12 +18,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from hqm_study.confidence_sequences import Wealth, confidence_sequence, separated_pairs
+from hqm_study.picture_stops import picture_order, stopped_in
 from hqm_study.stopping import StoppedRun, StoppingRule, ask_until, deciding_metric
 
 import hqm
 from hqm import Asks, DesignError, Request, Response, Store, UsageError
 from hqm.administration.asks import Administration
-from hqm.administration.stops import picture_order, stopped_in
 from hqm.administration.stored_answers import respondents_in
 from hqm.signature import digest
 from hqm.types import Cell

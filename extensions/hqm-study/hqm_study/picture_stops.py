@@ -10,25 +10,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from itertools import chain
+from dataclasses import asdict, dataclass, replace
+from itertools import chain, compress
 
 import numpy as np
+import numpy.typing as npt
 
 from hqm.administration.asks import Asks, StoredRespondent
+from hqm.auditing.gathering import STOP
 from hqm.benchmark.adapter import Benchmark
+from hqm.errors import DesignError
+from hqm.scoring.matrix import ScoreMatrix
 from hqm.signature import digest
 from hqm.store.database import Store
-from hqm.types import Form, Item
+from hqm.types import Cell, Form, Item, cluster_of
 
 _ORDER = "order_of_pictures"
-_STOP = "stopped"
-"""The keys of the store's records."""
-
-
-def cluster_of(item: Item) -> str:
-    """The cluster that is sampled as one: the picture, or another cluster of the item."""
-    return item.cluster or item.id
+"""The key of the store's records of an order; a stop has `STOP`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,12 @@ class Stop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stopped:
-    """The stored administration of a form that a stopping rule ended."""
+    """The stored administration of a form that a stopping rule ended.
+
+    An audit looks at the pictures that all respondents were asked, a random sample on which nothing
+    is missing because of the rule. A respondent that was asked more has a further score on all of
+    them, with an interval that holds whenever asking stopped.
+    """
 
     order: PictureOrder
     rule: str
@@ -94,6 +97,77 @@ class Stopped:
     def label(self) -> str:
         """The rule and the pictures used, for the cell."""
         return f"{self.rule},{self.pictures}of{len(self.order.clusters)}pictures"
+
+    def common_items(self, form: Form) -> npt.NDArray[np.bool_]:
+        """(items,): whether an item of a form is about a picture that all respondents were asked.
+
+        Raises
+        ------
+        DesignError
+            There is none.
+        """
+        # The first pictures of the order, which is random and the same for all respondents.
+        asked_clusters = set(self.order.clusters[: self.pictures])
+        common = np.array([cluster_of(item) in asked_clusters for item in form.items])
+        if not common.any():
+            raise DesignError(
+                "the respondents stopped before they had a picture in common",
+                location=self.order.benchmark,
+                remedy="Ask them again, with the rule or without it.",
+            )
+        return common
+
+    def on_common_items(self, matrix: ScoreMatrix) -> ScoreMatrix:
+        """An administration cut to the pictures that all respondents were asked; its cell says
+        so.
+        """
+        common = self.common_items(Form(matrix.cell.form, matrix.items))
+        items = list(compress(matrix.ids, common))
+        return replace(matrix.take(matrix.respondents, items), cell=self.cell(matrix.cell))
+
+    def cell(self, cell: Cell) -> Cell:
+        """The cell of the stopped administration."""
+        return replace(cell, until=self.label)
+
+    def rows(self, form: Form, respondents: Sequence[StoredRespondent]) -> dict[str, object]:
+        """What `audit.json` says of it: the rule, the order's seed, the pictures used, and a row
+        for each respondent.
+
+        `inclusion` is the probability that a picture was among those asked, the same for all
+        pictures.
+        """
+        total = len(self.order.clusters)
+        n_common = int(self.common_items(form).sum())
+        rows: list[Mapping[str, object]] = []
+        for respondent in respondents:
+            stop = self.stops.get(respondent.number)
+            n_answered = self.n_answered[respondent.number]
+            row: dict[str, object] = {
+                "respondent": respondent.name,
+                "pictures": n_answered,
+                "inclusion": n_answered / total,
+            }
+            row["items"] = len(self.order.items(form, 0, n_answered))
+            if n_answered == total:
+                row["why"] = "every item was asked"
+            elif stop is None:
+                row["why"] = "it was not asked further, and no rule had stopped it"
+            else:
+                row |= {"why": stop.why, "stopped_after": stop.items}
+            if stop is not None:
+                row |= {"rule": stop.rule, "metric": stop.metric, "level": stop.level}
+                row |= {"score": stop.score, "low": stop.low, "high": stop.high}
+            rows.append(row)
+        return {
+            "rule": self.rule,
+            "seed": self.order.seed,
+            "pictures": self.pictures,
+            "of_pictures": total,
+            "items": n_common,
+            "of_items": len(form.items),
+            "inclusion": self.pictures / total,
+            "respondents": rows,
+        }
 
 
 def picture_order(store: Store, benchmark: Benchmark, seed: int = 0) -> PictureOrder:
@@ -139,13 +213,13 @@ def identity_digest(name: str, identity: Mapping[str, object]) -> str:
 def record_stop(store: Store, stop: Stop) -> None:
     """Record the stop of a respondent, unless it is recorded already."""
     if _last_stops(store, stop.benchmark, stop.data, stop.sight).get(stop.who) != stop:
-        store.record({_STOP: asdict(stop)}, time.time())
+        store.record({STOP: asdict(stop)}, time.time())
 
 
 def _last_stops(store: Store, benchmark: str, data: str, sight: str) -> dict[str, Stop]:
     stops: dict[str, Stop] = {}
     for record in store.records():
-        row = record.get(_STOP)
+        row = record.get(STOP)
         if isinstance(row, Mapping) and (row["benchmark"], row["data"], row["sight"]) == (
             benchmark,
             data,
