@@ -8,9 +8,8 @@ how many points another seed, other questions and the other wording move a model
 remain apart.
 """
 
+from hqm_publish.inspect_extension import benchmark
 from inspect_ai import Task, task
-
-from hqm.commands.inspect_extension import benchmark
 
 
 @task

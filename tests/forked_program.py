@@ -38,11 +38,9 @@ def import_ahead() -> None:
     for name in PACKAGES:
         package = importlib.import_module(f"hqm.{name}")
         for module in pkgutil.walk_packages(package.__path__, f"hqm.{name}."):
-            # inspect imports this module, which begins with inspect's own names; no command does
-            if module.name != "hqm.commands.inspect_extension":
-                # an extra's module, where the extra is not installed
-                with contextlib.suppress(ModuleNotFoundError):
-                    importlib.import_module(module.name)
+            # an extra's module, where the extra is not installed
+            with contextlib.suppress(ModuleNotFoundError):
+                importlib.import_module(module.name)
     for name in AHEAD:
         importlib.import_module(name)
     assert hqm.cli.main

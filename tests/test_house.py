@@ -101,7 +101,7 @@ FEW_LINES = 8
 example. Blank lines and the rules under headings are layout, and are not counted.
 """
 
-INSIDE_INSPECT = "hqm.commands.inspect_extension"
+INSIDE_INSPECT = "hqm_publish.inspect_extension"
 """The module that inspect imports, and nobody else: it begins with inspect's own names."""
 NOT_A_NAME = frozenset("found one told people person kin mine Desk Sitting Wishes _Paper".split())
 """Words that do not say what a thing is."""

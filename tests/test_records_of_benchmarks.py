@@ -11,14 +11,14 @@ import pyarrow.parquet
 import pytest
 from hqm.adapters.hal_eval import _share_of
 from hqm.adapters.pope import Pope
+from hqm_publish.croissant import croissant_metadata, write_croissant
+from hqm_publish.handoff import asked_row, hand_over, picture_path
 from PIL import Image
 
 import hqm
 from hqm.benchmark.card import Card
 from hqm.benchmark.corrected_keys import CorrectedKey, read_key
-from hqm.benchmark.croissant import croissant_metadata, write_croissant
 from hqm.benchmark.findings import Finding
-from hqm.benchmark.handoff import asked_row, hand_over, picture_path
 from hqm.benchmark.judge_api import (
     fill,
     parse_judge,

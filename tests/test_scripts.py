@@ -230,7 +230,7 @@ def test_every_option_and_name_of_a_script_exists(
         f"{module}.{name}"
         for module, name in sorted(set(names_of_modules(tree)))
         if module.partition(".")[0] not in ABSENT
-        and not (module == "hqm.commands.inspect_extension" and "inspect_ai" in ABSENT)
+        and not (module == "hqm_publish.inspect_extension" and "inspect_ai" in ABSENT)
         and not is_there(module, name)
     ]
     assert not missing

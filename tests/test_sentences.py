@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hqm.reports.latex.paper import paper_tables
-from hqm.reports.pages.documentation import fill_checklist, responsible_texts
 from hqm.reports.pages.leaderboard_sentences import board_title
 from hqm.reports.pages.phrases import plain_text
 from hqm.reports.pages.sentences import (
@@ -30,6 +29,7 @@ from hqm.reports.pages.sentences import (
 from hqm.reports.tables import evidence_tables, item_tables, score_tables, type_tables
 from hqm.reports.tables import table as tables
 from hqm.reports.tables.evidence_tables import estimates_by_family
+from hqm_publish.documentation import fill_checklist, responsible_texts
 from scipy.stats import chi2
 
 import hqm

@@ -245,7 +245,7 @@ class RaiSection(_Section):
     @property
     def unsaid(self) -> list[str]:
         """The fields that are empty and that no check can fill, by their names in metadata."""
-        # `_FINDING_LETTERS` in croissant.py says which findings fill them.
+        # Metadata add what the check and an audit find.
         filled_by_check = ("data_limitations", "data_biases")
         texts: dict[str, str] = self.model_dump()
         return [

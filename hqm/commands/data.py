@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -497,6 +496,8 @@ LISTINGS: Mapping[str, Callable[[], None]] = {
 """What HQM lists by itself."""
 LISTED = "hqm.lists"
 """The group of entry points by which an extension lists what it has."""
+CHECKLISTS = "hqm.checklists"
+"""The group of entry points by which an extension fills in a checklist of others."""
 
 
 # --- hqm new, hqm gate ---
@@ -660,14 +661,8 @@ def gate(
     audit = Audit.load(find_audit(audit_file))
     # What is left to the author is no failure: a checklist ends with status 0.
     if checklist is not None:
-        documents = importlib.import_module("hqm.reports.pages.documentation")
-        show.checklists(
-            [
-                documents.fill_checklist(benchmark, checklist, audit.command)
-                for benchmark in audit.audits
-            ],
-            options.output.as_json,
-        )
+        print_checklists = load_extension(CHECKLISTS, checklist, "a checklist")
+        print_checklists(audit, options.output.as_json)
         return
     outcome = check_against(audit, Policy.load(policy))
     if junit is not None:

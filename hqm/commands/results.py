@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
-from dataclasses import replace
-from operator import attrgetter
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,25 +20,37 @@ from hqm.commands.options import (
     RunOptions,
 )
 from hqm.commands.shared import (
-    AUDIT,
-    benchmarks_named,
     check_output,
-    find_audit,
     session_of,
     writable,
 )
 from hqm.commands.terminal import print_lines
 from hqm.errors import UsageError
-from hqm.extensions import load_extension
-from hqm.files.records import read_text
-from hqm.files.whole import write_text
+from hqm.extensions import load_extension, missing_extension, names_in
 
 if TYPE_CHECKING:
-    from hqm.auditing.audit import BenchmarkAudit
     from hqm.imports.log_answers import LogSettings
 
 EXPORTS = "hqm.exports"
-"""The group of entry points by which a package writes a store in the format of others."""
+"""The group of entry points by which a package writes what others read: the name of a tool or
+format, or the ending of a file, -> a function of an `Export`.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What `hqm export` was asked to write."""
+
+    what: str
+    """A store, a benchmark, an audit, or a log."""
+    to: str
+    """The tool or format, or the file."""
+    folder: Path | None
+    """The folder of `--out`."""
+    benchmarks: tuple[str, ...]
+    organization: str
+    relationship: str
+    options: RunOptions
 
 
 @with_options(
@@ -217,132 +227,24 @@ def export(
     answers of an audit. For inspect and lmms-eval, the forms become a folder from which
     the tool asks them; `hqm import` takes its logs and the records of Every Eval Ever back.
     """
+    if Path(to).suffix != ".md":  # a section is written into what is there
+        check_output(to, [what])
+    request = Export(what, to, out, tuple(benchmarks or ()), organization, relationship, options)
+    # by the name of a tool or format, else by the ending of the file
+    for kind in filter(None, (to, Path(to).suffix)):
+        if kind in names_in(EXPORTS):
+            publish = load_extension(EXPORTS, kind, "an export")
+            publish(request)
+            return
+        if error := missing_extension(kind):
+            raise error
     from hqm.store.database import Store
     from hqm.store.exchange import export_store
 
-    if not to.endswith(".md"):  # a section is written into what is there
-        check_output(to, [what])
-    if to == "eee":
-        publish = load_extension(EXPORTS, to, "an export")
-        folder = out or Path(f"{Path(what).stem}-eee")
-        publish(Path(what), folder, benchmarks or [], organization, relationship, options)
-    elif to in TOOLS:
-        _hand_over(what, to, out, options)
-    elif to.endswith(".csv"):
-        _write_responses(Path(what), Path(to), benchmarks or [])
-    elif to.endswith(".md"):
-        _write_section(Path(what), Path(to), benchmarks or [])
-    elif to.endswith(".json"):
-        _write_metadata(what, Path(to), benchmarks or [], options.material.data)
-    else:
-        # Read-only, so that a store can be exported while an audit writes into it.
-        with Store(Path(what), readonly=True) as opened:
-            rows = export_store(opened, Path(to))
-        print(f"wrote  {to}  {rows} rows: answers, and the administrations that they belong to")
-
-
-def _one_audit(path: Path, names: Sequence[str], format_name: str) -> BenchmarkAudit:
-    """The audit of one benchmark in a file or folder."""
-    from hqm.auditing.audit import Audit
-
-    audits = Audit.load(find_audit(path)).audits
-    named_audits = [audit for audit in audits if not names or audit.benchmark in names]
-    # The formats hold one table, and its rows have no column for a benchmark.
-    if len(named_audits) != 1:
-        present = ", ".join(map(attrgetter("benchmark"), audits))
-        raise UsageError(
-            f"{format_name} holds one benchmark, and the audit has {present}",
-            location=str(path),
-            remedy="Name one with --benchmark.",
-        )
-    return named_audits[0]
-
-
-def _write_responses(path: Path, to: Path, names: Sequence[str]) -> None:
-    """Write the scores of one benchmark's audit as item responses."""
-    from hqm.auditing.item_responses import write_item_responses
-
-    table = write_item_responses(_one_audit(path, names, "a table of responses"), to)
-    unscored = f"; answers without a score, left out: {table.n_unscored:,}"
-    print(
-        f"wrote  {to}  {table.n_rows:,} responses to {table.n_items:,} items"
-        f"{unscored if table.n_unscored else ''}"
-    )
-
-
-def _write_section(path: Path, to: Path, names: Sequence[str]) -> None:
-    """Write what an audit says into a README, beside what its author wrote."""
-    documents = importlib.import_module("hqm.reports.pages.documentation")
-    audit = _one_audit(path, names, "a README")
-    text = read_text(to) if to.exists() else ""
-    write_text(to, documents.write_section(audit, text))
-    print(f"wrote  {to}  {'a section of an existing file' if text else 'YAML and a section'}")
-
-
-def _write_metadata(source: str, to: Path, names: Sequence[str], data: Path | None) -> None:
-    """Write the Croissant metadata of a benchmark, and the findings of an audit of it."""
-    from hqm.benchmark.croissant import write_croissant
-    from hqm.lint import lint_benchmarks
-
-    path = Path(source)
-    # a folder with a card is the benchmark itself, and its audit lies below it
-    if path.name == AUDIT or (path.is_dir() and not (path / "card.toml").is_file()):
-        audit: BenchmarkAudit | None = _one_audit(path, names, "metadata")
-    else:
-        audit = _audit_of_folder(source)
-    name = source
-    measured = {}
-    if audit is not None:
-        documents = importlib.import_module("hqm.reports.pages.documentation")
-        measured = documents.responsible_texts(audit)
-        # A folder is the benchmark itself; the name in an audit may be in no registry of this
-        # machine.
-        name = source if (path / "card.toml").is_file() else audit.benchmark
-    findings = [oddity for report in lint_benchmarks(name, data=data) for oddity in report.findings]
-    statement = "" if audit is None else str(audit.statement)
-    described = write_croissant(name, to, data, findings, statement, measured)
-    print(f"wrote  {to}  {described} files described")
-
-
-def _audit_of_folder(folder: str) -> BenchmarkAudit | None:
-    """The audit in a benchmark's folder, where there is one of its version."""
-    from hqm.auditing.audit import Audit
-    from hqm.benchmark.card import Card
-
-    path = Path(folder, "out", AUDIT)
-    card = Path(folder, "card.toml")
-    if not (path.is_file() and card.is_file()):
-        return None
-    loaded_card = Card.load(card)
-    # An audit of another version is about other items, and describes nothing of these files.
-    label = (loaded_card.name, loaded_card.version)
-    audits = Audit.load(path).audits
-    return next((audit for audit in audits if (audit.benchmark, audit.version) == label), None)
-
-
-TOOLS = ("inspect", "lmms-eval")
-"""The tools that forms can be handed to."""
-
-
-def _hand_over(name: str, tool: str, path: Path | None, options: RunOptions) -> None:
-    from hqm.benchmark.handoff import hand_over
-    from hqm.store.database import Store
-
-    # a session needs a store, and nothing is stored here
-    with Store(":memory:") as store:
-        benchmarks = [
-            benchmark if isinstance(benchmark, str) else benchmark.to_ask()
-            for benchmark in benchmarks_named([name])
-        ]
-        session = session_of(benchmarks, store, options)
-        for benchmark in session.benchmarks:
-            folder = path or Path(f"{Path(name).stem}-{tool}")
-            # A folder for each member of a group, since some of their files have one name.
-            if len(session.benchmarks) > 1:
-                folder = folder / benchmark.name
-            forms = session.forms.named(benchmark)
-            hand_over(benchmark, tool, folder, forms)
-            print(f"{', '.join(f'{form.name} ({len(form)} items)' for form in forms)}: {folder}")
+    # Read-only, so that a store can be exported while an audit writes into it.
+    with Store(Path(what), readonly=True) as opened:
+        rows = export_store(opened, Path(to))
+    print(f"wrote  {to}  {rows} rows: answers, and the administrations that they belong to")
 
 
 # --- hqm import ---

@@ -336,25 +336,6 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
         print_lines(*result.annotations())
 
 
-def checklists(filled: Sequence[Any], as_json: bool) -> None:
-    """Print each point of a checklist with its answer, or that it is left to the author."""
-    if as_json:
-        print_json(list(map(asdict, filled)))
-        return
-    for checklist in filled:
-        print(f"{checklist.benchmark}, {checklist.title}:")
-        stage = ""
-        for point in checklist.points:
-            print_lines(f"{point.stage}:" if point.stage != stage else "")
-            stage = point.stage
-            print(f"  {point.state:12}  {point.id}  {point.text}")
-            print_lines(
-                f"  {'':12}    -> {point.answer}" if point.answer else "",
-                f"  {'':12}    the author adds: {point.remainder}" if point.remainder else "",
-            )
-        print(checklist.sentence)
-
-
 def forms(name: str, original: Form, parallel: Form, examples: int) -> None:
     """Print how many items have a parallel form, by which rules, and why others have none."""
     from hqm.forms.make_forms import count_modes, count_reasons, count_rules, foreign_sentence

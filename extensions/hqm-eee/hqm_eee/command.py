@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from hqm.administration.stored_answers import (
@@ -12,7 +11,7 @@ from hqm.administration.stored_answers import (
 )
 from hqm.benchmark.registry import groups
 from hqm.benchmark.registry import names as known_names
-from hqm.commands.options import RunOptions
+from hqm.commands.results import Export
 from hqm.commands.shared import session_of
 from hqm.commands.terminal import print_lines
 from hqm.errors import UsageError
@@ -20,15 +19,11 @@ from hqm.store.database import Store
 from hqm_eee.evaluation_records import Source, write_evaluations
 
 
-def publish(
-    path: Path,
-    folder: Path,
-    given_names: Sequence[str],
-    organization: str,
-    relationship: str,
-    options: RunOptions,
-) -> None:
+def publish(export: Export) -> None:
     """Write the records of Every Eval Ever."""
+    path = Path(export.what)
+    folder = export.folder or Path(f"{path.stem}-eee")
+    given_names = export.benchmarks
     with Store(path, readonly=True) as opened:
         names = [*given_names] or benchmarks_in(opened)
         if not names:
@@ -46,8 +41,8 @@ def publish(
                 location=str(path),
                 remedy="Name its folder or file with --benchmark.",
             )
-        session = session_of(names, opened, options, offline=True)
-        source = Source(organization, relationship)  # type: ignore[arg-type]
+        session = session_of(names, opened, export.options, offline=True)
+        source = Source(export.organization, export.relationship)  # type: ignore[arg-type]
         records = []
         for benchmark in session.benchmarks:
             forms = forms_held(opened, benchmark, session.forms.from_files(benchmark)).values()

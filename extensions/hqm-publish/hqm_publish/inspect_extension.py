@@ -24,9 +24,9 @@ from inspect_ai.solver import TaskState, generate
 
 from hqm.administration.stored_answers import form_named
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.handoff import asked_row, picture_path
 from hqm.benchmark.registry import load
 from hqm.types import Form, Item, Response
+from hqm_publish.handoff import asked_row, picture_path
 
 REPORT = "HQM_REPORT"
 POLICY = "HQM_POLICY"

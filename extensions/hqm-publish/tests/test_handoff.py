@@ -110,7 +110,7 @@ from inspect_ai import eval, score
 from inspect_ai.log import write_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
-from hqm.commands.inspect_extension import grader
+from hqm_publish.inspect_extension import grader
 
 
 def mock(name, words):

@@ -19,14 +19,12 @@ from hqm.reports.tables.table import capital, drop_none
 from hqm import BenchmarkAudit
 from hqm.auditing.definitions import findings_in_order, severity_of
 from hqm.auditing.score_points import Points
-from hqm.errors import UsageError
 
 PointState = Literal["ANSWERED", "NOT MEASURED", "TOOL", "AUTHOR"]
 """The audit answers a point, could answer it, HQM does it for every benchmark, or its author must
 write it.
 """
-CHECKLISTS = ("betterbench",)
-_FOLDER = Path(__file__).parent.parent / "templates"
+_CHECKLIST = Path(__file__).with_name("betterbench.toml")
 _MAX_LIMITS = 5
 _MISSING = ("Not measured", "Not known")
 _TASKS = {"caption": "image-to-text"}
@@ -85,28 +83,15 @@ class Checklist:
         )
 
 
-def fill_checklist(
-    audit: BenchmarkAudit, name: str = "betterbench", command: str = ""
-) -> Checklist:
-    """Return a checklist with the answers of an audit.
+def fill_checklist(audit: BenchmarkAudit, command: str = "") -> Checklist:
+    """Return the checklist of BetterBench with the answers of an audit.
 
     Parameters
     ----------
-    name
-        One of `CHECKLISTS`.
     command
         The command that made the audit.
-
-    Raises
-    ------
-    UsageError
-        There is no checklist of this name.
     """
-    if name not in CHECKLISTS:
-        raise UsageError(
-            f"there is no checklist {name!r}", remedy=f"Name one of {', '.join(CHECKLISTS)}."
-        )
-    source = tomllib.loads((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    source = tomllib.loads(_CHECKLIST.read_text(encoding="utf-8"))
     answers = _answers(audit)
     answers["command"] = f"`{command}` makes them again." if command else ""
     points = []

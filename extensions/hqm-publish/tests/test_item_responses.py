@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Run
+from tests.conftest import ROOT, Run
 from tests.messages import tells
 
 N_MODELS, N_ITEMS = 4, 30
@@ -103,6 +103,6 @@ def test_what_is_written_conforms_to_the_standard(tmp_path: Path, run: Run) -> N
 
 
 def test_a_table_holds_one_benchmark(tmp_path: Path, run: Run) -> None:
-    older = Path(__file__).parent / "audit_0_1_0.json"
+    older = ROOT / "tests" / "audit_0_1_0.json"
     status, _, err = run("export", older, "--to", tmp_path / "t.csv", "--benchmark", "none")
     assert (status, tells(err, "export.one-benchmark")) == (2, True), err
