@@ -58,6 +58,7 @@ def test_the_core_works_alone_and_says_what_brings_a_command(tmp_path: Path) -> 
     features = sorted(FEATURES)
     words = [[*audit, feature, "x"] if "--" in feature else [feature] for feature in features]
     words[features.index("preferences")] = ["audit", pairs]
+    words[features.index("--read-with")] = ["check", "shapes_yesno", "--read-with", "x"]
     results = run_alone(["--help"], audit, ["report", tmp_path / "out"], *words)
     (_, text, _), *audited = results[:3]
     listed = {

@@ -34,8 +34,11 @@ from hqm.respondents.kinds import all_kinds
 from hqm.types import PARALLEL
 
 if TYPE_CHECKING:
-    from hqm.judges.item_readings import ItemReadings
+    from hqm.commands.show import Readings
     from hqm.types import Form
+
+CHECKS = "hqm.checks"
+"""The group of entry points by which an extension adds to a check what it found itself."""
 
 
 def list_(
@@ -235,15 +238,15 @@ def check(
         "private": item_options.allow_private_images,
     }
     linted = []
-    readings: dict[str, ItemReadings | None] = {}
+    readings: dict[str, Readings | None] = {}
+    if reader is not None:
+        read_items = load_extension(CHECKS, "--read-with", "an option")
     for name in benchmarks:
         with waiting(f"checking {name}"):
             members = lint_benchmarks(name, selection=selection, **settings)
         linted += members
         if reader is not None:
             # A model is asked after the linter, which names the items worth reading.
-            from hqm.commands.item_reading import read_items
-
             path = store_path([name], options.output.store)
             for report in members:
                 readings[report.benchmark] = read_items(report, reader, path, options)

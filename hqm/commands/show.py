@@ -9,10 +9,10 @@ import importlib
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hqm.commands.terminal import print_json, print_lines, print_report_table, print_table, tell
 from hqm.text import DASH, annotation
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from hqm.commands.session import Session
     from hqm.comparison.compare import KeyEffect
     from hqm.imports.log_answers import ImportedLogs
-    from hqm.judges.item_readings import ItemReadings
     from hqm.judges.judgements import ImportedJudgements
     from hqm.lint import Checked, Selection
     from hqm.psychometrics.items.leaks import Stratum
@@ -201,11 +200,21 @@ def recorded_scores(compared: Mapping[str, Any]) -> None:
 # --- hqm check, hqm new ---
 
 
+class Readings(Protocol):
+    """What a model read in the items of a benchmark."""
+
+    def to_dict(self) -> dict[str, object]:
+        """All of it, for JSON."""
+
+    def sentences(self) -> Iterable[str]:
+        """A sentence a line."""
+
+
 def findings(
     checked: Sequence[Checked],
     selection: Selection,
     as_json: bool,
-    readings: Mapping[str, ItemReadings | None],
+    readings: Mapping[str, Readings | None],
 ) -> None:
     """Print what the linter found in benchmarks, what the data hold, and what a model read."""
     reports = [report.to_dict(selection) for report in checked]

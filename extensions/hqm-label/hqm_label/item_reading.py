@@ -18,7 +18,12 @@ from hqm.commands.session_judges import JudgePlan, plan_requests
 from hqm.commands.shared import AUDIT, command, readable, session_of, writable
 from hqm.commands.terminal import judging as show_judging
 from hqm.commands.terminal import tell, tell_failures
-from hqm.judges.item_readings import (
+from hqm.judges.judge_models import Judging
+from hqm.judges.procedure import Panel
+from hqm.judges.reading_models import with_procedure
+from hqm.respondents.base import is_idle
+from hqm.types import Form
+from hqm_label.item_readings import (
     SAMPLING,
     ItemReader,
     ItemReadings,
@@ -27,11 +32,6 @@ from hqm.judges.item_readings import (
     item_rows,
     person_faults,
 )
-from hqm.judges.judge_models import Judging
-from hqm.judges.procedure import Panel
-from hqm.judges.reading_models import with_procedure
-from hqm.respondents.base import is_idle
-from hqm.types import Form
 
 if TYPE_CHECKING:
     from hqm.lint import Checked

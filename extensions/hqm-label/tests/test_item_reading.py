@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hqm_label.item_readings import MIN_COMPARED, N_PERSON, choose_items, read_finding
 
 import hqm
 from hqm.errors import UnreadableReply
-from hqm.judges.item_readings import MIN_COMPARED, N_PERSON, choose_items, read_finding
 from hqm.psychometrics.agreement.intraclass import kappa_of_counts
 from hqm.types import Form, Item
 from tests.conftest import Run, write_benchmark
