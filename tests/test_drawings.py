@@ -285,12 +285,14 @@ def test_ticks_are_round_and_few() -> None:
         )
 
 
-def lines_of(svg: str) -> list[list[tuple[float, float]]]:
-    paths = [path.attrib["d"] for path in ET.fromstring(svg).iter(f"{SVG}path")]
+def points_of(path: ET.Element) -> list[tuple[float, float]]:
     return [
-        [(float(x), float(y)) for x, y in re.findall(r"[ML]([\d.-]+) ([\d.-]+)", path)]
-        for path in paths
+        (float(x), float(y)) for x, y in re.findall(r"[ML]([\d.-]+) ([\d.-]+)", path.attrib["d"])
     ]
+
+
+def lines_of(svg: str) -> list[list[tuple[float, float]]]:
+    return list(map(points_of, ET.fromstring(svg).iter(f"{SVG}path")))
 
 
 def test_a_whisker_has_a_stroke_at_either_end() -> None:
@@ -299,6 +301,39 @@ def test_a_whisker_has_a_stroke_at_either_end() -> None:
     across, *strokes = lines_of(sheet.finish("a", "b"))[-3:]
     assert across == [(20, 50), (80, 50)]
     assert strokes == [[(x, 46.5), (x, 53.5)] for x in (20, 80)]
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize("shift", [-0.3, 0.3])
+def test_the_parts_of_a_source_stand_on_one_line(
+    shift: float, narrow: bool, benchmark: BenchmarkAudit
+) -> None:
+    """A line down to the gaps begins in the middle of its bar; the arrow of answers without the
+    picture continues its line, is symmetric about it and points away from zero.
+    """
+    budget = benchmark.error_budget()
+    blind = BudgetRow(source="blind", status="ok", shift=shift, moves={"a": shift})
+    rows = (*(row for row in budget.rows if row.source != "blind"), blind)
+    svg = budget_figure(benchmark, replace(budget, rows=rows), narrow=narrow)
+    paths = list(ET.fromstring(svg).iter(f"{SVG}path"))
+    dashed = [path for path in paths if path.attrib.get("stroke-dasharray") == "2 3"]
+    starts = {float(points[0][1]) for points in map(points_of, dashed)}
+    bars = re.findall(r"M[\d.-]+ ([\d.-]+)h[\d.-]+v12h", svg)
+    assert starts
+    assert starts <= {float(y) + 6 for y in bars}
+    (arrow,) = (
+        points
+        for path in paths
+        if path.attrib["d"].endswith("Z")
+        for points in [points_of(path)]
+        if len(points) == 3
+    )
+    (x, top), (tip, middle), (end, bottom) = arrow
+    assert (x, middle - top) == (end, bottom - middle)
+    assert (tip > x) == (shift > 0)
+    assert any(
+        line[1] == (x, middle) and line[0][1] == middle for line in lines_of(svg) if len(line) == 2
+    )
 
 
 def test_of_two_curves_the_first_is_named_above_and_the_second_below() -> None:

@@ -9,11 +9,13 @@ import math
 import random
 import re
 import shutil
+import string
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import matplotlib as mpl
 import pytest
 from hqm.reports.latex import latex_tables
 from hqm.reports.latex.latex_tables import (
@@ -278,6 +280,21 @@ def test_every_table_stands_in_a_column_or_over_both(audit: Audit) -> None:
     narrow = Table("n", "A few.", (Column("a", "text"),), ((Text("b"),),))
     assert width_needed(narrow) < MIN_COLUMN_WIDTH
     assert r"\begin{table}" in latex([narrow])
+
+
+def test_the_widths_are_those_of_computer_modern() -> None:
+    """The metrics of cmr10, as matplotlib has them, in thousandths: no letter is wider than the rule
+    has it, and each width of the rule is that of a letter.
+    """
+    metrics = (Path(mpl.get_data_path()) / "fonts" / "afm" / "cmr10.afm").read_text("ascii")
+    rows = re.findall(r"C (\d+) ; WX ([\d.]+) ;", metrics)
+    # letters, digits and these marks have the codes of ASCII
+    widths = {chr(int(code)): round(float(width)) for code, width in rows}
+    letters = f"{string.ascii_letters}{string.digits},;.:!'[]()-+=%"
+    scale = width_of("0") / widths["0"]
+    by_rule = {letter: round(width_of(letter) / scale) for letter in letters}
+    assert [letter for letter in letters if by_rule[letter] < widths[letter]] == []
+    assert set(by_rule.values()) <= set(widths.values())
 
 
 @needs_pdflatex

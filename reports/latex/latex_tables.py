@@ -223,17 +223,18 @@ _WIDTHS = {
     **dict.fromkeys("il,.;:'!|[]", 278),
     **dict.fromkeys("cefjrstz", 444),
     **dict.fromkeys("ao0123456789–", 500),
-    **dict.fromkeys("ABCDEFGHKLNOPQRTUVXYZ", 778),
+    **dict.fromkeys("ABCDEFHKLNOPQRTUVXYZ", 778),
     **dict.fromkeys("IJS", 556),
     **dict.fromkeys("()-", 389),
     **dict.fromkeys("+=−<>→↑↓×%", 833),
+    "G": 785,
     "m": 833,
     "w": 722,
     "M": 917,
     "W": 1028,
     " ": 333,
 }
-"""In thousandths of 10 pt, rounded up within groups of alike letters."""
+"""In thousandths of 10 pt; in a group of alike letters that of the widest."""
 MAX_PAGE_LINES = 46
 """Lines of a table, its notes among them, that the shortest page holds beside heading and
 caption.
