@@ -270,7 +270,12 @@ def test_identical_runs_are_not_informative(quiz: hqm.Benchmark, store: Store) -
         for n, s in answer_sheets(quiz).items()
     }
     respondents = administered(store, quiz, [recorded(n, s) for n, s in sheets.items()])
-    audited = hqm.audit(hqm.gather(quiz, store, respondents))
+    evidence = hqm.gather(quiz, store, respondents)
+    # the pictures are looked for unless that is declined
+    unseen = hqm.gather(quiz, store, respondents, pictures=False)
+    names = [{finding.name for finding in gathered.findings} for gathered in (evidence, unseen)]
+    assert names[0] - names[1] == {"image-missing"}
+    audited = hqm.audit(evidence)
     for name in ("pearson", "icc_a1", "icc_c1", "item_agreement"):
         estimate = audited.estimate(f"test_retest.{name}")
         assert (estimate.status, estimate.value) == ("not_informative", 1.0)

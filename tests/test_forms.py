@@ -548,7 +548,10 @@ def test_rules_are_tried_on_english_alone_and_say_so(question: str, language: st
     assert not language or rewording.items[0].prompt == question
 
 
-@pytest.mark.parametrize("question", ["Does the dog sleep?", "Does the woman smile?"])
+@pytest.mark.parametrize(
+    "question",
+    ["Does the dog sleep?", "Does the woman smile?", "Does this empty?", "Do these open?"],
+)
 def test_a_verb_that_may_be_a_noun_stands_behind_the_subject(question: str) -> None:
     clause = question_of(question).clause
     assert find_subject_end(clause) == (len(clause) - 1, 1.0)

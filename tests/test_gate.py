@@ -686,7 +686,16 @@ def test_every_finding_is_counted_and_the_grave_ones_are_named() -> None:
         for t in check_against(audit_of(findings=rows), policy(limits={"findings": "error"})).tests
     }
     assert allowed_tests["findings"].outcome == "PASS"
-    assert "1 error, 2 warnings, 1 note" in allowed_tests["findings"].sentence
+    counts = "1 error, 2 warnings, 1 note"
+    allowed = text_of("gate.findings-allowed", severity="error", counts=counts)
+    assert allowed_tests["findings"].sentence == allowed
+    (found_none,) = (
+        test
+        for test in check_against(audit_of(), policy(limits={"findings": "none"})).tests
+        if test.what == "findings"
+    )
+    no_counts = "0 errors, 0 warnings, 0 notes"
+    assert found_none.sentence == text_of("gate.findings-none", counts=no_counts)
 
 
 def test_more_items_are_no_remedy_for_a_type_at_chance() -> None:

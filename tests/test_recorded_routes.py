@@ -240,6 +240,13 @@ def test_a_renamed_file_of_four_options_is_not_scored_by_the_key_of_ten(
         score_file(benchmark, renamed)
     with pytest.raises(AnswerError):
         score_file(benchmark, released, form="original")
+    (four,) = benchmark.recordings(released) or ()
+    own_format = tmp_path / "answers.jsonl"
+    rows = [{"item": key, "answer": answer.text} for key, answer in four.answers.items()]
+    own_format.write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(AnswerError):
+        score_file(benchmark, own_format)
+    assert score_file(benchmark, own_format, form="original").form == "original", "as it is named"
     n_refused = 0
     for path in sorted(answers.iterdir()):
         (recording,) = benchmark.recordings(path) or ()

@@ -273,10 +273,10 @@ def _read(
         if isinstance(responses, ItemAnswers):
             n_other = responses.other_keys
             notes = list(responses.notes)
-        # Letters among fewer options than these are answers to another form, which --form would
-        # name.
-        if form_name is None and benchmark.card.task == "choice":
-            check_options(benchmark, responses, form, str(path))
+    # Letters among fewer options than these are answers to another form, which --form or the rows
+    # would name.
+    if form_name is None and "form" not in _first_fields(path):
+        check_options(benchmark, responses, form, str(path))
     if n_other:
         notes.append(other_keys_note(path, n_other, len(responses)))
     return _FileAnswers(form, responses, notes=notes)
@@ -289,7 +289,8 @@ def _read_recording(benchmark: Benchmark, path: Path, form_name: str | None) -> 
     recordings = [
         recording for recording in benchmark.recordings(path) or () if recording.form != ORIGINAL
     ]
-    if not recordings and _is_own_format(path):
+    # HQM's own format names the item so
+    if not recordings and "item" in _first_fields(path):
         recordings = list(_own_recordings(benchmark, path, form_name or ORIGINAL))
     if not recordings:
         return None
@@ -302,13 +303,13 @@ def _read_recording(benchmark: Benchmark, path: Path, form_name: str | None) -> 
     return _only(recordings, benchmark, path)
 
 
-def _is_own_format(path: Path) -> bool:
-    """Whether the first record of a file names its item as HQM does."""
+def _first_fields(path: Path) -> frozenset[str]:
+    """The fields of the first record of a file; none of a file without records."""
     try:
         records = LogFile(path).first if path.is_file() else []
     except HQMError:
-        return False
-    return bool(records) and "item" in records[0]
+        return frozenset()
+    return frozenset().union(*records[:1])
 
 
 def _own_recordings(benchmark: Benchmark, path: Path, form_name: str) -> Sequence[Recording]:

@@ -102,7 +102,7 @@ def _filled_logs(answering: Sequence[Log], asking: Log) -> list[Log]:
         note += ", and their right answers are taken from it"
     if n_other:
         note += f"; {n_other} rows of answers name another"
-    return [*filled_logs, replace(asking, rows=(), asks=False, notes=(*asking.notes, note))]
+    return [*filled_logs, replace(asking, rows=(), notes=(*asking.notes, note))]
 
 
 # --- the rows of one question ---
