@@ -3,7 +3,9 @@ and status are stable.
 """
 
 import json
+import math
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -765,6 +767,11 @@ def test_a_value_of_checked_is_json(tmp_path: Path) -> None:
     checked: Checked = lint_benchmarks(str(write(tmp_path / "mine")))[0]
     printed = checked.to_dict(Selection())
     assert json.loads(json.dumps(printed)) == printed
+    assert printed["leaks"]
+    for row, leak in zip(printed["leaks"], checked.leaks, strict=True):
+        fields = {**asdict(leak), "name": leak.name}
+        unknown = {k for k, v in fields.items() if isinstance(v, float) and not math.isfinite(v)}
+        assert row == fields | dict.fromkeys(unknown)
     assert (printed["items"], printed["images"], printed["targets"]) == (
         300,
         150,
@@ -772,7 +779,18 @@ def test_a_value_of_checked_is_json(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(("right", "favoured"), [((9, 1), "a"), ((1, 9), "b"), ((6, 4), "")])
+@pytest.mark.parametrize(
+    ("right", "favoured"),
+    [
+        ((9, 1), "a"),
+        ((1, 9), "b"),
+        ((6, 4), ""),
+        ((8, 1), "a"),
+        ((7, 1), ""),
+        ((0, 6), "b"),
+        ((0, 5), ""),
+    ],
+)
 def test_answers_favour_one_of_two_contradicting_keys(
     right: tuple[int, int], favoured: str
 ) -> None:

@@ -568,6 +568,11 @@ def test_the_row_number_decides_where_nothing_else_tells_items_apart() -> None:
         assert matched.ambiguous == ()
         if cue == "row number":
             assert matched.items == {0: ("q1",), 1: ("q0",)}
+    # ids that name no item say nothing beside a row number, and refuse a row without one
+    form = Form("original", tuple(Item(f"q{k}", f"Is it {k}?", "yes_no", "yes") for k in range(2)))
+    for position, matches in ((1, {0: ("q1",)}), (None, {})):
+        row = Row(place="", ids=("7",), position=position)
+        assert match_rows([row], form).items == matches
 
 
 @pytest.mark.parametrize(

@@ -222,9 +222,14 @@ def test_a_vote_of_repeats_is_the_score_of_no_reply(tmp_path: Path) -> None:
             {**row, "filter": "maj@2", "filtered_resps": ["5"], "exact_match": 0.0},
         ],
     )
-    results = {"results": {"t": {"exact_match,score-first": 1.0, "exact_match,maj@2": 0.0}}}
+    results = {
+        "results": {"t": {"exact_match,score-first": 1.0, "exact_match,maj@2": 0.0}},
+        "model_name": "lab/m",
+        "config": {"model_args": "pretrained=lab/base"},
+    }
     (tmp_path / "m_results.json").write_text(json.dumps(results))
     (log,) = read_logs([path])
+    assert set(log.respondents) == {"lab/m"}, "the run's own name before that of its weights"
     scored = [(row.run, row.score, row.scores) for row in log.rows if row.scores]
     assert scored == [(0, 1.0, {"exact_match,score-first": 1.0})]
     assert sorted(row.run for row in log.rows) == [0, 1]
@@ -291,6 +296,25 @@ def test_whole_ids_of_vlmevalkit_are_the_same_in_every_file(tmp_path: Path) -> N
         paths[-1].write_text("\n".join(["index\tquestion\tprediction", *rows]))
     first, second = read_logs(paths)
     assert [row.ids for row in first.rows] == [row.ids for row in second.rows] == [("1",), ("2",)]
+
+
+@pytest.mark.parametrize(
+    ("file", "respondent", "task"),
+    [
+        ("gpt_4_MMBench", "gpt_4", "MMBench"),
+        ("gpt_4/gpt_4_MM_Bench", "gpt_4", "MM_Bench"),
+        ("gpt_4/T20250101_G0a1b2c3d/gpt_4_MM_Bench", "gpt_4", "MM_Bench"),
+        ("gpt4", "gpt4", ""),
+    ],
+)
+def test_a_file_of_vlmevalkit_is_named_after_model_and_data_set(
+    file: str, respondent: str, task: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"{file}.tsv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("index\tquestion\tprediction\n1\tIs it?\tyes")
+    (row,) = read_logs([path])[0].rows
+    assert (row.respondent, row.task) == (respondent, task)
 
 
 def test_records_of_every_eval_ever(tmp_path: Path) -> None:

@@ -85,6 +85,7 @@ def test_mathvista_repeats_the_verdict_of_every_released_answer(data: Path) -> N
     recordings = benchmark.recordings(folder)
     assert recordings is not None
     assert len(recordings) == 23
+    assert {(recording.form, recording.run) for recording in recordings} == {("original", 0)}
     assert sum(item.task == "choice" for item in benchmark.original.items) == 540
     for recording in recordings:
         lines = gzip.decompress((folder / f"{recording.respondent}.jsonl.gz").read_bytes())

@@ -623,7 +623,8 @@ def test_a_reliability_at_another_length() -> None:
     assert math.isnan(longer.raw)
     assert psy.standardized_reliability(0.6, 100, 200).method == "Spearman-Brown to 200 items"
     certain = replace(start, value=1.0, status="not_informative")
-    assert psy.standardized_reliability(certain, 100, 200).value == 1
+    longer_certain = psy.standardized_reliability(certain, 100, 200)
+    assert (longer_certain.value, longer_certain.method) == (1, longer.method)
     absent = psy.Coefficient.absent("degenerate", "why", 7)
     assert psy.standardized_reliability(absent, 0, 200) is absent
     for refused in (

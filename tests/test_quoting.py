@@ -149,6 +149,9 @@ def test_the_card_fits_a_screen_and_says_what_was_not_measured() -> None:
     passed = sum(test.outcome == "PASS" for test in gate.tests)
     assert f"not passed ({passed} of {len(gate.tests)} tests passed" in text
     assert all(f"| {question} |" in text for question in QUESTIONS.values())
+    header = text.splitlines().index("| Question | What this audit shows |")
+    rule = text.splitlines()[header + 1]
+    assert re.fullmatch(r"\|(-{3,}\|){2}", rule), "one column for each of the header's"
     assert short_signature(RHO.signature) in text
 
 

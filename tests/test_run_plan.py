@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from hqm.administration.costs import Bound
 from hqm.administration.gpu_rates import MEASURED_RATES
+from hqm.commands.show_plan import _bound
 from tests.conftest import ROOT, Run
-from tests.messages import tells
+from tests.messages import tells, text_of
 
 
 def planned(run: Run, *words: object) -> Any:
@@ -28,6 +30,22 @@ def test_minutes_follow_from_the_measured_rates(run: Run) -> None:
     output = run("audit", *words, "--dry-run")[1]
     assert tells(output, "plan.night", card="H200")
     assert tells(output, "plan.memory", model="hf/llava-hf/llava-1.5-7b-hf", weights="13.0")
+
+
+@pytest.mark.parametrize(
+    ("least", "needed", "outcome", "amount"),
+    [
+        (50, 72, "would not be reached", "50 to 72"),
+        (50, 2000, "could end the command", "50 to 2,000"),
+        (200, 200, "would end the command", "200"),
+    ],
+)
+def test_a_bound_says_what_is_planned(
+    least: float, needed: float, outcome: str, amount: str
+) -> None:
+    assert _bound(Bound("--max-requests", 100, least, needed)) == text_of(
+        "plan.bound", option="--max-requests", limit=100, outcome=outcome, amount=amount
+    )
 
 
 MIXED = """

@@ -127,6 +127,10 @@ def test_a_corner_does_what_the_whole_rotation_does() -> None:
         assert p == pytest.approx((sums >= (a * b).sum()).mean(), abs=0.03)
         shares.append(p)
     assert max(shares) - min(shares) > 0.2
+    # of one direction the rotations are the identity and its reverse, and the former is no less
+    line = np.array([0.5, 1.0, 2.0]).reshape(3, 1, 1)
+    p = type_strengths._p_values(line, line, rng, 999)
+    assert p == pytest.approx(0.5, abs=0.08)
 
 
 def relative_precision(fitted: type_strengths.RaschResiduals) -> np.ndarray:

@@ -178,8 +178,8 @@ def split_of(name: str) -> str:
 
     >>> split_of("data/test-00000-of-00002.parquet"), split_of("Full/random/0000.parquet")
     ('test', 'random')
-    >>> split_of("pope.csv")
-    ''
+    >>> split_of("pope.csv"), split_of("part-00000-of-00002.parquet")
+    ('', '')
     """
     path = PurePosixPath(name)
     stem = path.name.partition(".")[0]
