@@ -20,6 +20,7 @@ from hqm.reports.figures.report_figures import (
     board_figure,
     budget_figure,
     budget_strip,
+    coefficients_figure,
 )
 from hqm.reports.pages.report_page import render
 from hqm.reports.tables.score_tables import judged_table
@@ -31,7 +32,9 @@ from hqm.auditing.budget import BudgetRow
 from hqm.auditing.score_points import Points
 from hqm.psychometrics import cronbach_alpha
 from tests.messages import pattern_of
+from tests.test_compare import measure
 from tests.test_report import made
+from tests.test_sentences import est
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -301,6 +304,18 @@ def test_a_whisker_has_a_stroke_at_either_end() -> None:
     across, *strokes = lines_of(sheet.finish("a", "b"))[-3:]
     assert across == [(20, 50), (80, 50)]
     assert strokes == [[(x, 46.5), (x, 53.5)] for x in (20, 80)]
+
+
+def test_coefficients_stand_where_their_values_say() -> None:
+    values = (0.2, 0.5, 0.9, 1.0)
+    measures = [
+        measure(str(value), np.zeros(3), estimates=(est("test_retest.rho_g", value),))
+        for value in values
+    ]
+    dots = circles(coefficients_figure(measures, "t"))
+    assert np.diff([x for x, _ in dots]) / (dots[-1][0] - dots[0][0]) == pytest.approx(
+        np.diff(values) / 0.8, abs=1e-3
+    )
 
 
 @pytest.mark.parametrize("narrow", [False, True])

@@ -235,6 +235,12 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path, benchmark: Benchmark)
         path.write_text(json.dumps(rows))
         with pytest.raises(AnswerError, match="no further question"):
             benchmark.read_answers(path, benchmark.original)
+    path.write_text(json.dumps([{"item": "1", "answer": "A cup."}]))
+    form, answers = benchmark.read_answers(path, benchmark.original)
+    assert (form.name, {key: answer.text for key, answer in answers.items()}) == (
+        "original",
+        {"1": "A cup."},
+    )
     path.write_text(json.dumps(["one", "two"]))
     with pytest.raises(AnswerError, match="2 replies for 1000"):
         benchmark.read_replies(path, benchmark.original)

@@ -6,10 +6,12 @@ import asyncio
 import json
 import random
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hqm.adapters.hal_eval import TRUE, UNSHOWN
 
 import hqm
 from hqm.administration.stored_answers import forms_of
@@ -132,6 +134,16 @@ def test_four_forms_of_one_question(questions: Any) -> None:
         a.target != b.target
         for a, b in zip(forms["original"].items, forms["flipped"].items, strict=True)
     )
+
+
+def test_further_wordings_ask_whether_all_or_anything_is_untrue(questions: Any) -> None:
+    few = replace(questions.original, items=questions.original.items[:5])
+    for draw, template, are_turned in ((2, TRUE, False), (3, UNSHOWN, True)):
+        reworded = questions.rewording(few, draw, ())
+        assert reworded.name == f"parallel{draw}"
+        for item, asked in zip(few.items, reworded.items, strict=True):
+            assert asked.prompt == template.format(caption=item.meta["caption"].strip())
+            assert (asked.target != item.target) == are_turned
 
 
 def test_further_forms_are_made_once_and_can_be_named(data: Path, tmp_path: Path) -> None:

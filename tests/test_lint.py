@@ -780,6 +780,21 @@ def test_a_value_of_checked_is_json(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("prompts", "paraphrases"),
+    [
+        (("Is there a brown dog here?", "Can you see any dogs that are brown?"), True),
+        (("Is there a brown dog here?", "Is there a black dog here?"), False),
+        # without a word of content nothing says that they ask the same
+        (("What is this?", "What do you see in the picture?"), False),
+    ],
+)
+def test_paraphrases_share_their_content_words(prompts: tuple[str, str], paraphrases: bool) -> None:
+    items = (Item(f"q{i}", prompt, "vqa", "1", "a.png") for i, prompt in enumerate(prompts))
+    names = {finding.name for finding in check_words(Form(ORIGINAL, tuple(items)))}
+    assert ("paraphrased-question" in names) == paraphrases
+
+
+@pytest.mark.parametrize(
     ("right", "favoured"),
     [
         ((9, 1), "a"),

@@ -398,6 +398,11 @@ def test_the_order_is_that_of_every_wording() -> None:
     audit = budgeted(replace(audit, respondents=tuple(rows)), wording)
     order = text_of("report.reordered", n="1", pairs="45", wordings="two")
     assert order in answer_texts(audit)["wording"]
+    # a shift over several wordings is no estimate, and a shift over one links to its own
+    single = budgeted(audit, replace(wording, other=(PARALLEL,)))
+    for shown, n_links in ((audit, 0), (single, 1)):
+        (answer,) = (a for a in answer_questions(shown) if a.question == "wording")
+        assert sum(bool(text.link) for text in answer.sentences[0]) == n_links
 
 
 def test_who_stays_while_all_others_move_changes_least() -> None:

@@ -285,3 +285,11 @@ def test_a_parser_that_cannot_read_a_task_leaves_it_to_strict() -> None:
     version = load_procedures()["reader.strict"].version
     assert parser("strict").label == f"strict:{version}"
     assert version > 3
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("There are 3.", 1.0), ("There are 4.", 0.0), ("There are 12.", None)]
+)
+def test_a_number_that_nobody_expects_is_unread(text: str, value: float | None) -> None:
+    item = Item("1", "How many stars are there?", "vqa", "3", meta={"rivals": ("2", "4", "5")})
+    assert score_short(item, Response(text)).value == value

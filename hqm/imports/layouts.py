@@ -551,7 +551,7 @@ def _with_counts(laid: list[Record], columns: Mapping[str, str]) -> list[Record]
         number = counts[key, name]
         levels = [str(level) for level in (key, name, number) if level is not None]
         row = {**row, PATH: "/".join(levels)}
-        records.append({"run": number - 1, **row} if has_runs else row)
+        records.append({"run": number, **row} if has_runs else row)
     return records
 
 
