@@ -268,6 +268,18 @@ def test_numbers_are_numbers_and_lists_are_lists(
     assert score_short(item, Response(text)).value == value
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("It has fur. So it is neither a cat nor a bird.", "C"),
+        ("Therefore it is neither a cat nor a bird.\nThus a cat is what I see.", "A"),
+        ("So it is neither a cat nor a bird.\nTherefore my answer is none.", None),
+    ],
+)
+def test_the_last_conclusion_decides(text: str, says: str | None) -> None:
+    assert read_choice(text, ("a cat", "a bird", "a dog"), "Which animal is it?") == says
+
+
 def test_a_letter_with_the_text_of_another_option_is_unread() -> None:
     assert read_choice("B. a red ball", COLORED) is None
     assert read_choice("(F) a blue car", COLORED) == "B"
