@@ -66,19 +66,19 @@ _NOUN = (
 _IS = r"(?:is|was|are|would be|should be|must be|will be|has to be|appears to be|seems to be)"
 _SPACED_CUES = (
     # a text between the noun and the answer, such as the German verb, is part of the phrase
-    r"\b(?:antwort|lösung|ergebnis)\b(?:\s+(?:ist|lautet|wäre))?\s*:?|\boption\s+(?:ist|est|es)\b",
+    r"\b(?:antwort|lösung|ergebnis)\b(?:\s+(?:ist|lautet|wäre)|(?!\s+(?:der|des|dieser|von)\b))\s*:?"
+    r"|\b(?:antwort|lösung|ergebnis) [^.:\n]{1,80}? (?:ist|lautet|wäre)\b",
     r"\b(?:bonne |)réponse\b(?:\s+(?:correcte|finale|exacte))?(?:\s+(?:est|serait))?\s*:?",
     r"\b(?:respuesta|opción)\b(?:\s+(?:correcta|final))?(?:\s+(?:es|sería))?\s*:?",
     r"\b(?:resposta|opção)\b(?:\s+(?:correta|final))?(?:\s+(?:é|seria))?\s*:?",
     r"\b(?:risposta|opzione)\b(?:\s+(?:corretta|finale|giusta))?(?:\s+(?:è|sarebbe))?\s*:?",
     r"\b(?:bonne|correcta|correta|corretta) (?:est|es|é|è)\b|\b(?:richtig|korrekt) (?:ist|wäre)\b",
-    r"\b(?:antwoord)\b(?:\s+is)?\s*:?",
+    r"\bantwoord\b(?:\s+is)?\s*:?|\boption\s+(?:ist|est|es)\b",
     # what is left when the others are ruled out: "queda la E"
     r"\b(?:quedan?|reste|bleibt|resta|sobra)\s+(?:(?:sólo|solo|nur|apenas|que|la|a)\s+)*"
     r"(?:(?:opción|réponse|opção|option)\s+)?(?=[(]?(?-i:[A-Z])\b)",
-    r"\b(?:prawidłowa\s+)?odpowiedź\b(?:\s+to)?\s*:?",
-    r"\bcevap\b\s*:?|\b(?:đáp án|câu trả lời)(?:\s+(?:đúng|là))*\s*:?|\bjawaban(?:nya)?\b"
-    r"(?:\s+(?:yang benar|adalah))*\s*:?",
+    r"\b(?:prawidłowa\s+)?odpowiedź\b(?:\s+to)?\s*:?|\bcevap\b\s*:?|\b(?:đáp án|câu trả lời)"
+    r"(?:\s+(?:đúng|là))*\s*:?|\bjawaban(?:nya)?\b(?:\s+(?:yang benar|adalah))*\s*:?",
 )
 _UNSPACED_CUES = (
     r"(?:应该是|应为|应该为|应是|而是|就是)\s*(?=[(（]?[A-Z](?![a-z]))",
@@ -293,7 +293,8 @@ _CONCLUSION = CueSearch(
     re.compile(
         r"(?:and\s+)?(?:so|therefore|thus|hence|consequently|accordingly"
         r"|in conclusion|in summary|to conclude|in short|overall|finally|in total|altogether"
-        r"|in all|as a result|(?:which|this|that) (?:means|implies|makes it)(?: that)?"
+        r"|in all(?=,| there\b| i\b)|as a result"
+        r"|(?:which|this|that) (?:means|implies|makes it)(?: that)?"
         # English sentences begin with "Also," and German conclusions without a comma
         r"|daher|also(?!,)|deshalb|donc|ainsi|por (?:lo )?tanto|portanto|quindi|dunque"
         r"|таким образом|следовательно|итак)\b[\s,:]*",
@@ -315,7 +316,8 @@ _CONCLUSION = CueSearch(
         (
             _UNSPACED_LETTER,
             re.compile(
-                r"(?:^|(?<=[。！？\n，,]))\s*(?:因此|所以|综上|总之|したがって|따라서)[\s,，:：]*",
+                r"(?:^|(?<=[.。！？\n，,]))\s*(?:因此|所以|综上|总之|したがって|つまり|よって|따라서|그러므로"
+                r"|즉(?=[\s,])|결론적으로)[\s,，、:：]*",
                 re.MULTILINE,
             ),
         ),

@@ -13,6 +13,7 @@ from hqm.scoring.commitments import (
     answering_clause,
     first_sentence,
     parse_answer,
+    question_stems,
     sentences,
     shared_words,
 )
@@ -27,11 +28,13 @@ from hqm.scoring.number_clauses import (
     number_behind_colon,
     result_clause,
     undenied_numbers,
+    with_counted_times,
     without_addends,
     without_contrast,
     without_parentheses,
 )
 from hqm.scoring.plain_text import says_unable
+from hqm.scoring.polar_answers import NEGATIVE
 from hqm.scoring.restatements import restating_sentences
 from hqm.scoring.statements import asked_words, content_words, denies_asked_noun
 from hqm.scoring.written_numbers import (
@@ -118,6 +121,11 @@ _FOREIGN_ZERO = re.compile(
     r"|없(?:습니다|어요|다)|没有|^无|(?<!\w)لا (?:يوجد|توجد|أحد)|कोई नहीं|नहीं (?:है|हैं)",
     re.IGNORECASE,
 )
+_FOREIGN_ABSENT = re.compile(
+    r"\b(?:keine?[mnrs]?|ning[uú]n[oa]?s?|aucune?|nenhuma?|nessun[oa]?) ([^\W\d]{4,})",
+    re.IGNORECASE,
+)
+"""What a sentence says that there is none of: "Also hat David keine Brüder"."""
 _MAX_ZERO_CHARS = 80
 # a number of the question behind one of these says when or where, and not how many
 _TIME_PREPOSITION = re.compile(
@@ -155,7 +163,7 @@ def read_number(text: str, counts: bool = False, question: str = "") -> Number |
     >>> str(read_number("5 + 7 = 12, so there are **12** apples.")), read_number("not 7")
     ('12', None)
     """
-    text = with_signs(without_verification(text))
+    text = with_counted_times(with_signs(without_verification(text)), question)
     answer = parse_answer(text)
     if not answer.text:
         return None
@@ -204,8 +212,14 @@ def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number 
     is_short = len(answer.statements) <= 3
     passage = " ".join(answer.statements) if is_short else last
     stated = IN_PARENTHESES.sub("", passage)  # "9.00 (no unit given)"
-    if says_unable(stated):
+    if says_unable(stated) or _ends_unable(answer):
         return _restated_number(answer, question)
+    return _ends_number(answer, counts, question)
+
+
+def _ends_number(answer: ParsedAnswer, counts: bool, question: str) -> Number | None:
+    """The number of the conclusions of an answer, of its last sentence or of its first."""
+    last = answer.statements[-1]
     texts = [*answer.concluding, *_ordered_ends(answer, question)]
     if _states_total(last, answer):
         texts.insert(0, last)
@@ -214,9 +228,47 @@ def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number 
         number = _passage_number(stated, counts, question) if stated else None
         if number is not None:
             return _exact_number(number, stated, question)
-        if text in answer.concluding and text in last and _is_hedged(text, numbers_in(text)):
+        if text in answer.concluding and (not stated or _closes_open(text, last, question)):
             return None
-    return _number_of_asked(last, question) if first == last else None
+    return _number_of_asked(last, question) if answer.statements[0] == last else None
+
+
+def _closes_open(conclusion: str, last: str, question: str) -> bool:
+    """Whether the conclusion at the end of an answer leaves its number open, or repeats the
+    question and gives none: "so the gap between the two people is not known".
+    """
+    if conclusion not in last:
+        return False
+    if _new_numbers(conclusion, question):
+        return _is_hedged(conclusion, numbers_in(conclusion))
+    n_asked = len(question_stems(question))
+    return n_asked > 1 and shared_words(conclusion, question) >= min(n_asked, _MAX_COMPARED_WORDS)
+
+
+_MAX_COMPARED_WORDS = 3
+
+
+def _ends_unable(answer: ParsedAnswer) -> bool:
+    """Whether an answer says behind its last number that it cannot tell."""
+    for statement in reversed(answer.statements[-_MAX_CLOSING_STATEMENTS:]):
+        if _INFINITE.search(statement):
+            return True
+        if names_number(statement):
+            return False
+        if says_unable(statement):
+            return True
+    return False
+
+
+_INFINITE = re.compile(
+    r"\b(?:(?:is|are|ist|sind|est|sont|es|son|é|são)(?: \w+)? (?:infinit\w*|unendlich|infinie?s?)"
+    r"|infinitely many|unendlich viele)\b",
+    re.IGNORECASE,
+)
+"""What says that there is no number: "There are infinitely many"."""
+
+
+_MAX_CLOSING_STATEMENTS = 4
 
 
 def _opens(answer: ParsedAnswer) -> bool:
@@ -265,6 +317,8 @@ def _counts_nothing(answer: ParsedAnswer, question: str) -> bool:
     """Whether an answer says that there is nothing of what is counted."""
     first = answer.statements[0]
     zero_count = _ZERO_COUNT.match(first)
+    if any(_counts_otherwise(text, answer, question) for text in answer.concluding[:1]):
+        return False
     if zero_count and (zero_count[1] or "").lower() in question.lower():
         return not _new_numbers(_OPTION_NUMBER.sub("", answer.text), question)
     # "There are two pens. No pencil is to be seen", asked for pencils
@@ -274,6 +328,12 @@ def _counts_nothing(answer: ParsedAnswer, question: str) -> bool:
         return True
     is_brief = len(answer.text) < _MAX_ZERO_CHARS and not names_number(answer.text)
     return is_brief and _FOREIGN_ZERO.search(first) is not None and not says_unable(answer.text)
+
+
+def _counts_otherwise(conclusion: str, answer: ParsedAnswer, question: str) -> bool:
+    """Whether a conclusion repeats the question and denies nothing: "so all objects are left"."""
+    is_denial = NEGATIVE.search(conclusion)
+    return not is_denial and _closes_open(conclusion, answer.statements[-1], question)
 
 
 _DECLINES = re.compile(
@@ -598,15 +658,16 @@ def _passage_number(text: str, counts: bool, question: str = "") -> Number | Non
         number = _predicated_number(segment, numbers, question)
         if number is not None:
             return number
-    return _spelled_count(text) if counts else None
+    return _spelled_count(text, question) if counts else None
 
 
-def _spelled_count(text: str) -> Number | None:
+def _spelled_count(text: str, question: str) -> Number | None:
     """The count of a text that counts one by one, or says that there is none or a single one."""
     enumerated = _enumerated(text)
     if enumerated is not None:
         return enumerated
-    if _ZERO_COUNT.match(text):
+    absent = _FOREIGN_ABSENT.search(text)
+    if _ZERO_COUNT.match(text) or (absent and absent[1][:4].lower() in question.lower()):
         return numbers_in("0")[0]
     if "single" in text.lower() and re.search(r"\ba single\b", text, re.IGNORECASE):
         return numbers_in("1")[0]

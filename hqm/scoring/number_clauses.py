@@ -16,7 +16,7 @@ SUBORDINATE = re.compile(
     r"|when|after|before|out of|compared|rather than|instead of|per|up from|down from"
     r"|arranged|consisting|split|divided|grouped|reaching|(?:up|down)(?: by)? [$€£]?[\d.,]+\s?%?"
     r"(?: percent)? (?:from|on)|versus|vs|leaving|including|(?:one|some|two|all) of which|of which"
-    r"|plus another)\b",
+    r"|plus another)\b|, (?:mais|pero|mas|aber|jedoch|но)\b",
     re.IGNORECASE,
 )
 # the number behind these is what a part is taken of: "134 of the 150"
@@ -42,9 +42,13 @@ TOTAL = re.compile(
 
 
 def _is_reference(text: str, number: Number) -> bool:
-    """Whether a number of a text is what a part is taken of."""
+    """Whether a number of a text is what a part is taken of, or of things in relation: "the
+    distance between two objects".
+    """
     start = max(0, number.start - _MAX_REFERENCE_CHARS)
     before = text[start : number.start].rstrip().rstrip("$€£").rstrip().lower()
+    if number.word and before.endswith("between"):
+        return not text.startswith((" and", " to"), number.end)
     if not before.endswith(_REFERENCE_ENDINGS):
         return False
     return _REFERENCE_AMOUNT.search(text, start, number.start) is not None
@@ -77,6 +81,25 @@ def without_parentheses(text: str) -> str:
     if undenied_numbers(stripped):
         return stripped
     return text
+
+
+_TIMES_QUESTION = re.compile(r"\bhow (?:many times|often)\b", re.IGNORECASE)
+_TIMES = re.compile(
+    r"\b(?<!at )(?:(once)|(twice)|thrice)\b(?! (?:again|more|upon|all|an?|the|i|you|he|she|it|we"
+    r"|they|this|that)\b)",
+    re.IGNORECASE,
+)
+
+
+def with_counted_times(text: str, question: str) -> str:
+    """A text in which the first "once" or "twice" is a number, where it is asked how many times.
+
+    >>> with_counted_times("He comes twice.", "How many times does he come?")
+    'He comes 2 times.'
+    """
+    if not _TIMES_QUESTION.search(question):
+        return text
+    return _TIMES.sub(lambda m: "1 time" if m[1] else "2 times" if m[2] else "3 times", text, 1)
 
 
 CALCULATION = re.compile(r"\d\s*[-+−–×*/÷·]\s*\d[^=]*=")

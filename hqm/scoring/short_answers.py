@@ -210,7 +210,7 @@ def _match_rivals(text: str, target: str, rivals: Sequence[str]) -> ShortMatch |
 def _match_number(text: str, key: Number, item: Item, rivals: Sequence[str]) -> ShortMatch | None:
     """The match of an answer to an item whose key is a number."""
     counts = bool(item.meta.get("none")) or (
-        not rivals and _COUNT_QUESTION.match(item.prompt) is not None
+        not rivals and _COUNT_QUESTION.search(item.prompt) is not None
     )
     # 1.750 is 1750 to a German and 1.75 to others: a key with three decimals leaves it open
     if key.decimals != 3:  # the key may have a point before three digits as well
@@ -241,9 +241,9 @@ def _match_number(text: str, key: Number, item: Item, rivals: Sequence[str]) -> 
 
 
 _COUNT_QUESTION = re.compile(
-    r"\W*(?:how many|wie viele|cuánt[oa]s|combien de|quant[oa]s|quant[ie]\b|сколько)\b|[^?？]*"
-    r"(?:多少[个只名人条张辆本]|几[个只名人条张辆本]|いくつ|何[人個本匹枚台冊頭羽]|몇)|\W*كم "
-    r"|[^?]*(?:कितने|कितनी)\s",
+    r"(?:^|[.!?:;,]\s)\W*(?:and |so |then )?(?:how many|wie viele|cuánt[oa]s|combien de|quant[oa]s"
+    r"|quant[ie]\b|сколько)\b|^\W*كم "
+    r"|多少[个只名人条张辆本]|几[个只名人条张辆本]|いくつ|何[人個本匹枚台冊頭羽]|몇|(?:कितने|कितनी)\s",
     re.IGNORECASE,
 )
 _UNIT_QUESTION = re.compile(r"\b(?:in|how many) ([a-z]+?)s?\b", re.IGNORECASE)

@@ -225,6 +225,11 @@ def _languages_with(word: str) -> tuple[str, ...]:
     return tuple(names)
 
 
+def is_english(text: str) -> bool:
+    """Whether a text has words of English, and more of them than of each other language."""
+    return language_of(text) is None and not _ENGLISH.isdisjoint(_folded_words(text))
+
+
 @lru_cache(maxsize=4096)
 def language_of(text: str) -> Language | None:
     """Return the language of a text, of those known here; None for English and others."""

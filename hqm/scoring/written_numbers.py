@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from hqm.scoring.cue_search import words_pattern
 from hqm.scoring.plain_text import with_plain_digits
-from hqm.scoring.statements import language_of
+from hqm.scoring.statements import is_english, language_of
 
 SMALL_NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
@@ -445,8 +445,13 @@ def _plain_matches(text: str) -> Iterator[re.Match[str]]:
     dates = [match.span() for match in _DATE.finditer(text)] if has_dates else []
     for match in _number_matches(text):
         is_in_date = any(low <= match.start("digits") < high for low, high in dates)
-        if not is_in_date and not _is_huge(match):
+        is_word = match["word"] and match["word"].lower() in _ENGLISH_WORDS and is_english(text)
+        if not (is_in_date or is_word or _is_huge(match)):
             yield match
+
+
+_ENGLISH_WORDS = frozenset({"once", "due", "elf"})
+"""Number words of Spanish, Italian and German that are other words in English: "once again"."""
 
 
 def _number_matches(text: str) -> Iterator[re.Match[str]]:
