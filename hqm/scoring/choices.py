@@ -39,6 +39,7 @@ from hqm.scoring.option_letters import (
     rejects_all,
     sole_undenied_letter,
     with_latin_letters,
+    with_single_letters,
     without_ruled_out,
 )
 from hqm.scoring.plain_text import plain, says_unable
@@ -59,7 +60,7 @@ _HEAD = re.compile(
 )
 # a capital alone, or a small letter in brackets or before a mark: "a" is an article
 _LETTER = re.compile(
-    r"[\[({]{0,2}([A-Z])(?:[\])}]{1,2}|(?![A-Za-z0-9_]|['’][A-Za-z]|-\w"
+    r"[\[({]{0,2}([A-Z])(?:[\])}]{1,2}|(?![A-Za-z0-9_À-ɏ]|['’][A-Za-z]|-\w"
     r"|\s*[=≈]\s*(?:[a-z]?\W*\d|½|[a-z]\b)))"
     r"|[\[(]([a-z])[\])]"
     r"|([a-z])(?=[.)\"'](?:[\s,}]|$)|$)"
@@ -131,7 +132,7 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
     right_letter = letter_called_right(text, letters)
     if right_letter and not _polar_options(parse_options(written_options)):
         return (right_letter,)
-    text = with_latin_letters(text, written_options)
+    text = with_single_letters(with_latin_letters(text, written_options), letters)
     answer = parse_answer(text)
     if not answer.text or rejects_all(answer.sentences[-1:]):
         return ()

@@ -135,14 +135,14 @@ _CUE = CueSearch(
 # a cue behind one of these announces nothing: "if the answer is", "the wrong option is"
 _IF = re.compile(
     r"\b(?:if|whether|unless|when|each|every|which|no|not an?|possible|wrong|incorrect|one|given"
-    r"|previous|first|initial|other|of|for)\s+(?:the\s+|of the\s+|my\s+)?$",
+    r"|previous|first|initial|second|third|fourth|next|other|of|for)\s+(?:(?:of )?the\s+|my\s+)?$",
     re.IGNORECASE,
 )
 
 
 _IF_WORDS = frozenset(
     "if whether unless when each every which no not possible wrong incorrect one given previous"
-    " first initial other of for".split()
+    " first initial second third fourth next other of for".split()
 )
 
 

@@ -13,6 +13,7 @@ from hqm.scoring.commitments import (
     TENTATIVE,
     ParsedAnswer,
     is_tentative,
+    normalize,
     parse_answer,
     shared_words,
 )
@@ -64,6 +65,8 @@ def match_list(
     answer = parse_answer(text)
     if _is_open_list(answer) or _gives_exceptions(answer) or _is_tentative_list(answer, targets):
         return None
+    if all(normalize(target) in _TRUTHS for target in targets):
+        return _match_truths(answer, targets)
     keys = [number.value for number in numbers if number is not None]
     if len(keys) == len(targets):
         return _match_numbers(text, keys, item)
@@ -74,6 +77,24 @@ def match_list(
             return ShortMatch(is_right, ", ".join(phrases))
         return None
     return _match_members(text, answer, targets, item)
+
+
+_TRUTHS = ("yes", "no", "true", "false")
+_TRUTH = re.compile(r"\b(?:yes|no|true|false)\b", re.IGNORECASE)
+_TRUTH_LIST = re.compile(
+    rf"{_TRUTH.pattern}(?:\s*(?:[,;/]|\band\b)[\s,]*(?:and )?{_TRUTH.pattern})+", re.IGNORECASE
+)
+
+
+def _match_truths(answer: ParsedAnswer, targets: Sequence[str]) -> ShortMatch | None:
+    """The match of the last list in which an answer says of each of several things whether it
+    holds: "no, yes, yes".
+    """
+    lists = [_TRUTH.findall(listing.lower()) for listing in _TRUTH_LIST.findall(answer.text)]
+    truths = next((listing for listing in lists[::-1] if len(listing) == len(targets)), None)
+    if truths is None:
+        return None
+    return ShortMatch(truths == list(map(normalize, targets)), ", ".join(truths))
 
 
 def _match_members(
@@ -91,7 +112,9 @@ def _match_members(
     for members in [*readings, *_further_lists(answer, readings, targets)]:
         names = _member_targets(members, targets)
         # any reading that names exactly the key is right: wrong readings seldom hit it by chance
-        if set(names) == set(targets):
+        n_different = len(set(targets))
+        is_counted = n_different == len(targets) or sorted(names) == sorted(targets)
+        if set(names) == set(targets) and is_counted:
             if any(map(DOUBT.match, members)):
                 return None
             in_order = ORDER_QUESTION.search(item.prompt) is None or names == list(targets)

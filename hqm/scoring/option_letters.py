@@ -55,6 +55,21 @@ def with_latin_letters(text: str, options: Sequence[str]) -> str:
     return _OTHER_LETTER.sub(latin, text)
 
 
+def with_single_letters(text: str, letters: str) -> str:
+    """A text in which a letter that is written several times over, as some prompts ask for, stands
+    once.
+
+    >>> with_single_letters("The answer is BBBBB.", "ABCD")
+    'The answer is B.'
+    """
+    if not any(4 * letter in text for letter in letters):
+        return text
+    return _REPEATED_LETTER.sub(r"\1", text)
+
+
+_REPEATED_LETTER = re.compile(r"(?<![A-Za-z])([A-Z])\1{3,}(?![A-Za-z])")
+
+
 # --- letters that are ruled out ---
 
 _LETTER = r"[(\[]?(?<![A-Za-z0-9'’])[A-Z](?![A-Za-z0-9'’])[)\]]?"
@@ -333,7 +348,7 @@ def ordinal_index(text: str) -> int:
 _VERB = re.compile(
     r"\s+(?i:is|was|because|since|as|and|or|would|seems|looks|matches|shows|has|must|fits|due|best"
     r"|correctly|for|but|by|will|ist|wäre|passt|stimmt|est|serait|es|sería|é|seria|è)\b|\s*(?:$"
-    r"|[^\w\s]|[^\x00-\x7f])|\s+(?![A-Z'’]{2,}\b)[^a-z\s]"
+    r"|[^\w\s]|[^\x00-\x7fÀ-ɏ])|\s+(?![A-Z'’]{2,}\b)[^a-zÀ-ɏ\s]"
 )
 _PERSONAL_VERB = re.compile(r"\s+(?:was|would|must|will)\b", re.IGNORECASE)
 """Behind "I" it is what the writer does: "I was unable to tell"."""

@@ -280,13 +280,15 @@ def breaks_off(sentences: Sequence[str]) -> bool:
     if not sentences:
         return False
     sentence = sentences[-1]
+    if "[" in sentence and _OPEN_BRACKET.search(sentence):
+        return True
     if not sentence[-1:].isalnum() and sentence[-1:] not in _OPEN_SIGNS:
         return False
     if _OPEN_END.search(sentence, max(0, len(sentence) - _MAX_OPEN_CHARS)):
         return True
     if sentence.endswith(_COPULAS) and sentence.count(" ") > _MIN_OPEN_SPACES:
         return _PRONOUN_COPULA.search(sentence) is None
-    if len(sentences) > 1 and _SUBJECT_ONLY.fullmatch(sentence):
+    if len(sentences) > 1 and _BEGINNING_ONLY.fullmatch(sentence):
         return True
     # a model that goes round in circles is cut in the middle of one
     start = sentence[:_MAX_LOOP_CHARS]
@@ -359,7 +361,11 @@ _OPEN_END = re.compile(
     r"|(?:also|then|we|[Nn]ow)|(?:of|so|=|for) [\w°²]+ (?:is|are|was|were)"
     r"|der|das|und|oder|des|les|et|el|los|las|del|da|do|dos|и|что))$"
 )
-_SUBJECT_ONLY = re.compile(r"(?:The|Its|Their|His|Her|This|These|In|On) (?:[a-z]+ ){0,2}[a-z]+")
+_BEGINNING_ONLY = re.compile(
+    r"(?:The|Its|Their|His|Her|This|These|In|On) (?:[a-z]+ ){0,2}[a-z]+"
+    r"|So|Hence|Thus|Therefore|Then|Now|Next|And|But|However|Also|Since|Because"
+)
+_OPEN_BRACKET = re.compile(r"\[[^\])\n]*[,;\"<][^\])\n]*\Z")
 
 
 # --- answers that say that there is none ---
