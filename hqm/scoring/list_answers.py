@@ -412,14 +412,17 @@ def names_phrase(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
     # a bold label announces what stands behind it
     bold = [text for text in answer.emphasised if not text.endswith(":")]
     texts = [*bold, *answer.concluding[:1]]
-    if len(answer.statements) > 1:
-        first, last = answer.statements[0], answer.statements[-1]
+    statements = answer.statements
+    if answer.breaks_off:
+        statements = statements[:-1] or statements
+    if len(statements) > 1:
+        first, last = statements[0], statements[-1]
         # "A is bigger than B", and a row for each of them below
         is_denied_above = _LABELLED_ROW.match(last) and any(
             normalize(phrase) in normalize(first) for phrase in phrases
         )
         texts += [first] if is_denied_above else [first, last]
-    if len(answer.statements) <= 3:
+    if len(statements) <= 3:
         texts.append(answer.text)
     return next(filter(None, (phrases_in(text, phrases) for text in texts)), ())
 
@@ -475,7 +478,8 @@ _LATIN_SIGN = re.compile(f"[{LATIN}]")
 _WORD_END = re.compile(f"(?![{LATIN}])")
 _PLURAL_END = re.compile(f"(?:e?s)?(?![{LATIN}])")
 _GAPS = {
-    " ": re.compile(r"[\s-]+"),
+    # "the camera is moving closer", for a camera moving closer
+    " ": re.compile(r"[\s-]+(?:(?:is|are|was|were)\s+(?=\w+ing\b))?"),
     "-": re.compile(r"[\s-]?"),
     # "a mother and her daughter", "mother–daughter"
     " and ": re.compile(r"(?:\s+and\s+|\s*[&/–—-]\s*)(?:(?:her|his|its|their)\s+)?"),

@@ -364,6 +364,8 @@ _OPEN_END = re.compile(
 _BEGINNING_ONLY = re.compile(
     r"(?:The|Its|Their|His|Her|This|These|In|On) (?:[a-z]+ ){0,2}[a-z]+"
     r"|So|Hence|Thus|Therefore|Then|Now|Next|And|But|However|Also|Since|Because"
+    # a Japanese noun is followed by what it does
+    r"|[^\x00-\x7f]{2,20}[のはがをに]"
 )
 _OPEN_BRACKET = re.compile(r"\[[^\])\n]*[,;\"<][^\])\n]*\Z")
 

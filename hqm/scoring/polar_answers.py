@@ -13,6 +13,7 @@ from hqm.scoring.commitments import (
     normalize,
     parse_answer,
 )
+from hqm.scoring.foreign_denials import opening_denies
 from hqm.scoring.plain_text import UNABLE_ABROAD, says_unable, says_unable_abroad
 from hqm.scoring.statements import (
     EXISTENCE_QUESTION,
@@ -112,6 +113,9 @@ _NO_ANSWER = re.compile(
     r"^\W*no\s+(?:idea|way|clue|information|answer|image|picture|comment|opinion|data)\b"
     r"|^\W*(?:yes|no)\s*(?:and|or|/|&)\s*(?:yes|no)\b|^\W*(?:yes|no) one\b"
     r"|^\W*no (?:hay|cabe) duda\b"
+    r"|^\W*no,? (?:i (?:cannot|can't|can not|could not|am (?:unable|not able) to) (?:tell|say"
+    r"|determine|know|confirm|verify)\b[^.]*?\b(?:from|whether|if|for (?:sure|certain)|based"
+    r"|with certainty)\b|it(?:'s| is| was) (?:not |un)(?:clear|certain|known)\b)"
     rf"|^\W*(?:{'|'.join(UNABLE_ABROAD)})",
     re.IGNORECASE,
 )
@@ -252,9 +256,9 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
     if verdict is not None:
         return _stated_polarity(True, not verdict, negated)
     denies = denies_in_other_language(answer.text, question)
-    if denies is None:
+    if denies is None and not opening_denies(answer.statements[0], question):
         return None
-    return _stated_polarity(True, denies, negated)
+    return _stated_polarity(True, denies is not False, negated)
 
 
 def _committed_polar(answer: ParsedAnswer, question: str, negated: bool) -> Polar | None:

@@ -13,7 +13,8 @@ from hqm.scoring.polar_answers import DOUBT, NEGATIVE
 
 _ASSERTION = re.compile(
     r"\b(?:is|are|was|were|has|have|had|will|would|does|do|did|belongs?|shows?|contains?|says|reads"
-    r"|appears?|seems?|experienced|received|contributed|increased|decreased|improved|declined)\b",
+    r"|appears?|seems?|experienced|received|contributed|increased|decreased|improved|declined"
+    r"|ist|sind|war|waren|est|sont|était|es|son|era|é|são|foi|это)\b",
     re.IGNORECASE,
 )
 # what sets out to answer, supposes, or speaks of the question answers nothing
@@ -41,16 +42,18 @@ def restating_sentences(sentences: Sequence[str], question: str) -> list[str]:
     return [
         sentence
         for sentence in sentences
-        if shared_words(sentence, asked) >= n_needed and _is_assertion(sentence)
+        if shared_words(sentence, asked) >= n_needed and _is_assertion(sentence, asked)
     ]
 
 
-def _is_assertion(sentence: str) -> bool:
+def _is_assertion(sentence: str, question: str) -> bool:
+    # of a question for what does not hold, a sentence that denies says it again
+    is_contrary = (NEGATIVE.search(sentence) is None) != (NEGATIVE.search(question) is None)
     return not (
-        sentence.endswith((":", "?"))
+        is_contrary
+        or sentence.endswith((":", "?"))
         or _ASSERTION.search(sentence) is None
         or _PREAMBLE.match(sentence)
-        or NEGATIVE.search(sentence)
         or DOUBT.search(sentence)
         or is_tentative(sentence)
         or says_unable(sentence)

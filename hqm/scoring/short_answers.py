@@ -328,7 +328,9 @@ _PERSON_QUESTION = re.compile(
     r"^who\b|\b(?:author|artist|painter|singer|actor|actress|player|scientist|composer|director)\b",
     re.IGNORECASE,
 )
-_ASKED_NOUN = re.compile(r"(?:what|which)(?: is| are| was)?(?: the)? (\w+)", re.IGNORECASE)
+_ASKED_NOUN = re.compile(
+    r"(?:what|which)(?: is| are| was)?(?: (?:the|this|that|these|those)\b)? (\w+)", re.IGNORECASE
+)
 
 
 def _share_stem(word: str, key: str) -> bool:
@@ -382,7 +384,9 @@ def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
             return ShortMatch(False, answer.text[:80])
         if _concludes_otherwise(answer, target, question):
             return None
-        if is_overridden is None or hedges(text, target) or is_tentative_answer(answer):
+        if phrases_in(question, (target,)) and _states_other(answer, target, question):
+            return ShortMatch(False, answer.text[:80])
+        if is_overridden is None or _hedges_commitment(answer, text, target):
             return None
         return ShortMatch(not is_overridden, answer.text[:80] if is_overridden else target)
     return _match_unnamed(answer, target, question)
@@ -398,6 +402,26 @@ def _apologizes(answer: ParsedAnswer) -> bool:
     is_called = any(not passage.corrects for passage in answer.explicit)
     is_apology = APOLOGY.match(answer.text) is not None and not is_called
     return is_apology and says_unable(answer.statements[0])
+
+
+def _hedges_commitment(answer: ParsedAnswer, text: str, target: str) -> bool:
+    """Whether what an answer calls its answer, or else the answer, names the target as one of
+    several possibilities.
+    """
+    called = [passage.text for passage in answer.explicit[:1] if phrases_in(passage.text, [target])]
+    return hedges(called[0] if called else text, target) or is_tentative_answer(answer)
+
+
+def _states_other(answer: ParsedAnswer, target: str, question: str) -> bool:
+    """Whether the sentence that repeats most of the question speaks of something else than the
+    target, which another names: "The truck is heavier. The car is light.".
+    """
+    stated = [] if answer.explicit else restating_sentences(answer.statements, question)
+    if not stated:
+        return False
+    asked = question.partition("?")[0]
+    repeating = max(stated, key=lambda sentence: shared_words(sentence, asked))
+    return not (phrases_in(repeating, (target,)) or shared_words(repeating, target))
 
 
 def _concludes_otherwise(answer: ParsedAnswer, target: str, question: str) -> bool:
