@@ -293,7 +293,7 @@ _CONCLUSION = CueSearch(
     re.compile(
         r"(?:and\s+)?(?:so|therefore|thus|hence|consequently|accordingly"
         r"|in conclusion|in summary|to conclude|in short|overall|finally|in total|altogether"
-        r"|in all(?=,| there\b| i\b)|as a result"
+        r"|in all(?! (?!there\b|i\b)(?-i:[a-z]))|as a result"
         r"|(?:which|this|that) (?:means|implies|makes it)(?: that)?"
         # English sentences begin with "Also," and German conclusions without a comma
         r"|daher|also(?!,)|deshalb|donc|ainsi|por (?:lo )?tanto|portanto|quindi|dunque"
@@ -525,7 +525,7 @@ _BOX_TEXT = re.compile(f"{BOX}([^{BOX_END}]*){BOX_END}?")
 
 def _first_question(text: str) -> str:
     """The text up to another question, which some models go on to ask and answer."""
-    another = _ANOTHER_QUESTION.search(text)
+    another = _ANOTHER_QUESTION.search(text) if "\n" in text else None
     if another is None and "roblem" in text:
         another = _ANOTHER_PROBLEM.search(text)
     if another is None:
@@ -574,7 +574,7 @@ _NO_AT_END = re.compile(r"\bno\b\W*$", re.IGNORECASE)
 
 def _without_listing(text: str) -> str:
     """The text without what goes through the options one by one: "A. red", "B. blue"."""
-    lines = _LISTED.sub("", text).split("\n")
+    lines = (_LISTED.sub("", text) if "(A)" in text else text).split("\n")
     names = {}
     for index, line in enumerate(lines):
         option = _OPTION_LINE.match(line)

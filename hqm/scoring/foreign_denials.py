@@ -28,14 +28,14 @@ _MIN_ASKED_SIGNS = 8
 def opening_denies(sentence: str, question: str) -> bool:
     """Whether a sentence denies most of what the last sentence of a question asks.
 
-    >>> opening_denies("图中的桌子上没有放着任何红色的杯子。", "图中的桌子上放着红色的杯子吗？")
+    >>> opening_denies("Der Text nennt dort keine Farben.", "Nennt der Text dort schon Farben?")
     True
     """
     language = language_of(sentence)
-    asked = [part for part in _SENTENCE_END.split(question) if part.strip()][-1:]
-    if language is None or not asked or language_of(asked[0]) is not language:
+    asked_sentence = next(filter(str.strip, _SENTENCE_END.split(question)[::-1]), "")
+    if language is None or language_of(asked_sentence) is not language:
         return False
-    asked_words = set(language.content(asked[0]))
+    asked_words = set(language.content(asked_sentence))
     min_asked = _MIN_ASKED_SIGNS if language.unspaced else _MIN_ASKED_WORDS
     if len(asked_words) < min_asked or not _is_denial(sentence, language):
         return False

@@ -314,7 +314,9 @@ def _letter_readings(answer: ParsedAnswer, question: str) -> list[tuple[str, ...
     conclusions = (*(passage.text for passage in answer.explicit[:1]), *answer.concluding[:1])
     texts = [text for text in conclusions if len(_LIST_LETTER.findall(text)) > 1]
     if not texts:
-        texts = ["; ".join(sorted_out(answer.text, question, _LIST_LETTER.search)), answer.text]
+        texts = [answer.text]
+    if texts == [answer.text] and not ORDER_QUESTION.search(question):
+        texts.insert(0, "; ".join(sorted_out(answer.text, question, _LIST_LETTER.search)))
     for text in filter(None, texts):
         affirmed = re.sub(r"[^;.,]*(?:\b(?:wrong|incorrect|false|not)\b|n't\b)[^;.,]*", "", text)
         letters = _LIST_LETTER.findall(affirmed)

@@ -251,9 +251,10 @@ _MAX_COMPARED_WORDS = 3
 def _ends_unable(answer: ParsedAnswer) -> bool:
     """Whether an answer says behind its last number that it cannot tell."""
     for statement in reversed(answer.statements[-_MAX_CLOSING_STATEMENTS:]):
-        if _INFINITE.search(statement):
+        is_infinite = "nfin" in statement or "unendlich" in statement
+        if is_infinite and _INFINITE.search(statement):
             return True
-        if names_number(statement):
+        if numbers_in(statement):
             return False
         if says_unable(statement):
             return True
@@ -317,10 +318,11 @@ def _counts_nothing(answer: ParsedAnswer, question: str) -> bool:
     """Whether an answer says that there is nothing of what is counted."""
     first = answer.statements[0]
     zero_count = _ZERO_COUNT.match(first)
-    if any(_counts_otherwise(text, answer, question) for text in answer.concluding[:1]):
-        return False
     if zero_count and (zero_count[1] or "").lower() in question.lower():
-        return not _new_numbers(_OPTION_NUMBER.sub("", answer.text), question)
+        is_recounted = any(
+            _counts_otherwise(text, answer, question) for text in answer.concluding[:1]
+        )
+        return not (is_recounted or _new_numbers(_OPTION_NUMBER.sub("", answer.text), question))
     # "There are two pens. No pencil is to be seen", asked for pencils
     if not answer.text.isascii() and any(
         denies_asked_noun(sentence, question) for sentence in answer.statements[:2]

@@ -91,13 +91,18 @@ _TIMES = re.compile(
 )
 
 
+@lru_cache(maxsize=1024)
+def _asks_times(question: str) -> bool:
+    return _TIMES_QUESTION.search(question) is not None
+
+
 def with_counted_times(text: str, question: str) -> str:
     """A text in which the first "once" or "twice" is a number, where it is asked how many times.
 
     >>> with_counted_times("He comes twice.", "How many times does he come?")
     'He comes 2 times.'
     """
-    if not _TIMES_QUESTION.search(question):
+    if not _asks_times(question):
         return text
     return _TIMES.sub(lambda m: "1 time" if m[1] else "2 times" if m[2] else "3 times", text, 1)
 

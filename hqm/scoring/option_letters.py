@@ -62,11 +62,12 @@ def with_single_letters(text: str, letters: str) -> str:
     >>> with_single_letters("The answer is BBBBB.", "ABCD")
     'The answer is B.'
     """
-    if not any(4 * letter in text for letter in letters):
+    if not any(map(text.__contains__, _RUNS[: len(letters)])):
         return text
     return _REPEATED_LETTER.sub(r"\1", text)
 
 
+_RUNS = tuple(4 * letter for letter in LETTERS)
 _REPEATED_LETTER = re.compile(r"(?<![A-Za-z])([A-Z])\1{3,}(?![A-Za-z])")
 
 

@@ -13,7 +13,6 @@ from hqm.scoring.commitments import (
     normalize,
     parse_answer,
 )
-from hqm.scoring.foreign_denials import opening_denies
 from hqm.scoring.plain_text import UNABLE_ABROAD, says_unable, says_unable_abroad
 from hqm.scoring.statements import (
     EXISTENCE_QUESTION,
@@ -255,6 +254,9 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
     verdict = verdict_in_other_language(answer.text)
     if verdict is not None:
         return _stated_polarity(True, not verdict, negated)
+    # most runs have no answer in another language, and start sooner without this module
+    from hqm.scoring.foreign_denials import opening_denies
+
     denies = denies_in_other_language(answer.text, question)
     if denies is None and not opening_denies(answer.statements[0], question):
         return None

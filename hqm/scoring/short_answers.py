@@ -209,9 +209,7 @@ def _match_rivals(text: str, target: str, rivals: Sequence[str]) -> ShortMatch |
 
 def _match_number(text: str, key: Number, item: Item, rivals: Sequence[str]) -> ShortMatch | None:
     """The match of an answer to an item whose key is a number."""
-    counts = bool(item.meta.get("none")) or (
-        not rivals and _COUNT_QUESTION.search(item.prompt) is not None
-    )
+    counts = bool(item.meta.get("none")) or (not rivals and _asks_count(item.prompt))
     # 1.750 is 1750 to a German and 1.75 to others: a key with three decimals leaves it open
     if key.decimals != 3:  # the key may have a point before three digits as well
         text = without_pointed_thousands(text)
@@ -246,6 +244,13 @@ _COUNT_QUESTION = re.compile(
     r"|多少[个只名人条张辆本]|几[个只名人条张辆本]|いくつ|何[人個本匹枚台冊頭羽]|몇|(?:कितने|कितनी)\s",
     re.IGNORECASE,
 )
+
+
+@lru_cache(maxsize=1024)
+def _asks_count(question: str) -> bool:
+    return _COUNT_QUESTION.search(question) is not None
+
+
 _UNIT_QUESTION = re.compile(r"\b(?:in|how many) ([a-z]+?)s?\b", re.IGNORECASE)
 
 
@@ -419,9 +424,9 @@ def _states_other(answer: ParsedAnswer, target: str, question: str) -> bool:
     stated = [] if answer.explicit else restating_sentences(answer.statements, question)
     if not stated:
         return False
-    asked = question.partition("?")[0]
-    repeating = max(stated, key=lambda sentence: shared_words(sentence, asked))
-    return not (phrases_in(repeating, (target,)) or shared_words(repeating, target))
+    asked_sentence = question.partition("?")[0]
+    answering = max(stated, key=lambda sentence: shared_words(sentence, asked_sentence))
+    return not (phrases_in(answering, (target,)) or shared_words(answering, target))
 
 
 def _concludes_otherwise(answer: ParsedAnswer, target: str, question: str) -> bool:
