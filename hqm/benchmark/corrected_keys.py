@@ -234,11 +234,11 @@ def _by_release(
     values: dict[str, tuple[str, str]] = {}
     # a row is about several items where a benchmark asks the same in several parts
     for i, keys in matched.items.items():
-        place = rows[i].place
+        location = rows[i].place
         for key in keys:
             if key in values:
-                refuse_twice(f"the item {key!r} stands", place, values[key][1])
-            values[key] = (_target(intake.records[i], place), place)
+                refuse_twice(f"the item {key!r} stands", location, values[key][1])
+            values[key] = (_target(intake.records[i], location), location)
     targets = {
         key: _valid_target(value, form.by_id[key], location)
         for key, (value, location) in values.items()

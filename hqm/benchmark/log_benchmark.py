@@ -669,8 +669,8 @@ def scale_of_scores(scores: Collection[float], name: str = "") -> tuple[float | 
     # also all 1 or all 0: what is not known to be more is taken for a share
     if low >= 0 and high <= 1:
         return UNIT
-    is_named = bool(_PER_CENT_NAME.search(name)) and low >= 0 and high <= 100
-    if is_named or (low, high) == PER_CENT:
+    is_per_cent = bool(_PER_CENT_NAME.search(name)) and low >= 0 and high <= 100
+    if is_per_cent or (low, high) == PER_CENT:
         return PER_CENT
     # a mean of judges is no level, and its scale is not known
     are_levels = all(float(score).is_integer() for score in set(scores))
@@ -681,12 +681,12 @@ def scale_of_scores(scores: Collection[float], name: str = "") -> tuple[float | 
 
 def _notes_on_targets(form: Form, metrics: Sequence[Metric]) -> Iterator[str]:
     """A note on the items without a right answer, where others have one and it is asked for."""
-    without = [item.id for item in form.items if item.target in (None, "")]
-    if not metrics and 0 < len(without) < len(form):
+    unkeyed = [item.id for item in form.items if item.target in (None, "")]
+    if not metrics and 0 < len(unkeyed) < len(form):
         count = "1 item has"
-        if len(without) != 1:
-            count = f"{len(without)} items have"
-        yield f"{count} no right answer and no score: {summarize_rows(without)}"
+        if len(unkeyed) != 1:
+            count = f"{len(unkeyed)} items have"
+        yield f"{count} no right answer and no score: {summarize_rows(unkeyed)}"
 
 
 def _notes(logs: Sequence[Log]) -> Iterator[str]:

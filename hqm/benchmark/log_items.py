@@ -263,11 +263,11 @@ def _check_same_pictures(logs: Sequence[Log]) -> None:
     unseen: list[tuple[Row, Row]] = []
     for (before, path), (before_row, row) in islice(pairs.items(), _MAX_COMPARED_PICTURES):
         try:
-            is_same = filecmp.cmp(before, path, shallow=False)
+            are_equal = filecmp.cmp(before, path, shallow=False)
         except (OSError, ValueError):
             unseen.append((before_row, row))  # one of them is not on this disk
             continue
-        if not is_same:
+        if not are_equal:
             raise AnswerError(
                 f"the pictures {str(before)!r:.200} and {str(path)!r:.200} have one name, and"
                 " differ",
@@ -474,11 +474,11 @@ def _with_written_options(row: Row, by_letter: bool) -> Row:
     # an option goes on to the next one, and the last one to a blank line
     blanks = (i for i in range(starts[-1], len(lines)) if not lines[i].strip())
     end = next(blanks, len(lines))
-    written = ["\n".join(lines[i:j]) for i, j in zip(starts, [*starts[1:], end], strict=True)]
-    options = tuple(_OPTION_LETTER.sub("", text, count=1).strip() for text in written)
+    option_texts = ["\n".join(lines[i:j]) for i, j in zip(starts, [*starts[1:], end], strict=True)]
+    options = tuple(_OPTION_LETTER.sub("", text, count=1).strip() for text in option_texts)
     key = normalised(row.key)
     key_letters = []
-    for letter, text, option in zip(letters, written, options, strict=True):
+    for letter, text, option in zip(letters, option_texts, options, strict=True):
         names = [letter] if by_letter else [letter, text, option]
         if key in map(normalised, names):
             key_letters.append(letter)

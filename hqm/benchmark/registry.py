@@ -433,14 +433,14 @@ def _class_of(module: ModuleType) -> type[Benchmark]:
 
 
 def _from_entry_point(name: str) -> tuple[type[Benchmark], Card, Path]:
-    is_brought = name in names_in(GROUP)
-    if not is_brought and name in groups():
+    has_entry_point = name in names_in(GROUP)
+    if not has_entry_point and name in groups():
         members = ", ".join(groups()[name])
         raise UsageError(
             f"{name!r} stands for several benchmarks",
             remedy=f"Load one of {members}, or all by load_all.",
         )
-    if not is_brought:
+    if not has_entry_point:
         raise unknown_benchmark(name)
     module = load_extension(GROUP, name, "a benchmark")
     if not isinstance(module, ModuleType):

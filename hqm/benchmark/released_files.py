@@ -28,13 +28,13 @@ def records_by(path: Path, name: str) -> dict[str, dict[str, object]]:
     return records
 
 
-def either_field(record: Mapping[str, object], name: str, other: str, location: str) -> object:
+def either_field(record: Mapping[str, object], name: str, second: str, location: str) -> object:
     """Return a field of a record or, where it has none of the name, the other one, which must be
     there.
     """
     if name in record:
         return record[name]
-    return required_field(record, other, location)
+    return required_field(record, second, location)
 
 
 def json_list(path: Path) -> list[object]:

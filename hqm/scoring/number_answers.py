@@ -228,7 +228,8 @@ def _ends_number(answer: ParsedAnswer, counts: bool, question: str) -> Number | 
         number = _passage_number(stated, counts, question) if stated else None
         if number is not None:
             return _exact_number(number, stated, question)
-        if text in answer.concluding and (not stated or _closes_open(text, last, question)):
+        is_conclusion = text in answer.concluding and re.search(r"\w", text)
+        if is_conclusion and (not stated or _closes_open(text, last, question)):
             return None
     return _number_of_asked(last, question) if answer.statements[0] == last else None
 
