@@ -63,7 +63,7 @@ def changed_readings(path: str) -> Iterator[str]:
 
 def changed_statistics(before: Mapping[str, Numbers]) -> Iterator[str]:
     """The procedures that are computed by other numbers than before; none where numbers only moved
-    from one function to another.
+    from one function to another, or with their function into another module or an extension.
 
     Parameters
     ----------
@@ -74,11 +74,16 @@ def changed_statistics(before: Mapping[str, Numbers]) -> Iterator[str]:
     now = {path: _numbers(path) for path in {**before, **dict.fromkeys(paths)}}
     if _counts(before.values()) == _counts(now.values()):
         return
+    held = {(name, *values) for numbers in before.values() for name, values in numbers.items()}
     changed = [
         (path, name)
         for path, numbers in now.items()
+        # of a module that moved out of the core nothing is computed here
+        if (ROOT / path).is_file()
         for name in {**before.get(path, {}), **numbers}
         if before.get(path, {}).get(name) != numbers.get(name)
+        # a function that came from another module, with its numbers
+        and (name in before.get(path, {}) or (name, *numbers[name]) not in held)
     ]
     if any("auditing" in path for path, _ in changed):
         yield "audit.numbers"

@@ -49,6 +49,16 @@ def test_another_limit_gives_another_version_to_what_is_computed_by_it() -> None
     assert list(changed_statistics(lower)) == ["statistic.test_retest.gain"]
     moved = {**before, path: {**before[path], "_gain": [], "_floor": [0.5]}}
     assert list(changed_statistics(moved)) == []
+    into_an_extension = {**before, "hqm/auditing/gone.py": {"write": [2]}}
+    assert list(changed_statistics(into_an_extension)) == []
+    gain = before[path]["_gain"]
+    joined = {
+        **into_an_extension,
+        path: {**before[path]},
+        "hqm/indicators/gone.py": {"_gain": gain},
+    }
+    del joined[path]["_gain"]
+    assert list(changed_statistics(joined)) == []
 
 
 def test_every_benchmark_has_a_version_of_its_scoring() -> None:

@@ -12,7 +12,7 @@ import pytest
 import hqm
 from hqm import AnswerError, Form, HQMError, Item, Response, UsageError
 from hqm.auditing.one_file import score_file
-from hqm.commands.recorded_routes import Router
+from hqm.commands.session_respondents import Router
 from hqm.imports.match import check_options
 from hqm.types import LETTERS
 from tests.conftest import Run

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hqm.administration.costs import Bound
-from hqm.administration.gpu_rates import MEASURED_RATES
+from hqm.commands.run_plan import MEASURED_RATES
 from hqm.commands.show_plan import _bound
 from tests.conftest import ROOT, Run
 from tests.messages import tells, text_of

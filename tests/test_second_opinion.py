@@ -14,8 +14,8 @@ import pytest
 
 import hqm
 from hqm import Audit, BenchmarkAudit, DataError
+from hqm.auditing.answer_checks import ModelError, fit_pictures
 from hqm.auditing.answer_scores import read_answers
-from hqm.auditing.mixed_model import ModelError, fit_pictures
 from hqm.auditing.opinion import SecondOpinion
 from hqm.auditing.second_opinion import check_numbers
 from hqm.auditing.verdict_records import unpack_columns

@@ -14,9 +14,8 @@ import pytest
 
 import hqm
 from hqm.administration.asks import Asks, StoredRespondent
-from hqm.administration.stored_answers import Answers
+from hqm.administration.stored_answers import Answers, scoring_digest
 from hqm.benchmark.adapter import Adapter
-from hqm.benchmark.scoring_code import scoring_digest
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.store.database import Store
 from hqm.store.verdicts import StoredVerdicts

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hqm.auditing.opinion import Check
-from hqm.auditing.opinion_study import (
+from hqm.auditing.opinion import (
     EXACT,
     MANY_PICTURES,
     MAX_ERROR_SHARE,
     MAX_INTERVAL_SHIFT,
     MAX_UNSCORED,
     Array,
+    Check,
     Study,
     to_number,
 )

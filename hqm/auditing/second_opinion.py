@@ -18,8 +18,7 @@ import numpy as np
 from hqm.auditing import answer_checks, score_checks
 from hqm.auditing.answer_scores import read_answers
 from hqm.auditing.audit import BenchmarkAudit
-from hqm.auditing.opinion import Check, SecondOpinion
-from hqm.auditing.opinion_study import Study
+from hqm.auditing.opinion import Check, SecondOpinion, Study
 
 _LIBRARY_ERRORS = (ValueError, AssertionError, ArithmeticError, np.linalg.LinAlgError)
 _INSTALL = "Run: pip install 'hqm-audit[stats]'"

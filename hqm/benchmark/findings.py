@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from hqm.errors import UsageError
-from hqm.files.sheets import csv_text
+from hqm.files.dialect import csv_text
 from hqm.text import agreeing
 from hqm.types import CLOSED_TASKS, LETTERS, Form, Item, group_by
 

@@ -26,9 +26,9 @@ from hqm.benchmark.new_sources import GatheredPictures, open_source
 from hqm.commands.terminal import print_line, print_lines
 from hqm.errors import DataError, UsageError, check_known
 from hqm.files.cache import is_url
+from hqm.files.dialect import csv_text
 from hqm.files.images import ImageSource, open_images
 from hqm.files.records import read_records, write_records
-from hqm.files.sheets import csv_text
 from hqm.files.toml_files import toml_value
 from hqm.files.whole import atomic_folder, name_for, write_text, write_texts
 from hqm.text import check_name

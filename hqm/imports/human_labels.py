@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from hqm.errors import AnswerError
-from hqm.files.dialect import finite_number
+from hqm.files.dialect import finite_number, unguarded
 from hqm.files.records import required_field
-from hqm.files.sheets import unguarded
 from hqm.imports.intake import HEADINGS, refuse_twice, take_rows
 from hqm.imports.match import match_rows
 from hqm.imports.recordings import check_claims

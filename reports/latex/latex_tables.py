@@ -27,7 +27,7 @@ from hqm.reports.tables.table import (
 )
 
 from hqm import Estimate, UsageError
-from hqm.files.sheets import csv_text
+from hqm.files.dialect import csv_text
 
 # --- tables for papers, and their Markdown, CSV and JSON ---
 

@@ -33,6 +33,7 @@ from hqm.reports.pages.leaderboard_sentences import (
     lead,
     lead_in_words,
     lead_margin,
+    type_limit,
 )
 from hqm.reports.pages.phrases import (
     Terms,
@@ -42,7 +43,6 @@ from hqm.reports.pages.phrases import (
     pluralise,
     verb_form,
 )
-from hqm.reports.pages.precision_sentences import type_limit
 from hqm.reports.pages.sentences import (
     STATUS_SYMBOLS,
     answer_questions,

@@ -18,10 +18,16 @@ from textwrap import shorten
 
 from hqm.reports.pages.error_picture import SOURCE_SHORT_NAMES, SOURCES, largest_row
 from hqm.reports.pages.leaderboard_sentences import (
+    alike_sentence,
+    imprecision_sentence,
     is_first_shown,
+    more_items_answer,
     order_sentence,
     order_statement,
+    run_error_sentences,
+    search_sentence,
     separate_answer,
+    without_far_respondents,
 )
 from hqm.reports.pages.phrases import (
     Sentence,
@@ -33,14 +39,6 @@ from hqm.reports.pages.phrases import (
     pluralise,
     pluralise_in_words,
     verb_form,
-)
-from hqm.reports.pages.precision_sentences import (
-    alike_sentence,
-    imprecision_sentence,
-    more_items_answer,
-    run_error_sentences,
-    search_sentence,
-    without_far_respondents,
 )
 from hqm.reports.pages.remedy_templates import FINDING_TEMPLATE, REMEDY_TEMPLATES
 from hqm.reports.tables.score_tables import (

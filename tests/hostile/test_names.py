@@ -294,4 +294,4 @@ def test_only_one_module_writes_csv() -> None:
         for path in (ROOT / folder).rglob("*.py")
         if re.search(r"csv\.(?:writer|DictWriter)\(|\.to_csv\(", path.read_text(encoding="utf-8"))
     ]
-    assert writers == ["hqm/files/sheets.py"]
+    assert writers == ["hqm/files/dialect.py"]

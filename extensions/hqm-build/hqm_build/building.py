@@ -15,9 +15,9 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.registry import load
 from hqm.errors import DataError, UsageError
 from hqm.files.cache import is_url, safe_name
+from hqm.files.dialect import csv_text
 from hqm.files.images import ImageSource, open_images
 from hqm.files.records import write_records
-from hqm.files.sheets import csv_text
 from hqm.files.toml_files import toml_text
 from hqm.files.whole import atomic_folder, name_for, write_texts
 from hqm.lint.answer_leaks import LARGEST_ERROR

@@ -15,8 +15,8 @@ from typing import Any, Literal, get_args
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.findings import Finding, code_of
 from hqm.errors import DataError
+from hqm.files.dialect import unguarded
 from hqm.files.records import located_records
-from hqm.files.sheets import unguarded
 from hqm.lint.answer_leaks import LARGEST_ERROR, can_leak, clusters_of, leaks_in
 from hqm.lint.linter import findings_of, pictures_of
 from hqm.psychometrics import (

@@ -11,7 +11,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from hqm.errors import UsageError
-from hqm.files.sheets import csv_text
+from hqm.files.dialect import csv_text
 from hqm_label.label_schema import Schema, Sentence, read_schema, stage_labels
 from hqm_label.label_store import Label, LabelStore
 from hqm_label.rater_view import RaterPage, benchmark_of, rater_pages, visible

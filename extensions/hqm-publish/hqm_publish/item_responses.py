@@ -12,7 +12,7 @@ import numpy as np
 from hqm.auditing.audit import REMAKE_ADVICE, BenchmarkAudit
 from hqm.auditing.verdict_records import unpack_columns, unpack_verdicts
 from hqm.errors import DataError
-from hqm.files.sheets import csv_text
+from hqm.files.dialect import csv_text
 from hqm.files.whole import write_text
 from hqm.types import ORIGINAL, Cell
 

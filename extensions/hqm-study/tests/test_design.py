@@ -404,7 +404,7 @@ def test_a_components_key_that_is_wrong_is_named(audit_path: Path, tmp_path: Pat
 
 
 def test_tokens_and_seconds_of_the_store_are_prices(tmp_path: Path) -> None:
-    from hqm.commands.record import study_costs
+    from hqm.commands.session import study_costs
 
     benchmark = hqm.load(str(make_folder(tmp_path, "timed")))
     measured = {"tokens_in": 300, "tokens_out": 20, "seconds": 0.5}
