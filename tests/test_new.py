@@ -21,10 +21,12 @@ import pytest
 from PIL import Image
 
 import hqm
+from hqm import DataError
+from hqm.files.datasets import Tree, shards_of
 from hqm.lint import code_of, findings_of, lint_benchmarks
 from tests.conftest import ROOT, Run
 from tests.hub_server import HubServer
-from tests.messages import tells, text_of
+from tests.messages import pattern_of, tells, text_of
 
 SAVED_SOURCES = ROOT / "tests" / "sources"
 """Folders and files that `datasets` wrote; the README there says how."""
@@ -787,3 +789,23 @@ def test_equal_options_are_a_finding_and_no_refusal(run: Run, tmp_path: Path) ->
     benchmark = hqm.load(tmp_path / "b")
     (listed,) = (f for f in findings_of(benchmark, benchmark.original) if f.name == "equal-options")
     assert listed.count == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "splits"),
+    [
+        ("a.csv", [""]),
+        ("a.jsonl b.jsonl", None),
+        ("train.csv test.csv", ["test", "train"]),
+        ("part-00000-of-00002.parquet part-00001-of-00002.parquet", ["", ""]),
+    ],
+)
+def test_shards_are_one_table_and_files_without_a_split_may_be_several(
+    names: str, splits: list[str] | None, tmp_path: Path
+) -> None:
+    tree = Tree("x", tuple(sorted(names.split())), lambda _: tmp_path)
+    if splits is not None:
+        assert [shard.split for shard in shards_of(tree)] == splits
+        return
+    with pytest.raises(DataError, match=pattern_of("new.several-files", n=2)):
+        shards_of(tree)

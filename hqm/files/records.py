@@ -460,8 +460,8 @@ MAX_NAMED_FIELDS = 5
 def name_fields(names: Iterable[str]) -> str:
     """List fields: the first few, and how many more.
 
-    >>> name_fields("abcdefg"), name_fields([])
-    ("'a', 'b', 'c', 'd', 'e' and 2 more", 'none')
+    >>> name_fields("abcdefg"), name_fields("abcde"), name_fields([])
+    ("'a', 'b', 'c', 'd', 'e' and 2 more", "'a', 'b', 'c', 'd', 'e'", 'none')
     """
     listed_names = list(map(repr, names))
     n_more = len(listed_names) - MAX_NAMED_FIELDS

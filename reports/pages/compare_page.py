@@ -52,7 +52,7 @@ def comparison_tables(comparison: Comparison, *, include_all: bool = True) -> tu
 def p_value_cell(p: float) -> Text:
     """A p-value, with a bound where three digits would say 0.
 
-    >>> p_value_cell(0.00004).text, p_value_cell(0.0421).text
+    >>> p_value_cell(0.00095).text, p_value_cell(0.0421).text
     ('< 0.001', '0.042')
     """
     cell = number_cell(p)
