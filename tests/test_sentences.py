@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hqm.reports.latex.paper import paper_tables
-from hqm.reports.pages.leaderboard_sentences import board_title
+from hqm.reports.pages.leaderboard_sentences import board_title, order_sentence
 from hqm.reports.pages.phrases import plain_text
 from hqm.reports.pages.sentences import (
     MAX_VERDICT_WORDS,
@@ -873,6 +873,9 @@ def test_the_lead_on_shared_items_is_that_of_the_shared_items() -> None:
         assert f"by {points} points" in headline(audit).text
         assert ("both answered" in headline(audit).text) == (items < 1000)
         assert f"by {points} points" in board_title(audit)
+        for n, subject in ((2, "The two models"), (3, "The top two models")):
+            best = replace(audit, respondents=audit.respondents[-n:])
+            assert order_sentence(best).startswith(f"{subject} differ")
         gaps = budgeted(audit, BudgetRow(source="items", status="ok", half=0.05))
         need = more_items(gaps, Policy.load()).need("top")
         assert need is not None

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import json
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -229,6 +232,11 @@ def test_what_a_store_keeps_ends_with_the_next_write_of_anybody(tmp_path: Path) 
         assert (store.details(respondent, 1, "p"), store.seconds(respondent)) == ({}, (2, 1.0))
 
 
+def _version(changed: Mapping[str, str], library: str) -> str:
+    """The version of a library, or that to which it was changed."""
+    return changed.get(library) or importlib.metadata.version(library)
+
+
 def test_what_rules_made_of_texts_is_read_back_until_the_rules_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -260,6 +268,11 @@ def test_what_rules_made_of_texts_is_read_back_until_the_rules_change(
     assert [path.name == file.name for path in (tmp_path / "cache" / "readings").iterdir()] == [
         False
     ]
+    changed_versions: dict[str, str] = {}
+    monkeypatch.setattr(tag_cache, "version", partial(_version, changed_versions))
+    for library in ("HanTa", "lemminflect"):
+        changed_versions[library] = "0"
+        assert tag(texts) == first, library
     monkeypatch.setenv("HQM_CACHE", str(rules))
     assert tag(texts) == first, "where nothing can be written, it is made again"
 
