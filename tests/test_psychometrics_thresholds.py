@@ -17,7 +17,7 @@ from hqm.psychometrics.reliability.compare_reliability import (
     ReliabilityDifference,
 )
 from hqm.psychometrics.variance import error_budget as budget
-from hqm.psychometrics.variance.variance_components import mean_variance
+from hqm.psychometrics.variance.variance_components import correlation_interval, mean_variance
 
 
 def scores(respondents: int, columns: int, seed: int = 0) -> np.ndarray:
@@ -349,6 +349,8 @@ def test_ten_clusters_carry_an_interval_over_items(clusters: int, known: bool) -
     pair = scores(8, clusters, 4), scores(8, clusters, 5)
     assert (psy.cronbach_alpha(answers, labels).coefficient.fixed is not None) == known
     assert (psy.reliability_jackknife_interval(0.8, left) is not None) == known
+    assert (correlation_interval(0.8, left) is not None) == known
+    assert correlation_interval(0.8, np.append(left, math.nan)) is None
     assert (psy.agreement_interval(0.8, left, *pair) is not None) == known
     assert math.isfinite(mean_variance(column(8), pair[0]).items) == known
     types = ["abc"[i % 3] for i in range(60)]
