@@ -98,9 +98,8 @@ _CUE = CueSearch(
         rf"\b(?:{_KIND}\s+)*(?:{_NOUN}|answers)(?:\s*\([^()]*\))?\s*[{BOLD_END}\"”']?\s*"
         r"(?:[:：→]|->|=(?!=))"
         rf"|\b(?:(?:{_KIND}\s+)*(?:{_NOUN})|{_KIND}\s+(?:value|list|number|order|sequence))"
-        r"(?:\s+(?:letter|choice"
-        rf"|option|value|number))?"
-        rf"(?:\s+(?:to|for|of|from|among|in|here|that)\b[^.:\n{BOX}]{{0,100}}?)?\s+{_IS}\b"
+        r"(?:\s+(?:letter|choice|option|value|number))?(?:(?<=answer) \([^()\n]{4,40}\)"
+        rf"|\s+(?:to|for|of|from|among|in|here|that)\b[^.:\n{BOX}]{{0,100}}?)?\s+{_IS}\b"
         # "this conclusion is based on ..." gives reasons for what was said before
         r"(?!\s+(?:\w+ly\s+)?(?:based|reached|drawn|supported|derived|inferred|deduced|evident"
         r"|indicated|backed)\b)"

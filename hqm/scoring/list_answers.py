@@ -442,6 +442,8 @@ def phrases_in(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
             is_modified = _COMPOUND_DENIAL.match(text, high)
             if is_modified and text.startswith(text[low:high], is_modified.end()):
                 continue  # "table tennis, not tennis"
+            if low and text[low - 1] == "-" and _COMPASS.search(text, max(0, low - 6), low):
+                continue  # "south-west" is not west
             if not is_denied(text, low, high):
                 spans.append((low, high, phrase))
     return tuple(dict.fromkeys(phrase for _, _, phrase in sorted(longest_spans(spans))))
@@ -453,6 +455,7 @@ _SUBJECT_PLACE = re.compile(
     r"|center|centre) of|near|behind|beside|above|below|under) (?:\w+ ){1,3}?"
     r"(?=(?:is|are|was|points?|shows?|says|reads|has)\b)"
 )
+_COMPASS = re.compile(r"\b(?:north|south|nord|sud|norte|sur|sul)-$")
 _COMPOUND_DENIAL = re.compile(r",? (?:not|rather than|instead of) ")
 
 

@@ -56,9 +56,8 @@ _FILLERS = (
     r"(?:(?:about|approximately|around|roughly|nearly|almost|exactly|only|just|a total of|total|is"
     r"|the number|number|are|at|therefore|thus|circa|ungefähr|etwa|environ|alrededor de|cerca de"
     r"|likely|probably|equal to|to|a|an|the|of|all|final|approx\.?|ca\.|value|answer|likely"
-    r"|in total"
-    r"|you should see|should be|it|it's|was|year|no|make|that|be|i see|i count|there are|there is"
-    r"|≈|~|=|:|option)\s*)*"
+    r"|in total|you should see|should be|it|it's|was|year|no|make|that|be|i see|i count"
+    r"|there (?:is|are|was|were)|≈|~|=|:|option)\s*)*"
 )
 _UP_TO_NUMBER = rf"\s*[:]?\s*{_FILLERS}[$€£¥({{\[\s]*$"
 # a verb or sign that states the number behind it
@@ -206,6 +205,8 @@ def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number 
         number = _number_at_head(text)
         if number is not None:
             return number
+        if text in last and numbers_in(text):
+            break  # the last sentence is bold, and says it otherwise
     if counts and _counts_nothing(answer, question):
         return numbers_in("0")[0]
     # a number beside "I cannot tell" is that of something else

@@ -409,7 +409,7 @@ UNABLE_ABROAD = (
     r"(?:kann|lässt sich|ist)(?: [\wäöü]+){0,4} nicht (?:\w+ )?(?:sagen|beurteil|bestimm|feststell"
     r"|beantwort|möglich|sicher|klar|eindeutig)\w*"
     r"|\bdas (?:kann|lässt) (?:ich|man|sich) (?:\w+ ){0,3}?nicht (?:erkennen|sehen|lesen)"
-    r"|kann nicht|weiß nicht|\bunklar\b",
+    r"|kann nicht|weiß nicht|\bunklar\b|\bbleibt (?:\w+ )?(?:unbekannt|offen)\b",
     r"\bno (?:es posible|est[áo]y? (?:claro|segur\w)|(?:lo )?sé|puedo (?!ver)|se (?:puede|sabe"
     r"|distingue)"
     r"(?! (?:ver|apreciar|observar)))",
@@ -495,7 +495,7 @@ _UNABLE = WordSearch(
         ",was not,wasn t,i do,i don,i am,i m,no,it depends,none of,neither of,ne,unknown,too"
         ",undetermined,indeterminate,unanswerable,unclear,illegible,unreadable,please provide"
         ",without,would require,would need"
-        ",hard to,kann,pas,unklar,please upload,please share,please attach,please send"
+        ",hard to,kann,pas,unklar,bleibt,please upload,please share,please attach,please send"
         ",could you,text is,writing is,lettering is,label is,name is,title is,display"
         " is,inscription is"
         ",caption is,date is,logo is,digits are,letters are,image is,image was,image seems,image"

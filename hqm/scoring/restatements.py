@@ -14,7 +14,8 @@ from hqm.scoring.polar_answers import DOUBT, NEGATIVE
 _ASSERTION = re.compile(
     r"\b(?:is|are|was|were|has|have|had|will|would|does|do|did|belongs?|shows?|contains?|says|reads"
     r"|appears?|seems?|experienced|received|contributed|increased|decreased|improved|declined"
-    r"|ist|sind|war|waren|est|sont|était|es|son|era|é|são|foi|это)\b",
+    r"|ist|sind|war|waren|gehört|hat|zeigt|est|sont|était|appartient|es|son|era|pertenece|é|são"
+    r"|foi|pertence|это)\b",
     re.IGNORECASE,
 )
 # what sets out to answer, supposes, or speaks of the question answers nothing

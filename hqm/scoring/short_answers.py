@@ -564,7 +564,13 @@ def _is_open(answer: ParsedAnswer, commitment: str, target: str, question: str) 
         return True
     if may_translate(commitment, target) or _UNSEEN_ABROAD.search(commitment):
         return True
-    return says_unable(commitment) or bool(says_unable(answer.text) and DOUBT.search(commitment))
+    return says_unable(commitment) or bool(says_unable(answer.text) and _doubts(commitment))
+
+
+def _doubts(text: str) -> bool:
+    """Whether a text only says what may be, in its language."""
+    language = language_of(text)
+    return (language.doubt if language else DOUBT).search(text) is not None
 
 
 _GREETING = re.compile(

@@ -446,7 +446,8 @@ def _plain_matches(text: str) -> Iterator[re.Match[str]]:
     for match in _number_matches(text):
         is_in_date = any(low <= match.start("digits") < high for low, high in dates)
         is_word = match["word"] and match["word"].lower() in _ENGLISH_WORDS and is_english(text)
-        if not (is_in_date or is_word or _is_huge(match)):
+        is_dimension = match["unit"] == "D" and text[match.end() - 2].isdigit()
+        if not (is_in_date or is_word or is_dimension or _is_huge(match)):
             yield match
 
 
