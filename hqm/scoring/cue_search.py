@@ -126,9 +126,10 @@ class CueSearch:
         """
         matches = []
         end = 0
+        begins_at_word = self.find_starts is at_word
         for offset in offsets:
             # matches do not overlap, as with finditer: a start within the last one is passed over
-            for start in self.find_starts(text, offset):
+            for start in (offset,) if begins_at_word else self.find_starts(text, offset):
                 if start >= end:
                     match = self.pattern.match(text, start)
                 else:

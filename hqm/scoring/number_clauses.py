@@ -140,6 +140,12 @@ _SIMPLIFIED = re.compile(
 """What says a number again in another form: "4 of 10, which simplifies to 2/5"."""
 
 
+_SIMPLIFIED_PARTS = (
+    *("simplifies", "reduces", "converts", "works out", "comes out", "amounts", "adds up"),
+    *("is equal", "is equivalent", "other words", "i.e", "sprich", "d.h", "d. h", "c'est-"),
+    *("es decir", "o sea", "ou seja"),
+)
+"""What a text in ASCII must have for the pattern above to find anything."""
 _AS_PERCENT = re.compile(r"(?<=\d)\)?,? \(?or (?:about |approximately )?[\d.]+ ?%\)?")
 
 
@@ -165,7 +171,9 @@ def result_clause(text: str, question: str) -> str:
     if _REMAINDER_QUESTION.search(question):
         result = _REMAINDER_RESULT.search(text) or result
     former = None
-    simplified = list(_SIMPLIFIED.finditer(text))
+    lowered = text.lower()
+    may_simplify = not text.isascii() or any(map(lowered.__contains__, _SIMPLIFIED_PARTS))
+    simplified = list(_SIMPLIFIED.finditer(text)) if may_simplify else []
     if simplified and undenied_numbers(text[simplified[-1].end() :]):
         return text[simplified[-1].end() :]
     if "," in text or ";" in text:
