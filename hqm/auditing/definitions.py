@@ -588,8 +588,8 @@ class WrongKeys:
             has_faults = self.stands_out
         else:
             has_faults = self.expected >= FEW_FAULTS
-        is_named = self.beyond_doubt or self.n_tested
-        return bool(self.contradicted or is_named or has_faults)
+        has_tested_items = self.beyond_doubt or self.n_tested
+        return bool(self.contradicted or has_tested_items or has_faults)
 
 
 def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:

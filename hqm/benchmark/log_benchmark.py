@@ -669,8 +669,8 @@ def scale_of_scores(scores: Collection[float], name: str = "") -> tuple[float | 
     # also all 1 or all 0: what is not known to be more is taken for a share
     if low >= 0 and high <= 1:
         return UNIT
-    is_per_cent = bool(_PER_CENT_NAME.search(name)) and low >= 0 and high <= 100
-    if is_per_cent or (low, high) == PER_CENT:
+    has_per_cent_name = bool(_PER_CENT_NAME.search(name)) and low >= 0 and high <= 100
+    if has_per_cent_name or (low, high) == PER_CENT:
         return PER_CENT
     # a mean of judges is no level, and its scale is not known
     are_levels = all(float(score).is_integer() for score in set(scores))

@@ -108,8 +108,8 @@ def name_respondents(respondent: str, paths: Sequence[str]) -> Mapping[str, str]
     names = {}
     for path, label in file_labels(paths).items():
         # The organisation in front of a model's name is left out of most file names.
-        is_named = plain_letters(respondent.rpartition("/")[2]) in plain_letters(label)
-        names[path] = label if is_named else f"{respondent} {label}"
+        holds_name = plain_letters(respondent.rpartition("/")[2]) in plain_letters(label)
+        names[path] = label if holds_name else f"{respondent} {label}"
     return names
 
 

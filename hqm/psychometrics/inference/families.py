@@ -667,13 +667,12 @@ def leave_one_out(
         farthest = _farthest(np.atleast_2d(x))
     else:
         farthest = FarRespondents((), 1.0)
-    far = farthest.respondents
-    if far:
-        without_far = float(statistic(np.delete(respondents, far)))
-    else:
-        without_far = math.nan
+    outliers = farthest.respondents
+    statistic_without = math.nan
+    if outliers:
+        statistic_without = float(statistic(np.delete(respondents, outliers)))
     # a comparison with NaN is false: a coefficient that is undefined without them rests on them
-    rests_on_far = bool(far) and not abs(without_far - value) <= MAX_CHANGE
+    rests_on_outliers = bool(outliers) and not abs(statistic_without - value) <= MAX_CHANGE
     return Influence(
         value,
         float(replicates[finite].min()),
@@ -681,9 +680,9 @@ def leave_one_out(
         strongest,
         float(change[strongest]),
         tuple(replicates.tolist()),
-        ("DOMINANT_MODEL",) if rests_on_far else (),
-        far,
-        without_far,
+        ("DOMINANT_MODEL",) if rests_on_outliers else (),
+        outliers,
+        statistic_without,
         farthest.p,
     )
 
