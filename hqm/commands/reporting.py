@@ -410,8 +410,8 @@ class Rescoring:
         if changed.rereading is None:
             return f"{changed.signed}: it cannot be scored again here, because {changed.reason}"
         tables = importlib.import_module("hqm.reports.tables.table")
-        now = changed.estimate
-        number = "none" if now is None else tables.estimate_text(now).text
+        rescored = changed.estimate
+        number = "none" if rescored is None else tables.estimate_text(rescored).text
         return f"{changed.signed}: {changed.rereading}; rescored: {number}"
 
     def to_dict(self, name: str, estimate: Estimate) -> dict[str, object]:
@@ -421,12 +421,12 @@ class Rescoring:
             return {}
         if changed.rereading is None:
             return {"rescored": {"signed": changed.signed, "reason": changed.reason}}
-        now = changed.estimate
+        rescored = changed.estimate
         return {
             "rescored": {
                 "signed": changed.signed,
                 **asdict(changed.rereading),
-                "estimate": None if now is None else now.to_dict(),
+                "estimate": None if rescored is None else rescored.to_dict(),
             }
         }
 

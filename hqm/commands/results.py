@@ -41,7 +41,7 @@ format, or the ending of a file, -> a function of an `Export`.
 class Export:
     """What `hqm export` was asked to write."""
 
-    what: str
+    source: str
     """A store, a benchmark, an audit, or a log."""
     to: str
     """The tool or format, or the file."""

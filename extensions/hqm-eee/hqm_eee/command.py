@@ -21,7 +21,7 @@ from hqm_eee.evaluation_records import Source, write_evaluations
 
 def publish(export: Export) -> None:
     """Write the records of Every Eval Ever."""
-    path = Path(export.what)
+    path = Path(export.source)
     folder = export.folder or Path(f"{path.stem}-eee")
     given_names = export.benchmarks
     with Store(path, readonly=True) as opened:

@@ -40,7 +40,7 @@ def _one_audit(path: Path, names: Sequence[str], format_name: str) -> BenchmarkA
 
 def export_responses(export: Export) -> None:
     """Write the scores of one benchmark's audit as item responses."""
-    audit = _one_audit(Path(export.what), export.benchmarks, "a table of responses")
+    audit = _one_audit(Path(export.source), export.benchmarks, "a table of responses")
     table = write_item_responses(audit, Path(export.to))
     unscored = f"; answers without a score, left out: {table.n_unscored:,}"
     print(
@@ -51,7 +51,7 @@ def export_responses(export: Export) -> None:
 
 def export_section(export: Export) -> None:
     """Write what an audit says into a README, beside what its author wrote."""
-    audit = _one_audit(Path(export.what), export.benchmarks, "a README")
+    audit = _one_audit(Path(export.source), export.benchmarks, "a README")
     to = Path(export.to)
     text = read_text(to) if to.exists() else ""
     write_text(to, write_section(audit, text))
@@ -60,7 +60,7 @@ def export_section(export: Export) -> None:
 
 def export_metadata(export: Export) -> None:
     """Write the Croissant metadata of a benchmark, and the findings of an audit of it."""
-    source = export.what
+    source = export.source
     data = export.options.material.data
     path = Path(source)
     # a folder with a card is the benchmark itself, and its audit lies below it
@@ -100,11 +100,11 @@ def export_forms(export: Export) -> None:
     with Store(":memory:") as store:
         benchmarks = [
             benchmark if isinstance(benchmark, str) else benchmark.to_ask()
-            for benchmark in benchmarks_named([export.what])
+            for benchmark in benchmarks_named([export.source])
         ]
         session = session_of(benchmarks, store, export.options)
         for benchmark in session.benchmarks:
-            folder = export.folder or Path(f"{Path(export.what).stem}-{export.to}")
+            folder = export.folder or Path(f"{Path(export.source).stem}-{export.to}")
             # A folder for each member of a group, since some of their files have one name.
             if len(session.benchmarks) > 1:
                 folder = folder / benchmark.name
