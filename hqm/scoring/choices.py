@@ -13,7 +13,6 @@ from hqm.scoring.commitments import (
     ParsedAnswer,
     Passage,
     answering_clause,
-    compact_formula,
     first_sentence,
     is_denied,
     is_tentative,
@@ -42,7 +41,7 @@ from hqm.scoring.option_letters import (
     with_single_letters,
     without_ruled_out,
 )
-from hqm.scoring.plain_text import plain, says_unable
+from hqm.scoring.plain_text import compact_formula, plain, says_unable
 from hqm.scoring.polar_answers import POLARITY, Polar, leading_polarity, read_polar
 from hqm.scoring.written_numbers import RANGE, Number, numbers_in, range_ends, sole_number
 from hqm.types import LETTERS

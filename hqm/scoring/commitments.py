@@ -768,12 +768,17 @@ _DENIAL_AFTER = re.compile(
 )
 
 
+_ALTERNATIVES = re.compile(
+    r"(?:(?:an?|the) )?[\w'()-]+(?:, (?:(?:an?|the) )?[\w'()-]+)*(?:,? or|,) (?:(?:an?|the) )?$"
+)
+
+
 def is_denied(text: str, start: int, end: int) -> bool:
-    """Whether what is there is denied: "not 7", "7 is wrong"."""
-    return (
-        _DENIAL.is_in(text[max(0, start - 40) : start])
-        or _DENIAL_AFTER.match(text[end : end + 40]) is not None
-    )
+    """Whether what is there is denied: "not 7", "7 is wrong", "not 5 or 7"."""
+    before = text[max(0, start - 40) : start]
+    if " or " in text[max(0, start - 40) : end + 40]:
+        before = _ALTERNATIVES.sub("", before)
+    return _DENIAL.is_in(before) or _DENIAL_AFTER.match(text[end : end + 40]) is not None
 
 
 # articles are left out of comparisons, for options seldom have them
@@ -814,8 +819,3 @@ def _without_accents(match: re.Match[str]) -> str:
 def _is_accent(letter: str) -> bool:
     """Whether a decomposed letter is an accent; that of で, without which it is て, is none."""
     return unicodedata.category(letter) == "Mn" and letter not in "\u3099\u309a"
-
-
-def compact_formula(text: str) -> str:
-    """A formula without what may be written in several ways: spaces, braces, dollar signs."""
-    return re.sub(r"[\s{}$\\*]|left|right|mathrm|text", "", plain(text).casefold())

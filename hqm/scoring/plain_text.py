@@ -266,6 +266,11 @@ def _boxed(text: str) -> str:
     return text
 
 
+def compact_formula(text: str) -> str:
+    """A formula without what may be written in several ways: spaces, braces, dollar signs."""
+    return re.sub(r"[\s{}$\\*]|left|right|mathrm|text", "", plain(text).casefold())
+
+
 def without_marks(text: str) -> str:
     """The text without the marks of boxes and bold letters."""
     if not text.isascii():
