@@ -66,7 +66,8 @@ _NOUN = (
 _IS = r"(?:is|was|are|would be|should be|must be|will be|has to be|appears to be|seems to be)"
 _SPACED_CUES = (
     # a text between the noun and the answer, such as the German verb, is part of the phrase
-    r"\b(?:antwort|lösung|ergebnis)\b(?:\s+(?:ist|lautet|wäre)|(?!\s+(?:der|des|dieser|von)\b))\s*:?"
+    r"\b(?:antwort|lösung|ergebnis)\b(?:\s+(?:ist|lautet|wäre)"
+    r"|(?!\s+(?:der|des|dieser|von)\b))\s*:?"
     r"|\b(?:antwort|lösung|ergebnis) [^.:\n]{1,80}? (?:ist|lautet|wäre)\b",
     r"\b(?:bonne |)réponse\b(?:\s+(?:correcte|finale|exacte))?(?:\s+(?:est|serait))?\s*:?",
     r"\b(?:respuesta|opción)\b(?:\s+(?:correcta|final))?(?:\s+(?:es|sería))?\s*:?",

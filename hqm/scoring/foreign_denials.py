@@ -44,9 +44,7 @@ def opening_denies(sentence: str, question: str) -> bool:
 
 
 def _is_denial(sentence: str, language: Language) -> bool:
-    """Whether a sentence denies without doubt or contrast; at its end where the verb stands
-    there.
-    """
+    """Whether a sentence denies without doubt or contrast, at its end in verb-final languages."""
     if _CONTRAST.search(sentence):
         return False
     if language.name in _FINAL_VERB_LANGUAGES:
