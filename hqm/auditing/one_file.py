@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -251,7 +252,8 @@ def _read(
     if written_by_tool(path, tables=False) or takes_table(benchmark, path):
         form = form_named(benchmark, form_name or ORIGINAL)
         return _read_log(benchmark, form, part_name, path, partial)
-    recording = _read_recording(benchmark, path, form_name)
+    fields = _first_fields(path)
+    recording = _read_recording(benchmark, path, form_name, fields)
     if recording is not None:
         form = form_named(benchmark, recording.form)
         if part_name is not None:
@@ -275,14 +277,16 @@ def _read(
             notes = list(responses.notes)
     # Letters among fewer options than these are answers to another form, which --form or the rows
     # would name.
-    if form_name is None and "form" not in _first_fields(path):
+    if form_name is None and "form" not in fields:
         check_options(benchmark, responses, form, str(path))
     if n_other:
         notes.append(other_keys_note(path, n_other, len(responses)))
     return _FileAnswers(form, responses, notes=notes)
 
 
-def _read_recording(benchmark: Benchmark, path: Path, form_name: str | None) -> Recording | None:
+def _read_recording(
+    benchmark: Benchmark, path: Path, form_name: str | None, fields: AbstractSet[str]
+) -> Recording | None:
     """The administration of a file that says which form it answers, in the release's format or in
     HQM's; None of any other file.
     """
@@ -290,7 +294,7 @@ def _read_recording(benchmark: Benchmark, path: Path, form_name: str | None) -> 
         recording for recording in benchmark.recordings(path) or () if recording.form != ORIGINAL
     ]
     # HQM's own format names the item so
-    if not recordings and "item" in _first_fields(path):
+    if not recordings and "item" in fields:
         recordings = list(_own_recordings(benchmark, path, form_name or ORIGINAL))
     if not recordings:
         return None
@@ -303,13 +307,12 @@ def _read_recording(benchmark: Benchmark, path: Path, form_name: str | None) -> 
     return _only(recordings, benchmark, path)
 
 
-def _first_fields(path: Path) -> frozenset[str]:
+def _first_fields(path: Path) -> AbstractSet[str]:
     """The fields of the first record of a file; none of a file without records."""
     try:
-        records = LogFile(path).first if path.is_file() else []
+        return LogFile(path).first_names if path.is_file() else frozenset()
     except HQMError:
         return frozenset()
-    return frozenset().union(*records[:1])
 
 
 def _own_recordings(benchmark: Benchmark, path: Path, form_name: str) -> Sequence[Recording]:

@@ -148,11 +148,15 @@ _INSTRUCTION = re.compile(r"\W*(?:please )?answer (?:the|this) question\b[^\n]*"
 _TIME_QUESTION = re.compile(r"\b(?:time|clock|watch|when|hours?)\b", re.IGNORECASE)
 
 
+def _by_commitment(answer: ParsedAnswer) -> tuple[str, ...]:
+    """The passages of an answer, those in which it commits itself most first."""
+    explicit = [passage.text for passage in answer.explicit]
+    return (*explicit, *answer.emphasised, *answer.concluding, *answer.statements[::-1])
+
+
 def _match_time(text: str, key: ClockTime, question: str) -> ShortMatch | None:
     """The match of an answer to an item whose key is a time of day."""
-    answer = parse_answer(text)
-    passages = [passage.text for passage in answer.explicit]
-    for passage in (*passages, *answer.emphasised, *answer.concluding, *answer.statements[::-1]):
+    for passage in _by_commitment(parse_answer(text)):
         clause = answering_clause(re.sub(r" and (?=[a-z]+s\b)", "; ", passage), question)
         if times_in(clause) or numbers_in(clause):
             passage = clause  # "It opens at 9:30 and closes at 18:00"
@@ -182,9 +186,7 @@ def _point(text: str) -> tuple[Fraction, ...]:
 
 def _match_point(text: str, key: tuple[Fraction, ...]) -> ShortMatch | None:
     """The match of an answer to an item whose key is a point; its coordinates have an order."""
-    answer = parse_answer(text)
-    explicit = [passage.text for passage in answer.explicit]
-    for passage in (*explicit, *answer.emphasised, *answer.concluding, *answer.statements[::-1]):
+    for passage in _by_commitment(parse_answer(text)):
         stated = [
             brackets[0]
             for brackets in _BRACKETS.finditer(passage)
