@@ -4,6 +4,7 @@ Files stand in the tools' own layouts; `HQM_INSPECT` has inspect itself write so
 """
 
 import csv
+import itertools
 import json
 import math
 import re
@@ -213,6 +214,28 @@ def test_tables_of_scores_in_every_shape_say_the_same(shape: str, tmp_path: Path
     got = {(m, q): next(iter(s.values())) for (m, q, _), s in scores_of(benchmark).items()}
     assert {key: got[key] for key in cells} == cells
     assert benchmark.metrics[0].name == ("f1" if shape == "long" else "score")
+
+
+@pytest.mark.parametrize("left_out", ["", "answer", "target", "answer target"])
+def test_a_tools_scores_stand_beside_hqms_where_hqm_can_score(
+    left_out: str, tmp_path: Path
+) -> None:
+    """Without answers or right answers nothing of HQM's is left that a score could differ from."""
+    names = ["model", "item", "question", "target", "answer", "score"]
+    columns = [name for name in names if name not in left_out.split()]
+    rows = []
+    for model, i in itertools.product(range(4), range(30)):
+        right = (i * 7 + model * 3) % 10 > 3
+        target = ("yes", "no")[i % 2]
+        answer = target if right else ("no", "yes")[i % 2]
+        row = (f"m{model}", f"q{i}", f"Is there a dog in {i}?", target, answer, int(right))
+        rows.append(dict(zip(names, row, strict=True)))
+    path = tmp_path / "scores.csv"
+    lines = [",".join(str(row[column]) for column in columns) for row in rows]
+    path.write_text("\n".join([",".join(columns), *lines]))
+    audit = hqm.audit(path, store=tmp_path / "store.sqlite")
+    compared = [(tool["compared"], tool["differences"]) for tool in audit.tools]
+    assert compared == ([] if left_out else [(30, [])] * 4)
 
 
 def test_columns_of_other_names_runs_judges_and_clusters(tmp_path: Path) -> None:

@@ -145,7 +145,9 @@ def _compare(benchmark: Benchmark, form: Form, recording: Recording) -> ScoreCom
         for key, answer in recording.answers.items()
         if "score" in answer.detail.get("recorded", {})
     ]
-    if not scored:
+    # HQM has no score of its own where a file has scores and no answers, or no right answers
+    has_key = not benchmark.tool_scored
+    if not any(answer.text and (has_key or item.target) for item, answer, _ in scored):
         return None
     tool_scores = []
     hqm_scores = []
