@@ -770,6 +770,24 @@ def test_an_adjudication_decides_except_under_the_mean(
     assert (np.ptp(pooled.replicates) == 0) == (pool != "mean")
 
 
+def test_labels_are_grouped_a_few_times_however_many_there_are(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To group them for each label again would take minutes for ten thousand labels."""
+    plan, _ = planned(study, "grouped", "--labels", 200)
+    sizes = []
+
+    def by_judge(labels: Labels) -> dict[str, list[Judgement]]:
+        sizes.append(len(labels.judgements))
+        return grouped(labels)
+
+    grouped = Labels.by_judge.fget  # type: ignore[attr-defined]
+    monkeypatch.setattr(Labels, "by_judge", property(by_judge))
+    audited(study, label_file(study, plan, tmp_path / "labels.csv"))
+    assert max(sizes) >= 200
+    assert len(sizes) < 10
+
+
 def test_a_sheet_of_raters_with_other_names_of_columns_is_read(run: Run, tmp_path: Path) -> None:
     """As people keep it: the model's name, the question beside it, and two raters who differ."""
     rng = np.random.default_rng(4)

@@ -635,10 +635,11 @@ def _labels(
         return stored_labels(store, benchmark, form, run)
     labels = import_labels(store, benchmark, form, run, criterion, respondents, check)
     stored = stored_labels(store, benchmark, form, run)
+    judges = labels.by_judge.keys()
     other_judgements = [
         judgement
         for judgement in stored.judgements
         # A new file replaces the labels of its judges, `human` with all raters, and no others'.
-        if judgement.judge.partition(RATER)[0] not in labels.by_judge
+        if judgement.judge.partition(RATER)[0] not in judges
     ]
     return replace(labels, judgements=(*labels.judgements, *other_judgements))
