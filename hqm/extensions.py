@@ -4,8 +4,11 @@ missing.
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.metadata import entry_points
+import os
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.metadata import EntryPoints, entry_points
 from types import MappingProxyType
 from typing import Any
 
@@ -19,10 +22,32 @@ and `stopped_in`, the stopped administration of a benchmark.
 """
 
 
+def points_in(group: str) -> EntryPoints:
+    """Return what installed packages bring in a group of entry points."""
+    folders = tuple((folder, _modification_time(folder)) for folder in sys.path)
+    return _installed_points(folders).get(group, EntryPoints())
+
+
+@lru_cache(1)
+def _installed_points(_folders: tuple[tuple[str, int], ...]) -> Mapping[str, EntryPoints]:
+    """Return all groups, read again when a package was installed into one of the folders."""
+    # a command asks several times, and each time a file of every installed package would be read
+    points = entry_points()
+    return MappingProxyType({group: points.select(group=group) for group in points.groups})
+
+
+def _modification_time(folder: str) -> int:
+    """Return the nanoseconds at which a folder was last changed; 0 where there is none."""
+    try:
+        return os.stat(folder or os.curdir).st_mtime_ns
+    except OSError:
+        return 0
+
+
 def names_in(group: str) -> tuple[str, ...]:
     """Return the names that installed packages bring in a group of entry points, sorted."""
     # Two packages may bring one name, which `load_extension` refuses.
-    return tuple(sorted({point.name for point in entry_points(group=group)}))
+    return tuple(sorted({point.name for point in points_in(group)}))
 
 
 def load_extension(group: str, name: str, kind: str) -> Any:
@@ -40,7 +65,7 @@ def load_extension(group: str, name: str, kind: str) -> Any:
     CardError
         Several packages bring it, or it cannot be loaded.
     """
-    points = [point for point in entry_points(group=group) if point.name == name]
+    points = [point for point in points_in(group) if point.name == name]
     if not points:
         raise missing_extension(name) or UsageError(
             f"there is no {kind.partition(' ')[2]} {name!r}"
@@ -61,16 +86,10 @@ def load_extension(group: str, name: str, kind: str) -> Any:
         ) from error
 
 
-@cache
-def _known_extensions() -> MappingProxyType[str, str]:
-    """Return the package of each feature that an extension of HQM's repository brings."""
-    points = entry_points(group=EXTENSIONS)
-    return MappingProxyType({point.name: point.value.replace("_", "-") for point in points})
-
-
 def missing_extension(feature: str) -> UsageError | None:
     """Return the error for a feature whose extension is not installed; None where none has it."""
-    package = _known_extensions().get(feature)
+    packages = {point.name: point.value.replace("_", "-") for point in points_in(EXTENSIONS)}
+    package = packages.get(feature)
     if package is None:
         return None
     return UsageError(

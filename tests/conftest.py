@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import importlib
 import json
@@ -22,9 +23,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 import hqm
+from hqm import cli
 from hqm.administration.asks import StoredRespondent
 from hqm.benchmark.registry import check_origin
 from hqm.cli import main
+from hqm.extensions import names_in
 from hqm.imports.recordings import Recording
 from hqm.respondents.base import RecordedRespondent
 
@@ -207,6 +210,16 @@ def store(tmp_path: Path) -> Iterator[hqm.Store]:
 
 Run = Callable[..., tuple[int, str, str]]
 
+build_parser = cli._parser
+
+
+@functools.cache
+def kept_parser(word: str, _commands: tuple[str, ...]) -> Callable[..., object]:
+    """The parser of a first word, kept as long as no command is added: to build it takes as long
+    as many a command, and a process runs hundreds of them.
+    """
+    return build_parser(word)
+
 
 @pytest.fixture
 def run(
@@ -224,6 +237,7 @@ def run(
         if Path.cwd() == ROOT:
             monkeypatch.chdir(tmp_path_factory.mktemp("run"))
         monkeypatch.setattr(sys, "argv", ["hqm", *map(str, arguments)])
+        monkeypatch.setattr(cli, "_parser", lambda word: kept_parser(word, names_in(cli.GROUP)))
         status = 0
         try:
             main()

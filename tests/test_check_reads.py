@@ -240,7 +240,7 @@ def test_a_benchmark_of_another_package(
     (tmp_path / "theirs.py").write_text(COLORS_FILE)
     monkeypatch.syspath_prepend(tmp_path)
     point = EntryPoint("theirs", "theirs", hqm.benchmark.registry.GROUP)
-    monkeypatch.setattr("hqm.extensions.entry_points", lambda group: [point])
+    monkeypatch.setattr("hqm.extensions.points_in", lambda group: [point])
     (checked,) = lint_benchmarks("theirs")
     assert checked.form is not None
     assert (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hqm.errors import CardError, UsageError
-from hqm.extensions import load_extension, missing_extension, names_in
+from hqm.extensions import _installed_points, load_extension, missing_extension, names_in
 from hqm.version import __version__
 from tests.conftest import COMMANDS_SCRIPT, ROOT
 from tests.messages import pattern_of, tells
@@ -28,11 +28,12 @@ class Absent:
         if name.partition(".")[0] in packages:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
-packages, found = set(%r), importlib.metadata.entry_points
-importlib.metadata.entry_points = lambda **selected: importlib.metadata.EntryPoints(
-    point for point in found(**selected)
-    if point.group == "hqm.extensions" or point.module.partition(".")[0] not in packages
+packages, found = set(%r), importlib.metadata.entry_points()
+remaining = importlib.metadata.EntryPoints(
+    point for group in found.groups for point in found.select(group=group)
+    if group == "hqm.extensions" or point.module.partition(".")[0] not in packages
 )
+importlib.metadata.entry_points = remaining.select
 sys.meta_path.insert(0, Absent())
 """
 """Makes a process one in which no extension is installed."""
@@ -118,12 +119,28 @@ def test_what_no_package_or_a_broken_one_brings_is_an_error() -> None:
     assert tells(str(error), "extension.missing", feature=min(FEATURES))
 
 
+def test_a_package_installed_while_the_program_runs_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The groups are read once, and again when a folder of packages changes."""
+    monkeypatch.syspath_prepend(tmp_path)
+    names_in("hqm.commands")
+    hits = _installed_points.cache_info().hits
+    before = names_in("hqm.commands")
+    assert _installed_points.cache_info().hits == hits + 1
+    metadata_dir = tmp_path / "later-1.0.dist-info"
+    metadata_dir.mkdir()
+    (metadata_dir / "METADATA").write_text("Metadata-Version: 2.1\nName: later\nVersion: 1.0\n")
+    (metadata_dir / "entry_points.txt").write_text("[hqm.commands]\nlater = later:run\n")
+    assert set(names_in("hqm.commands")) == {*before, "later"}
+
+
 def test_a_name_that_two_packages_bring_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from importlib.metadata import EntryPoint, EntryPoints
 
     points = [EntryPoint("twice", "json:loads", "g"), EntryPoint("twice", "json:dumps", "g")]
     points.append(EntryPoint("broken", "no_such_module:function", "g"))
-    monkeypatch.setattr("hqm.extensions.entry_points", lambda group: EntryPoints(points))
+    monkeypatch.setattr("hqm.extensions.points_in", lambda group: EntryPoints(points))
     with pytest.raises(CardError, match=pattern_of("extension.twice", number=2)):
         load_extension("g", "twice", "a command")
     with pytest.raises(CardError, match="no_such_module"):

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hqm.errors import DataError, RespondentError, UsageError, missing_library
+from hqm.extensions import points_in
 from hqm.files.records import located_records, required_field
 from hqm.text import plain_name
 
@@ -195,8 +196,6 @@ def embedded() -> list[str]:
 
 
 def _kinds_of_plugins() -> list[Kind]:
-    from importlib.metadata import entry_points
-
     return [
         Kind(
             point.name,
@@ -204,7 +203,7 @@ def _kinds_of_plugins() -> list[Kind]:
             f"{point.name}/<model>",
             f"brought by {point.value.partition(':')[0]}",
         )
-        for point in sorted(entry_points(group=GROUP))
+        for point in sorted(points_in(GROUP))
     ]
 
 
