@@ -537,6 +537,11 @@ def _years(numbers: Sequence[Number]) -> list[Number]:
     return [number for number in numbers if 1000 <= number.value <= 2100 and not number.unit]
 
 
+def _may_be_year(value: Fraction) -> bool:
+    # `in range` compares a fraction with every year
+    return value.denominator == 1 and 1000 <= value.numerator <= 2100
+
+
 @lru_cache(maxsize=1024)
 def _question_numbers(
     question: str,
@@ -579,7 +584,7 @@ def _new_numbers(text: str, question: str) -> list[Number]:
         is_time = number.value in values and (
             number in years
             # the unit of "2010 betrug" is a verb
-            or (number.value in range(1000, 2101) and not is_unit(number.unit))
+            or (_may_be_year(number.value) and not is_unit(number.unit))
             or _TIME_PREPOSITION.search(_before(text, number))
         )
         if not is_repeated and not is_time:
