@@ -31,12 +31,16 @@ from hqm.scoring.option_letters import (
     called_correct_abroad,
     is_cut_listing,
     is_word,
+    judges_letter,
+    letter_behind_or,
     letter_called_right,
     letter_with_predicate,
+    letters_together,
     lone_letter,
     names_letters,
     rejects_all,
     sole_undenied_letter,
+    varies,
     with_latin_letters,
     with_single_letters,
     without_ruled_out,
@@ -172,7 +176,7 @@ def _read_parsed(
         return ()
     letters = LETTERS[: len(options)]
     is_called = any(not passage.corrects for passage in answer.explicit)
-    if not is_called and is_cut_listing(answer.sentences, letters):
+    if not is_called and (is_cut_listing(answer.sentences, letters) or varies(answer.text)):
         return ()
     parsed_options = parse_options(options)
     polar = _polar_options(parsed_options)
@@ -206,10 +210,13 @@ def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
             passages.append(Passage(letter, match.start()))
     passages += [Passage(letter, start) for letter, start in called_correct_abroad(text, letters)]
     lines = list(filter(str.strip, text.split("\n")))
+    is_called = any(not passage.corrects for passage in answer.explicit)
+    # "The answer is D. A is 5 km from home" still says D
+    last = [line for line in answer.sentences[-1:] if not is_called or judges_letter(line)]
     corrections = [passage.start for passage in passages if passage.corrects]
     for start, line in (
         *((0, line) for line in lines[:1]),
-        *((text.rfind(line), line) for line in (*answer.concluding[:1], *answer.sentences[-1:])),
+        *((text.rfind(line), line) for line in (*answer.concluding[:1], *last)),
     ):
         # "A – wait, those are greenhouses" takes back its beginning
         if not any(start < correction < start + len(line) for correction in corrections):
@@ -236,7 +243,8 @@ def _passage_choice(
         return tuple(exact)
     if head:
         return None
-    return _text_choice(text, options, polar)
+    together = letters_together(remainder, LETTERS[: len(options)])
+    return together or _text_choice(text, options, polar)
 
 
 def _letters_where(options: Sequence[Option], has_property: Callable[[Option], bool]) -> list[str]:
@@ -267,7 +275,8 @@ def _head_choice(
     (option,) = (option for option in options if option.letter == letters[0])
     if option.begins(remainder.lstrip(" .,:;)]*\"'—–-")):
         behind = normalize(remainder.lstrip(" .,:;)]*\"'—–-"))[len(option.text) :]
-        return None if head and _DISMISSED.match(behind) else letters
+        is_dismissed = head and _DISMISSED.match(behind)
+        return None if is_dismissed else (*letters, *letter_behind_or(behind))
     turn = _TURN.search(first_sentence(remainder))
     if turn and any(option.letter == turn[1] for option in options):
         return (turn[1],)
@@ -370,10 +379,7 @@ def _named_choice(
         return ()
     first = answer.sentences[0]
     letters_named = _named_options(first, options)
-    is_sole_option = len(letters_named) == 1 and letters_named == _named_options(
-        answer.text, options
-    )
-    if is_sole_option:
+    if len(letters_named) == 1 and letters_named == _named_options(answer.text, options):
         return tuple(letters_named)
     return (
         _computed_option(last, options)

@@ -23,6 +23,7 @@ from hqm.scoring.plain_text import (
     UNSPACED_LETTERS,
     breaks_off,
     breaks_off_in_formula,
+    first_turn,
     plain,
     says_unable,
     with_plain_dates,
@@ -37,9 +38,6 @@ EXCEPTION = re.compile(
     re.IGNORECASE,
 )
 """What stands behind it is what a statement does not hold for: "all except 2015"."""
-_ANOTHER_QUESTION = re.compile(r"\n\s*(?:question|human|user|hint)\s*:", re.IGNORECASE)
-"""Some models go on with another question, and answer it as well."""
-_ANOTHER_PROBLEM = re.compile(r"\banswer is\b[^\n]*\n\s*\n\s*problem\s*:", re.IGNORECASE)
 _OPTION_LINE = re.compile(r"^\s*[*-]?\s*\ue002?[(\[]?([A-Z]{1,2})[.):\]][ \t\ue003]*\S")
 _ITEM = r"(?:(?!\b(?:is|are|and|or|not|so|but|as|would)\b)[^()\n])*"
 # options that are repeated in one line, as (A) ... (B) ... (C)
@@ -104,7 +102,8 @@ _CUE = CueSearch(
         # "this conclusion is based on ..." gives reasons for what was said before
         r"(?!\s+(?:\w+ly\s+)?(?:based|reached|drawn|supported|derived|inferred|deduced|evident"
         r"|indicated|backed)\b)"
-        r"(?:\s+(?:therefore|thus|then|clearly|indeed|likely|probably|definitely))?\s*[:：]?"
+        r"(?:\s+(?:therefore|thus|then|clearly|indeed|definitely"
+        r"|(?:most |very )?(?:likely|probably))(?!\s+not\b))?\s*[:：]?"
         r"|\b(?:i|we|let's|let us|i'd|i'll|i'm|one)\s+(?:would\s+|will\s+|should\s+|must\s+"
         r"|can\s+)?"
         r"(?:go(?:ing)? with|choose|chose|pick|select|settle on|opt for|answer with|answer(?! th)"
@@ -115,7 +114,7 @@ _CUE = CueSearch(
         r"|just\s+)?(?:option\s+)?\(?(?-i:[A-Z])\b)"
         r"|\bans(?:wer)?\s+[-–—](?=\s)"
         r"|\bchang(?:e|ing) (?:it|(?:my|the) (?:answer|choice|mind)) to\b"
-        r"|\bbetween [^.:\n]{1,40}? and [^.:,\n]{1,40}?,? (?:it is|it must be|it has to be)\b"
+        r"|\bbetween [^.:\n]{1,40}? and [^.:,\n]{1,40}?,? (?<!if )it (?:is|must be|has to be)\b"
         r"|\b(?:answering|choosing|selecting|going with)\b(?! th)\s*:?"
         rf"|{'|'.join(_SPACED_CUES)}"
         r")",
@@ -469,7 +468,7 @@ def parse_answer(text: str) -> ParsedAnswer:
     """
     if "```" in text:
         text = _behind_programs(text)
-    spoken = _without_listing(_first_question(plain(text)))
+    spoken = _without_listing(first_turn(plain(text)))
     if any(map(spoken.__contains__, _CODE_WORDS)) and _CODE.search(spoken):
         spoken = ""
     offsets = _CUES.offsets(spoken)
@@ -523,16 +522,6 @@ _BOLD_TEXT = re.compile(f"{BOLD}([^{BOLD_END}]*){BOLD_END}")
 _BOX_TEXT = re.compile(f"{BOX}([^{BOX_END}]*){BOX_END}?")
 
 
-def _first_question(text: str) -> str:
-    """The text up to another question, which some models go on to ask and answer."""
-    another = _ANOTHER_QUESTION.search(text) if "\n" in text else None
-    if another is None and "roblem" in text:
-        another = _ANOTHER_PROBLEM.search(text)
-    if another is None:
-        return text
-    return text[: text.rfind("\n", 0, another.end())].rstrip()
-
-
 def _explicit_passages(
     spoken: str, offsets: Mapping[str, Sequence[int]], may_be_unspaced: bool
 ) -> Iterator[Passage]:
@@ -574,7 +563,10 @@ _NO_AT_END = re.compile(r"\bno\b\W*$", re.IGNORECASE)
 
 def _without_listing(text: str) -> str:
     """The text without what goes through the options one by one: "A. red", "B. blue"."""
-    lines = (_LISTED.sub("", text) if "(A)" in text else text).split("\n")
+    if "(A)" in text:
+        # "(A), (B) or (C)" leaves it open, and lists nothing
+        text = _LISTED.sub(lambda match: match[0] if _OR.match(text, match.end()) else "", text)
+    lines = text.split("\n")
     names = {}
     for index, line in enumerate(lines):
         option = _OPTION_LINE.match(line)
@@ -586,6 +578,7 @@ def _without_listing(text: str) -> str:
     return "\n".join(line for index, line in enumerate(lines) if index not in names)
 
 
+_OR = re.compile(r"(?:or|and)\s+\([A-Z]\)", re.IGNORECASE)
 _COLON_LINE = re.compile(r"[:：]\s*\n+\s*")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _LEADING_SIGNS = re.compile(r"(?:[\s:：=\"'>→]|[-—–]+(?!\d))*")
@@ -660,7 +653,8 @@ _SUPERLATIVE = re.compile(r"\b(?:most|least|best|worst|\w{3,}est)\b", re.IGNOREC
 _SIDE_REMARK = re.compile(
     r"(?:[,;]|\s[–—-])\s+(?:just |right |though |and )?"
     r"(?:which(?! (?:makes?|means|indicates?|signals?|implies|tells"
-    r"|(?:is|was) (?:\w+ )?(?:by|called|named)\b))|with|near"
+    r"|(?:is|was) (?:\w+ )?(?:by|called|named|known as|characteristic|typical"
+    r"|(?:an? )?(?:type|kind|form|style|example) of)\b))|with|near"
     r"|next|close|under|over|above|below|beside|behind|followed|compared|whereas|while|unlike"
     r"|similar|mixed|along|together|alongside|based on|citing|using|according to|adapted from"
     r"|quoting)\b"

@@ -547,7 +547,9 @@ def _hedges(text: str, phrase: str) -> bool:
     joins_phrases = " and " in text and " and " not in phrase
     # "red and blue" as a whole answer names two where one is right
     if joins_phrases and (
-        len(text.split()) < 5 or re.search(r"\btied?\b|(?<!than )\bboth\b", text)
+        len(text.split()) < 5
+        or re.search(r"\btied?\b|(?<!than )\bboth\b", text)
+        or _joins_contrary(text, phrase)
     ):
         return True
     if not any(part in text for part in _ALTERNATIVE_PARTS):
@@ -561,6 +563,21 @@ def _hedges(text: str, phrase: str) -> bool:
         if _ALTERNATIVE.match(text, end):
             return True
     return False
+
+
+def _joins_contrary(text: str, phrase: str) -> bool:
+    """Whether a normalized text names a phrase together with its contrary: "red and black"."""
+    stems = content_words(phrase)
+    contraries = contraries_of(stems[0]) if len(stems) == 1 else frozenset()
+    for start, end in _phrase_spans(phrase, text) if contraries else ():
+        joined = _JOINED_BEHIND.match(text, end) or _JOINED_BEFORE.search(text, 0, start)
+        if joined and contraries.intersection(content_words(joined[1])):
+            return True
+    return False
+
+
+_JOINED_BEHIND = re.compile(r"(?:, \w+)*,? and (\w+)\b(?! \w+ (?:is|are|was|were)\b)")
+_JOINED_BEFORE = re.compile(r"\b(\w+)(?:, \w+)*,? and $")
 
 
 def has_others(members: Sequence[str], targets: Sequence[str]) -> bool:

@@ -306,7 +306,16 @@ def _likely_lists(
     bold = answer.emphasised[::-1]
     max_words = max(4, *(len(target.split()) for target in targets))
     columns = (line_members(answer, column, max_words) for column in (-1, 0))
-    return list(filter(None, (read_list(text), *columns, bold)))
+    return list(filter(None, (_spaced_members(answer, targets), read_list(text), *columns, bold)))
+
+
+def _spaced_members(answer: ParsedAnswer, targets: Sequence[str]) -> tuple[str, ...]:
+    """The words of what is called the answer, where that is a list with nothing but spaces."""
+    words = answer.explicit[0].text.rstrip(".").split() if answer.explicit else []
+    keys = set(map(normalize, targets))
+    n_named = len(keys.intersection(map(normalize, words)))
+    is_row = all(map(str.isalnum, words)) and not any(" " in key for key in keys)
+    return tuple(words) if is_row and n_named > 1 and 2 * n_named > len(words) else ()
 
 
 def _letter_readings(answer: ParsedAnswer, question: str) -> list[tuple[str, ...]]:

@@ -222,7 +222,7 @@ def _ends_number(answer: ParsedAnswer, counts: bool, question: str) -> Number | 
     """The number of the conclusions of an answer, of its last sentence or of its first."""
     last = answer.statements[-1]
     texts = [*answer.concluding, *_ordered_ends(answer, question)]
-    if _states_total(last, answer):
+    if _states_total(last, answer) or _repeats_result(last, answer, question):
         texts.insert(0, last)
     for text in texts:
         stated = _stating_part(text, answer)
@@ -278,9 +278,14 @@ def _opens(answer: ParsedAnswer) -> bool:
     """Whether an answer that breaks off has begun by answering."""
     first = answer.statements[0]
     goes_on = len(answer.statements) == 1 and _GOES_ON.search(first) is not None
-    return not goes_on and len(answer.statements) <= _MAX_CUT_STATEMENTS
+    return not (goes_on or _PLANS.match(first)) and len(answer.statements) <= _MAX_CUT_STATEMENTS
 
 
+_PLANS = re.compile(
+    r"\W*(?:let(?:'s| us| me)|to (?:answer|check|count|determine|find|solve)|we need to)\b",
+    re.IGNORECASE,
+)
+"""The beginning of a sentence that says what is to be done, and answers nothing."""
 _MAX_CUT_STATEMENTS = 6
 """A longer answer that breaks off has not come to its result."""
 
@@ -401,6 +406,22 @@ def _states_total(last: str, answer: ParsedAnswer) -> bool:
     is_summing = len(answer.statements) > 2 and _SUMMING.match(last) is not None
     is_total = is_summing or TOTAL.search(last) is not None
     return is_total and not is_conclusion and len(values) == 1
+
+
+def _repeats_result(last: str, answer: ParsedAnswer, question: str) -> bool:
+    """Whether a last sentence says again what was calculated before it: "46 - 5 = 41. The frog
+    jumped 41 cm farther.".
+    """
+    if "=" not in answer.text or "=" in last:
+        return False
+    values = _values(_new_numbers(last, question))
+    if len(values) != 1:
+        return False
+    for statement in answer.statements[-_MAX_CLOSING_STATEMENTS:-1]:
+        results = numbers_in(statement[statement.rfind("=") + 1 :]) if "=" in statement else []
+        if results and results[0].value in values:
+            return True
+    return False
 
 
 _SUMMING = re.compile(r"\W*(?:that|this|which) (?:is|makes|gives|leaves|means)\b", re.IGNORECASE)
@@ -743,6 +764,8 @@ def _labelled_number(text: str, question: str) -> Number | None:
 def _segments(text: str, question: str) -> list[str]:
     """The parts of a sentence that may state its number, those with a new number first."""
     clause = SUBORDINATE.search(text)
+    if clause and clause[0].strip() == "per" and "=" in text[clause.end() :]:
+        clause = None  # "15 tickets / 3 tickets per candy = 5 candies"
     segments = [text[: clause.start()], text] if clause else [text]
     if _is_hedged(text, undenied_numbers(text)):
         # "x = 3 or x = -2; lengths are positive, x = 3"

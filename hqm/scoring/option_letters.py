@@ -204,9 +204,9 @@ _REFERENCE = re.compile(r"\b(?:only|both|neither|all|none)\b", re.IGNORECASE)
 # --- letters that are called correct, or weighed ---
 
 _CORRECT = re.compile(
-    r"(?:\b(?:option|choice|answer|letter)s?\s*)?(?<![\w'])[(\[]?([A-Z])[)\]]?(?![\w'])"
-    r"(?:[,:] (?:(?!\b[A-Z]\b)[^.\n]){0,60}?)?\s+(?:is|are|seems?|looks?|must be|would be|appears?"
-    r"|was)\s+(?:to be\s+)?"
+    r"(?:\b(?:option|choice|answer|letter)s?\s*)?(?<![\w'])(?<!\bthrough )[(\[]?([A-Z])[)\]]?"
+    r"(?![\w'])(?:[,:] (?:(?!\b[A-Z]\b)[^.\n]){0,60}?)?\s+(?:is|are|seems?|looks?|must be"
+    r"|would be|appears?|was)\s+(?:to be\s+)?"
     r"(?:(?:therefore|thus|clearly|definitely|indeed|the|most|only|one|that|a)\s+)*"
     r"(?:correct|right|best|better|answer|closest|true|match|likely|appropriate|accurate|fitting)\b"
     r"|(?<![\w'])([A-Z])\s+(?:(?:fits|works|matches|suits)(?: \w+){0,3} (?:best|better)"
@@ -427,6 +427,53 @@ def rejects_all(sentences: Sequence[str]) -> bool:
     return any(map(_REJECTION.search, sentences))
 
 
+def letters_together(text: str, letters: str) -> tuple[str, ...]:
+    """The letters that a text has in a row and nothing else: "CE" for C and E.
+
+    >>> letters_together("CE.", "ABCDE"), letters_together("ICE", "ABCDE")
+    (('C', 'E'), ())
+    """
+    row = text.rstrip(" .*)")
+    if len(row) < 2 or len(set(row)) < len(row) or not set(row).issubset(letters):
+        return ()
+    return tuple(row)
+
+
+def letter_behind_or(text: str) -> tuple[str, ...]:
+    """The letter of a second option that stands behind a first one: "or E) cupboard"."""
+    other = _SECOND_LETTER.match(text)
+    return (other[1].upper(),) if other else ()
+
+
+_SECOND_LETTER = re.compile(r",? (?:or|and) \(?([a-j])\)")
+
+
+def judges_letter(sentence: str) -> bool:
+    """Whether a sentence begins with a letter that stands apart, "B. red", ends with one, or judges
+    an option.
+    """
+    return _JUDGED_LETTER.match(sentence) is not None
+
+
+_JUDGED_LETTER = re.compile(
+    r"\W*(?:[A-Z]\b\W*(?:$|[.):])|[(\[][a-z][)\]]\W*$)"
+    r"|.*\b(?:is|be) (?:the )?(?:correct|right|best)\b"
+    r"|\W*(?:[Ii]t|[Tt]hat|[Tt]his|[Ss]o)\b.{0,30}[\s(\[][A-Z][)\]]?\W*$"
+)
+
+
+def varies(text: str) -> bool:
+    """Whether an answer begins by saying that it depends on the person, and concludes nothing."""
+    return _VARIES.match(text) is not None and _CONCLUDES.search(text, _MIN_REMARK_CHARS) is None
+
+
+_MIN_REMARK_CHARS = 20
+_VARIES = re.compile(
+    r"(?:this|the answer|this answer|it) (?:(?:will|would|may|can|could) )?(?:vary|varies|depends?)"
+    r" (?:on|depending|from|by)\b",
+    re.IGNORECASE,
+)
+_CONCLUDES = re.compile(r"\b(?:answer|so|therefore|thus)\b", re.IGNORECASE)
 _LETTER_PREDICATE = re.compile(r"([A-H]) (?:is|has|looks) (\w+)")
 
 

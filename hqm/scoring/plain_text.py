@@ -63,7 +63,7 @@ _LATEX = tuple(
         ("\\", r"\\(?:right|Right|long|Longright)arrow\b|\\to\b|\\implies\b", "→"),
         ("\\", r"\\(?:left|right|quad|qquad|displaystyle|,|;|!|:|\s)", " "),
         ("{,}", r"\{,\}", ","),
-        ("^", r"\^\s*\{([^{}]*)\}", r"^\1"),
+        ("^", r"\^\s*(?:\{([^{}]*)\}|\((-?\d+)\))", r"^\1\2"),
         ("\\", r"\\([%$#&_{}])", r"\1"),
         ("\\", r"\\[()\[\]]", " "),
     )
@@ -266,6 +266,33 @@ def _boxed(text: str) -> str:
     return text
 
 
+_ANOTHER_QUESTION = re.compile(
+    r"\n\s*(?:question|human|user|hint)\s*:|\n[^\S\n]*\n\s*Q\s*:", re.IGNORECASE
+)
+"""Some models go on with another question, and answer it as well."""
+_ANOTHER_PROBLEM = re.compile(r"\banswer is\b[^\n]*\n\s*\n\s*problem\s*:", re.IGNORECASE)
+_TRANSCRIPT = re.compile(
+    r"\s*(?:user|human|question|q)\s*:(?:.{0,2000}?\n)??\s*(?:assistant|answer|gpt|ai|a)\s*:",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What some models write before an answer: the question, and who asks and answers it."""
+
+
+def first_turn(text: str) -> str:
+    """The first answer of a text that asks its question again, or goes on to ask another one."""
+    if "\n" not in text:
+        return text
+    transcript = _TRANSCRIPT.match(text)
+    if transcript:
+        text = text[transcript.end() :]
+    another = _ANOTHER_QUESTION.search(text)
+    if another is None and "roblem" in text:
+        another = _ANOTHER_PROBLEM.search(text)
+    if another is None:
+        return text
+    return text[: text.rfind("\n", 0, another.end())].rstrip()
+
+
 def compact_formula(text: str) -> str:
     """A formula without what may be written in several ways: spaces, braces, dollar signs."""
     return re.sub(r"[\s{}$\\*]|left|right|mathrm|text", "", plain(text).casefold())
@@ -295,23 +322,35 @@ def breaks_off(sentences: Sequence[str]) -> bool:
         return _PRONOUN_COPULA.search(sentence) is None
     if len(sentences) > 1 and _BEGINNING_ONLY.fullmatch(sentence):
         return True
+    if len(sentence) >= _MIN_CUT_FORMULA_CHARS and ("=" in sentence or "^" in sentence):
+        # a step that was taken before is no result either
+        return any(earlier.startswith(sentence) for earlier in sentences[:-_MIN_STEPS_BACK])
     # a model that goes round in circles is cut in the middle of one
+    tail = sentence[-_MIN_LOOP_CHARS:]
+    if len(tail) == _MIN_LOOP_CHARS and sentence.count(tail) > _MAX_REPEATS:
+        return True
     start = sentence[:_MAX_LOOP_CHARS]
     return len(start) >= _MIN_LOOP_CHARS and any(
         earlier.startswith(start) for earlier in sentences[:-1]
     )
 
 
+_MIN_CUT_FORMULA_CHARS = 8
+_MIN_STEPS_BACK = 4
 _MIN_LOOP_CHARS = 20
 _MAX_LOOP_CHARS = 40
+_MAX_REPEATS = 2
+_OPEN_FORMULA = re.compile(r"\$[^$]*[\^\\][^$]*\Z")
 _OPEN_COMMAND = re.compile(r"[a-z]+\{[^{}\n]*\Z")
 
 
 def breaks_off_in_formula(text: str) -> bool:
-    """Whether a text ends within the braces of a LaTeX command: `\\times \\frac{1`."""
-    return "{" in text[-_MAX_FORMULA_CHARS:] and (
-        _OPEN_COMMAND.search(text, max(0, len(text) - _MAX_FORMULA_CHARS)) is not None
-    )
+    """Whether a text ends within a formula, or the braces of a command: `\\times \\frac{1`."""
+    start = max(0, len(text) - _MAX_FORMULA_CHARS)
+    if "{" in text[start:] and _OPEN_COMMAND.search(text, start):
+        return True
+    line = text[text.rfind("\n") + 1 :]
+    return line.count("$") % 2 == 1 and _OPEN_FORMULA.search(line) is not None
 
 
 _MAX_FORMULA_CHARS = 60
@@ -441,6 +480,7 @@ _TEXT_NOUNS = (
     *("text", "writing", "lettering", "label", "name", "title", "display", "inscription"),
     *("caption", "date", "logo", "digits", "letters"),
 )
+_MUST = r"(?:must|might|may|could|seems to|appears to|has to)"
 _UNABLE = WordSearch(
     re.compile(
         r"\b(?:can(?:no|')t|cannot|could(?: no|n')t|isn't possible to|unable to|(?:\bnot"
@@ -483,6 +523,11 @@ _UNABLE = WordSearch(
         r"|unavailable|broken|corrupted|blank)\b|\bplease (?:upload|share|attach|send)\b"
         r"|\bcould you (?:please )?(?:upload|share|attach|send|provide|clarify|specify)\b"
         r"|\bno (?:idea|way to|answer|clue)\b|\bit depends\b"
+        r"|\b(?:this|(?:this|the) answer) (?:depends|varies|(?:will|would|may|can|could) (?:vary"
+        r"|depend)) (?:on|depending)\b"
+        rf"|\bthere (?:{_MUST} be|is|was) an? (?:\w+ )?(?:error|mistake|inconsistency|typo)"
+        r" (?:in|with) (?:the|this|your) (?:\w+ ){0,2}?(?:question|problem|information|data"
+        r"|statement|numbers)\b"
         r"|\bnone of (?:the|these)\b|\bneither of\b|\bplease provide\b|\bi(?:'m| am) sorry\b"
         r"|\bwithout (?:knowing|access|seeing)\b"
         r"|\bwithout (?:(?:the|any|more|a|an|specific|further|additional|actual|exact|clear|given)"
@@ -499,7 +544,10 @@ _UNABLE = WordSearch(
         ",more information,does not,doesn t,do not,don t,did not,didn t,is not,are not,aren t"
         ",was not,wasn t,i do,i don,i am,i m,no,it depends,none of,neither of,ne,unknown,too"
         ",undetermined,indeterminate,unanswerable,unclear,illegible,unreadable,please provide"
-        ",without,would require,would need"
+        ",without,would require,would need,this answer,the answer,this depends"
+        ",this varies,this will,this would,this may,this can,this could"
+        ",there must,there might,there may,there could,there seems,there appears,there has,there is"
+        ",there was"
         ",hard to,kann,pas,unklar,bleibt,please upload,please share,please attach,please send"
         ",could you,text is,writing is,lettering is,label is,name is,title is,display"
         " is,inscription is"
@@ -535,6 +583,35 @@ def says_unable(text: str) -> bool:
     (True, False)
     """
     return _UNABLE.is_in(text)
+
+
+def is_open_verdict(text: str) -> bool:
+    """Whether what is called the answer says neither yes nor no: "not known", "dependent on it"."""
+    return _OPEN_VERDICT.match(text) is not None
+
+
+_OPEN_VERDICT = re.compile(
+    r"(?:dependent|depends?|varies|based|inconclusive|moot|debatable|subjective|up to|both"
+    r"|(?:not (?:\w+ly |as |so |that |a )?|un)(?:known|clear|certain|sure|simple|easy|definitive"
+    r"|straightforward|applicable|possible)"
+    r"|(?:exactly )?the same|it is possible)\b(?![^.\n]*\bbut (?!not\b))",
+    re.IGNORECASE,
+)
+
+
+def denies_scene(text: str) -> bool:
+    """Whether a sentence says that what is asked about is not shown: "It does not show such a
+    scene".
+    """
+    return _ABSENT_SCENE.match(text) is not None
+
+
+_ABSENT_SCENE = re.compile(
+    r"\W*(?:the|this)(?: \w+){0,3} (?:does|do)(?: not|n't) (?:contain|show|depict|feature|include)"
+    r" (?:the|this|that|such an?|any such) (?:scenario|scene|action|event|moment|activity)\b"
+    r"(?! of)",
+    re.IGNORECASE,
+)
 
 
 def says_unable_abroad(text: str) -> bool:

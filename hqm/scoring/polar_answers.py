@@ -13,7 +13,13 @@ from hqm.scoring.commitments import (
     normalize,
     parse_answer,
 )
-from hqm.scoring.plain_text import UNABLE_ABROAD, says_unable, says_unable_abroad
+from hqm.scoring.plain_text import (
+    UNABLE_ABROAD,
+    denies_scene,
+    is_open_verdict,
+    says_unable,
+    says_unable_abroad,
+)
 from hqm.scoring.statements import (
     EXISTENCE_QUESTION,
     asked_words,
@@ -245,6 +251,9 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
     answer = parse_answer(text)
     if answer.text.count(" ") > 1 and all(map(_IS_QUESTION, answer.statements)):
         return None  # a question asserts nothing: "Is there a dog? Yes or no?"
+    called = [passage.text for passage in answer.explicit if not passage.corrects][:1]
+    if any(map(is_open_verdict, called)) and leading_polarity(answer.statements[-1]) is None:
+        return None
     committed = _committed_polar(answer, question, negated)
     if committed is not None or not answer.text:
         return committed
@@ -285,7 +294,8 @@ def _committed_polar(answer: ParsedAnswer, question: str, negated: bool) -> Pola
     if final:
         return POLARITY[(final[1] or final[2]).lower()]
     if leading_polarity(answer.text) is None:
-        commented = _commented_polarity(answer, question, negated)
+        is_unseen = not negated and any(map(denies_scene, (answer.statements[0], last)))
+        commented = "no" if is_unseen else _commented_polarity(answer, question, negated)
         if commented is not None:
             return commented
     return _opening_polarity(answer, question, negated)

@@ -80,7 +80,7 @@ def match_short(text: str, item: Item) -> ShortMatch | None:
     ShortMatch(right=True, read='1200 m')
     """
     text = _without_echo(text, item.prompt)
-    targets = list(map(_plain_key, target_texts(item)))
+    targets = _without_qualifiers(list(map(_plain_key, target_texts(item))), text)
     rivals = list(map(str, item.meta.get("rivals", ())))
     numbers = list(map(sole_number, targets))
     if len(targets) > 1:
@@ -106,7 +106,31 @@ def match_short(text: str, item: Item) -> ShortMatch | None:
         return ShortMatch(True, targets[0])
     if _HAS_NUMBER.search(targets[0]):  # "3 men and a dog" for three men and a dog
         text, targets[0] = map(_with_digits, (text, targets[0]))
-    return _match_text(text, targets[0], item.prompt)
+    matches = [_match_text(text, key, item.prompt) for key in _alternative_keys(targets[0])]
+    return next((match for match in matches if match and match.right), matches[0])
+
+
+def _alternative_keys(target: str) -> list[str]:
+    """The answers of which a key allows any: "brown" and "black" of "Brown / Black"."""
+    keys = target.split(" / ")
+    if len(keys) > 1 and all(key.replace(" ", "").isalpha() for key in keys):
+        return [target, *keys]
+    return [target]
+
+
+_QUALIFIER = re.compile(r"(?<=\w)\s+\([^()]{2,}\)\s*$")
+
+
+def _without_qualifiers(targets: list[str], text: str) -> list[str]:
+    """Right answers without what only explains them, "Twilight (2008)", where the answer need not
+    have it.
+    """
+    said = "" if len(targets) > 1 else text.lower()
+    names = []
+    for target in targets:
+        is_said = "(" not in target or (said and target.lower() in said)
+        names.append(target if is_said else _QUALIFIER.sub("", target))
+    return names if len(set(names)) == len(set(targets)) else targets
 
 
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
@@ -359,6 +383,10 @@ def _share_stem(word: str, key: str) -> bool:
     )
 
 
+_EMPTY = ("none", "nothing", "nobody", "no one", "zero")
+_NOTHING = re.compile(
+    r"\W*(?:there (?:is|are) )?(?:none|nothing|nobody|no one|zero|0|no \w+)\W*", re.IGNORECASE
+)
 _MAX_MARKUP_CHARS = 40
 
 
@@ -366,9 +394,7 @@ def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
     """The match of an answer to an item whose key is a text."""
     text = asked_value(text, question) or text
     answer = parse_answer(text)
-    # normalising a chain of thought costs more than reading it, and it is never the key
-    is_brief = len(text) <= 2 * len(target) + _MAX_MARKUP_CHARS
-    if is_brief and _without_spaces(text) == _without_spaces(target):
+    if _is_key(text, answer, target):
         return ShortMatch(True, target)
     if not names_phrase(text, (target,)):
         target = _without_question_words(target, question)
@@ -397,6 +423,19 @@ def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
             return None
         return ShortMatch(not is_overridden, answer.text[:80] if is_overridden else target)
     return _match_unnamed(answer, target, question)
+
+
+def _is_key(text: str, answer: ParsedAnswer, target: str) -> bool:
+    """Whether an answer, or what it calls its answer, is the key and nothing else, however spaced;
+    or says that there is nothing, where that is the key.
+    """
+    # normalising a chain of thought costs more than reading it, and it is never the key
+    max_chars = 2 * len(target) + _MAX_MARKUP_CHARS
+    called = [passage.text for passage in answer.explicit[:1] if not passage.corrects]
+    brief = [said for said in (text, *called) if len(said) <= max_chars]
+    if _without_spaces(target) in map(_without_spaces, brief):
+        return True
+    return normalize(target) in _EMPTY and any(map(_NOTHING.fullmatch, brief))
 
 
 def _without_spaces(text: str) -> str:
@@ -446,10 +485,15 @@ def _concludes_otherwise(answer: ParsedAnswer, target: str, question: str) -> bo
     )
 
 
+_COLOR_QUESTION = re.compile(r"\bcolou?rs? of\b", re.IGNORECASE)
+
+
 def _without_question_words(target: str, question: str) -> str:
     """A target without the words of the question: "Atlantic", where an ocean is asked for."""
     asked_words = question.lower().split()
     words = [word for word in target.split() if word.lower() not in asked_words]
+    if _COLOR_QUESTION.search(question):  # "red" for a red couch, asked for the colors of couches
+        words = [word for word in words if not shared_words(word, question)]
     if set(target.lower().split()) <= set(re.findall(r"\w+", question.lower())):
         return target  # one of two that the question names
     return " ".join(words) or target

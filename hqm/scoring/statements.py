@@ -504,7 +504,7 @@ _PLAIN_WORDS = frozenset(
         " doesn don didn hasn haven t s lack lacks absent missing should could would must wouldn"
         " couldn indeed actually really include includes included listed mentioned"
         " shouldn be you from given provided based according to than as at by here anywhere"
-        " scene photograph frame nobody sight showing currently now"
+        " scene photograph frame clip footage nobody sight showing currently now"
     ).split()
 )
 _AROUND_QUESTION = re.compile(
