@@ -16,6 +16,7 @@ from hqm.scoring.commitments import (
     longest_spans,
     normalize,
     parse_answer,
+    question_stems,
     shared_words,
     without_side_remark,
 )
@@ -372,6 +373,11 @@ def asked_value(text: str, question: str) -> str:
     if not max(overlaps) or overlaps.count(max(overlaps)) > 1:
         return ""
     row = rows[overlaps.index(max(overlaps))]
+    stems = question_stems(question)
+    names = [stems.intersection(question_stems(row[1])) for row in rows if row]
+    # "6 pots: 228, 2 dishes: 40", asked what both cost
+    if any(not name <= names[overlaps.index(max(overlaps))] for name in names):
+        return ""
     return row[2].strip().removesuffix(",") if row else ""
 
 
