@@ -2,9 +2,9 @@ import pytest
 
 from hqm import DataError, Item, Response, Verdict
 from hqm.scoring.choices import read_choice
+from hqm.scoring.foreign_denials import verdict_in_other_language
 from hqm.scoring.parsers import parser
 from hqm.scoring.rules import score_choice, score_short, score_yes_no, settle
-from hqm.scoring.statements import verdict_in_other_language
 
 COLORS = ("red", "blue", "dark blue", "green")
 

@@ -399,7 +399,7 @@ def _identified_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple
     if answer.concluding:
         return None
     first, *further = answer.sentences
-    identification = _IDENTIFICATION.match(first)
+    identification = _IDENTIFICATION.match(first) or _PREFERRED.match(first)
     if identification:
         letters = _named_options(identification[1], options)
     elif further and _REASON.match(further[0]):
@@ -425,6 +425,8 @@ def _computed_option(sentence: str, options: Sequence[Option]) -> tuple[str, ...
 _IDENTIFICATION = re.compile(
     r"(?:it|this|that) (?:is|must be) ((?:an? |the )?\w+(?: \w+){0,2})[.!]$", re.IGNORECASE
 )
+# "A rather than B" in Japanese, Korean and Chinese
+_PREFERRED = re.compile(r"([^。.\n]{1,60}?)(?:の(?:方|ほう)が|[이가] 더 |更(?![正新改换]))")
 _REASON = re.compile(
     r"(?:this|it|that|we)(?: (?:conclusion|answer|choice))? (?:is|was|can(?: be)?|could be)"
     r" (?:\w+ly )?(?:indicated|deduced|inferred|evident|evidenced|observed|seen|based|drawn|reached"

@@ -581,7 +581,7 @@ def _without_listing(text: str) -> str:
 _OR = re.compile(r"(?:or|and)\s+\([A-Z]\)", re.IGNORECASE)
 _COLON_LINE = re.compile(r"[:：]\s*\n+\s*")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
-_LEADING_SIGNS = re.compile(r"(?:[\s:：=\"'>→]|[-—–]+(?!\d))*")
+_LEADING_SIGNS = re.compile(r"(?:[\s:：=\"'>→】」』》]|[-—–]+(?!\d))*")
 
 
 def _rest_of_line(text: str, start: int) -> str:
@@ -702,7 +702,7 @@ _QUESTION_WORDS = frozenset(
 _UP_TO_DENIED = (
     r"(?:\s+(?:be|a|an|the|option|choice|really|just|only|actually|answer|say|show|contain|include"
     r"|read|mention|see|have|\w+ing|made|of|depict|look like|on|in|at|by|from"
-    r"|es|est|ist|é|è|la|le|el|il|die|der|das|den|dem|einen?|une?|uno|uma?|du|des?|les|los|las"
+    r"|es|est|ist|é|è|e|la|le|el|il|die|der|das|den|dem|einen?|une?|uno|uma?|du|des?|les|los|las"
     r"|letra|opción|opção))*(?:\s+[dl](?=['’]))?[\s\"'’(\[]*$"
 )
 # in Chinese the verb stands between, without a space: "没拿雨伞"
@@ -758,7 +758,7 @@ _DENIAL_AFTER = re.compile(
     r"|\s*\b(?:in?correct|wrong|false|ruled out"
     r"|eliminated|impossible|excluded)\b)"
     r"|^[\"')\]]*\s*(?:选项)?[人個个名本枚匹台冊つ개명마리대번]?(?:より|ではな|じゃな|は(?:違|誤|間違)|不是|不对|不正确|错误|是错"
-    r"|가 아니|이 아니|은 아니|는 아니|नही)",
+    r"|[가이은는]? ?아니(?!면|요|오)|नही)",
     re.IGNORECASE,
 )
 

@@ -40,7 +40,7 @@ from hqm.scoring.number_clauses import undenied_numbers
 from hqm.scoring.plain_text import says_unable
 from hqm.scoring.polar_answers import DOUBT, NEGATIVE
 from hqm.scoring.restatements import restating_sentences
-from hqm.scoring.statements import language_of
+from hqm.scoring.statements import has_other_script, is_english, language_of
 from hqm.scoring.written_numbers import Number, numbers_in, sole_number
 from hqm.types import Item
 
@@ -470,9 +470,22 @@ def is_tentative_answer(answer: ParsedAnswer) -> bool:
     return len(answer.statements) == 1 and not answer.explicit and is_tentative(answer.text)
 
 
-def may_translate(text: str, target: str) -> bool:
-    """Whether a text is in another script than the target, and may name it: "金曜日" for Friday."""
-    if text.isascii() or not target.isascii():
+def may_translate(text: str, target: str, question: str = "") -> bool:
+    """Whether a text is in another script or language than the target, and may name it: "金曜日"
+    for Friday, "Tokyo" for 東京, "the cat" where a question in French has "chat" for its answer.
+    """
+    if not target.isascii() and _LATIN_LETTER_OR_DIGIT.search(target) is None:
+        # names are transliterated, and other words translated
+        return has_other_script(target) and _LATIN_WORD.search(text) is not None
+    if text.isascii() and _LATIN_WORD.search(target):
+        return language_of(question) is not None and is_english(text)
+    if text.isascii():
+        return False
+    if not target.isascii():
         return False
     language = language_of(text)
     return language is not None and bool(language.script)
+
+
+_LATIN_LETTER_OR_DIGIT = re.compile("[A-Za-z0-9]")
+_LATIN_WORD = re.compile("[A-Za-z]{3}")

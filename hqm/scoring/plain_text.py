@@ -456,10 +456,11 @@ UNABLE_ABROAD = (
     r"|kann nicht|weiß nicht|\bunklar\b|\bbleibt (?:\w+ )?(?:unbekannt|offen)\b",
     r"\bno (?:es posible|est[áo]y? (?:claro|segur\w)|(?:lo )?sé|puedo (?!ver)|se (?:puede|sabe"
     r"|distingue)"
-    r"(?! (?:ver|apreciar|observar)))",
+    r"(?! (?:ver|apreciar|observar))|tengo (?:\w+ )?(?:comentario|informaci|idea|opini|datos))",
     r"\bne (?:peu[xt]|sais|permet|peut-on) pas(?! (?:le |la )?voir)|\bimpossible de\b"
     r"|\bpas (?:possible|certain|sûr|clair)\b",
-    r"\bnão (?:posso (?!ver)|sei|é possível|dá para|está claro|se pode (?!ver))",
+    r"\bnão (?:posso (?!ver)|sei|é possível|dá para|está claro|se pode (?!ver)"
+    r"|tenho (?:\w+ )?(?:comentári|informaç|ideia|opini|dados))",
     r"не (?:могу (?!увид)|знаю|ясно|удаётся)|невозможно|неизвестно|неясно|трудно сказать",
     "无法|不能确定|不确定|不知道|不清楚|看不清|难以",
     "(?:分|わ)か(?:らない|りません)|(?:判断|判別|特定|識別|確認|回答|決定|算出|求め|答え)(?:する|る)?"

@@ -20,6 +20,7 @@ from hqm.scoring.plain_text import (
     says_unable,
     says_unable_abroad,
 )
+from hqm.scoring.polar_words import AGREES_ABROAD, DENIES_ABROAD
 from hqm.scoring.statements import (
     EXISTENCE_QUESTION,
     asked_words,
@@ -31,7 +32,6 @@ from hqm.scoring.statements import (
     prefers_standard,
     restates,
     statement_language,
-    verdict_in_other_language,
     without_adverbial,
 )
 
@@ -50,27 +50,9 @@ _NO = (
 _TRUE = (
     *"true correct right affirmative positive absolutely definitely certainly indeed"
     " likely".split(),
-    *"richtig korrekt stimmt genau doch natürlich correcto efectivamente cierto claro".split(),
-    *"exact exactement effectivement exatamente correto верно правильно конечно разумеется".split(),
-    *"そうです その通りです います あります ええ そう思います 맞습니다 맞아요 그렇습니다 있습니다"
-    " 있어요".split(),
-    *"没错 正确 存在 当然 确实 أجل صحيح بالطبع بالتأكيد सही बिल्कुल ज़रूर".split(),
-    *("ich denke schon", "ich glaube schon", "sieht so aus", "so ist es", "por supuesto"),
-    *("así es", "desde luego", "tout à fait", "en effet", "bien sûr", "com certeza", "isso mesmo"),
-    *("그런 것 같습니다", "أظن ذلك", "जी हाँ", "जी, हाँ"),
+    *AGREES_ABROAD,
 )
-_FALSE = (
-    *"false incorrect wrong negative untrue unlikely falsch keineswegs incorrecto falso"
-    " faux".split(),
-    *"incorreto неверно неправильно いません ありません 違います いえ 아닙니다 없습니다 없어요"
-    " 아뇨 틀렸습니다".split(),
-    *"不存在 错误 不正确 没 كلا أبدا خطأ गलत".split(),
-    *("ich glaube nicht", "ich denke nicht", "überhaupt nicht", "auf keinen fall", "eher nicht"),
-    *("wahrscheinlich nicht", "vermutlich nicht", "en absoluto", "para nada", "claro que no"),
-    *("pas du tout", "absolument pas", "bien sûr que non", "probablement pas", "de forma alguma"),
-    *("de jeito nenhum", "de modo algum", "claro que não", "вряд ли", "ни в коем случае"),
-    *("जी नहीं", "बिल्कुल नहीं"),
-)
+_FALSE = (*"false incorrect wrong negative untrue unlikely".split(), *DENIES_ABROAD)
 _CONTRARY: Mapping[Polar, Polar] = MappingProxyType({"yes": "no", "no": "yes"})
 POLARITY: Mapping[str, Polar] = MappingProxyType(
     dict.fromkeys((*_YES, *_TRUE), "yes")  # type: ignore[arg-type]
@@ -96,7 +78,7 @@ _LEAD = re.compile(
     r"^[\W_]*(?:[A-H]\)[.:]?\s+(?=(?:yes|no|true|false)\b))?"
     rf"{_ASSURANCE}(?P<word>(?:{_alternatives((*_YES, *_NO))})(?![\w'])"
     rf"|(?:{_alternatives((*_TRUE, *_FALSE))})"
-    r"(?=\s*(?:[.,;:!)\n—–。，！।]|$|answer\b|because\b|since\b|as\b"
+    r"(?=\s*(?:[.,;:!)\n—–。，！।、،]|$|answer\b|because\b|since\b|as\b"
     r"|(?:it|they|he|she|there|this|that) (?:is|are|was|were|does|do|did|has|have)\W*$))"
     r"|(?:absolutely|definitely|certainly|of course|probably|most likely|sure|likely)\s+not\b"
     r"|not (?:at all|really|exactly|quite|true|correct|here)\b"
@@ -118,6 +100,7 @@ _NO_ANSWER = re.compile(
     r"^\W*no\s+(?:idea|way|clue|information|answer|image|picture|comment|opinion|data)\b"
     r"|^\W*(?:yes|no)\s*(?:and|or|/|&)\s*(?:yes|no)\b|^\W*(?:yes|no) one\b"
     r"|^\W*no (?:hay|cabe) duda\b"
+    r"|^\W*no (?:hay|existe) (?:una |ninguna )?respuesta\b"
     r"|^\W*no,? (?:i (?:cannot|can't|can not|could not|am (?:unable|not able) to) (?:tell|say"
     r"|determine|know|confirm|verify)\b[^.]*?\b(?:from|whether|if|for (?:sure|certain)|based"
     r"|with certainty)\b|it(?:'s| is| was) (?:not |un)(?:clear|certain|known)\b)"
@@ -232,6 +215,8 @@ DOUBT = re.compile(
 )
 
 
+# models that are shown "Q: ... A: ..." repeat the label; with "B:" behind it, it is a letter
+_ANSWER_LABEL = re.compile(r"^\W*A:\s*(?!.*\bB:)", re.DOTALL)
 _IS_QUESTION = re.compile(r"[?？]\s*$").search
 
 
@@ -243,6 +228,8 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
     >>> read_polar("There is no dog.", "Is there a dog?"), read_polar("No idea.")
     ('no', None)
     """
+    if "A:" in text[:4]:
+        text = _ANSWER_LABEL.sub("", text, count=1)
     simple = text.strip(" \n.!,*\"'").lower()
     if simple in ("yes", "no", "y", "n"):  # by far the commonest answers
         if simple[0] == "y":
@@ -257,16 +244,25 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
     committed = _committed_polar(answer, question, negated)
     if committed is not None or not answer.text:
         return committed
-    is_foreign = statement_language(answer.text, question) is not None
-    if says_unable(answer.text) or not is_foreign:
+    if statement_language(answer.text, question) is None:
         return _restated_polarity(answer, question, negated)
-    verdict = verdict_in_other_language(answer.text)
+    # most runs have no answer in another language, and start sooner without this module
+    from hqm.scoring.foreign_denials import (
+        opening_denies,
+        verdict_in_other_language,
+        with_plain_absence,
+    )
+
+    # "This is not correct. That he won cannot be confirmed"
+    verdict = verdict_in_other_language(answer.statements[0])
+    stated = with_plain_absence(answer.text, question)
+    if verdict is None and says_unable(stated):
+        return _restated_polarity(answer, question, negated)
+    if verdict is None:
+        verdict = verdict_in_other_language(answer.text)
     if verdict is not None:
         return _stated_polarity(True, not verdict, negated)
-    # most runs have no answer in another language, and start sooner without this module
-    from hqm.scoring.foreign_denials import opening_denies
-
-    denies = denies_in_other_language(answer.text, question)
+    denies = denies_in_other_language(stated, question)
     if denies is None and not opening_denies(answer.statements[0], question):
         return None
     return _stated_polarity(True, denies is not False, negated)

@@ -608,7 +608,7 @@ def _is_open(answer: ParsedAnswer, commitment: str, target: str, question: str) 
         return True  # "No brand is visible"
     if denies_asked_noun(commitment, question) and not phrases_in(commitment, (target,)):
         return True
-    if may_translate(commitment, target) or _UNSEEN_ABROAD.search(commitment):
+    if may_translate(commitment, target, question) or _UNSEEN_ABROAD.search(commitment):
         return True
     return says_unable(commitment) or bool(says_unable(answer.text) and _doubts(commitment))
 

@@ -21,7 +21,9 @@ from hqm.scoring.cue_search import ascii_words
 
 # the vowel signs of Hindi are no word characters of `re`
 _WORD = re.compile(r"[^\s.,;:!?¿¡।؟،'’\"()«»„“”–—-]+")
-_CLAUSE_END = re.compile(
+_VOWEL_MARKS = re.compile("[\u064b-\u0652]")
+"""The short vowels of Arabic, which most texts leave out."""
+CLAUSE_END = re.compile(
     r"[.!?;\n。！？；،؛।]+\s*|[,，、:：—–]\s*(?=(?:sondern|aber|pero|sino|mais|mas|ma|но|а)\b)"
     r"|[,，]\s*(?=但|而是|不过|しかし|하지만|لكن|بل|लेकिन)|[,，]|(?<!は)、"
 )
@@ -57,7 +59,7 @@ class Language:
 
     def content(self, text: str) -> list[str]:
         """Return the stems of the content words of a text, or its content characters."""
-        text = self.denial.sub(" ", text.casefold())
+        text = self.denial.sub(" ", _VOWEL_MARKS.sub("", text.casefold()))
         if self.unspaced:
             return [sign for sign in text if sign.isalnum() and sign not in self.common]
         return [_stem(word) for word in _WORD.findall(text) if word not in self.common]
@@ -65,11 +67,22 @@ class Language:
 
 def _stem(word: str) -> str:
     """The beginning of a word, for languages inflect at the end; Arabic sets an article before."""
+    if _CYRILLIC.match(word):
+        return _RUSSIAN_ENDING.sub("", word)
     word = word.removeprefix("ال")
+    if len(word) > 4:
+        word = word.removesuffix("s")
     # two letters are enough for most endings; a shorter beginning would join different words
     if len(word) > 3:
         return word[: max(3, len(word) - 2)]
     return word
+
+
+_CYRILLIC = re.compile("[\u0400-\u04ff]")
+# the endings of nouns and adjectives, which are none, one, two or three letters long
+_RUSSIAN_ENDING = re.compile(
+    r"(?<=\w{3})(?:[ая]ми|[ое]го|[ое]му|[ыи]ми|[ое]в|[аеиоуыюя]?[йьмх]|[аеёиоуыэюя]{1,2})$"
+)
 
 
 def _words(*lines: str) -> frozenset[str]:
@@ -83,43 +96,43 @@ def _pattern(alternatives: str) -> re.Pattern[str]:
 _LANGUAGES = (
     Language(
         "ja", "[\u3041-\u3096\u30a1-\u30fa]",
-        _pattern("ありません|いません|ません|ない|なし|いえません"),
+        _pattern("ありません|いません|ません|(?<!だけ)(?:で|では|じゃ)なく|ない|なし|いえません"),
         _pattern("かもしれ|分か|わか|できま|判断|おそらく|たぶん|かどうか"),
-        frozenset("はがをにのでもとへかょうですますあるいりっれてしたこそ画像写真絵中見写映んこれそれ有存在当たつ"),
+        frozenset("はがをにのでもとへかょうですますあるいりっれてしたくこそ画像写真絵中見写映んこれそれ有存在当たつ姿"),
         unspaced=True,
     ),
     Language(
         "ko", "[\uac00-\ud7a3]",
         _pattern("없[가-힣]*|않[가-힣]*|아니[가-힣]*|아닙[가-힣]*"),
-        _pattern("아마|모르|알 수|판단|것 같|수도 있"),
-        frozenset("이가은는을를에의도있습니다까요어음중사진미지그림속안보입나요네죠"),
+        _pattern("아마|모르|알 수|판단|것 같|수도 있|[는은]지"),
+        frozenset("이가은는을를에의도있습니다까요어음중사진미지그림속안보입나요네죠인되하고서찾수"),
         unspaced=True,
     ),
     Language(
         "zh", "[\u4e00-\u9fff]",
         _pattern("没有|并没有|没|不是|不(?![仅止但错])|无|未"),
         _pattern("可能|能|知道|确定|清楚|判断|也许|大概|或许|似乎|好像|是否"),
-        frozenset("图片中里像照画面张幅这那有是的了着吗么在一只个条位名辆把可以看到见存显示出现些任何并任他她它们您你我"),
+        frozenset("图片中里像照画面张幅这那有是的了着吗么在一只个条位名辆把可以看到见存显示出现些任何并任他她它们您你我而"),
         unspaced=True,
     ),
     Language(
         "ru", "[\u0400-\u04ff]",
-        _pattern(r"\b(?:нет|не|ни|отсутству\w+)\b"),
-        _pattern(r"\b(?:возможно|могу|знаю|видно ли|может быть|вероятно|похоже)\b"),
+        _pattern(r"\b(?:нет|не|ни|ник(?:ак|т|ого)\w*|отсутству\w+)\b"),
+        _pattern(r"\b(?:возможно|могу|знаю|ли|может быть|вероятно|похоже)\b"),
         _words("он она оно они на в и а с есть ли это этом изображении картинке фото видно видна "
                "виден изображен",
-               "изображена никакой никакого никакая одной одного здесь там был была"),
+               "изображена является являются одной одного здесь там был была"),
     ),
     Language(
         "ar", "[\u0600-\u06ff]",
-        _pattern(r"(?:^|(?<=\s))(?:لا|ليس|ليست|لم|لن)(?=\s|$)"),
-        _pattern("ربما|قد |أستطيع|يمكن|أعرف"),
+        _pattern(r"(?:^|(?<=\s))[وف]?(?:لا|ليس|ليست|لم|لن|غير)(?=\s|$)"),
+        _pattern("ربما|قد |أستطيع|يمكن|أعرف|ما إذا"),
         _words("هل يوجد توجد في الصورة هذه هناك على أي من هو هي الصوره"),
     ),
     Language(
         "hi", "[\u0900-\u097f]",
-        _pattern("नहीं|न "),
-        _pattern("शायद|सकता|पता|कह"),
+        _pattern(r"नहीं|(?:^|(?<=\s))न(?=\s)"),
+        _pattern("शायद|सकता|पता|कह|या नहीं"),
         _words("क्या में है हैं एक कोई चित्र तस्वीर छवि इस यह वह की का के पर दिखाई दे रहा रही दिख"),
     ),
     Language(
@@ -225,6 +238,11 @@ def _languages_with(word: str) -> tuple[str, ...]:
     return tuple(names)
 
 
+def has_other_script(text: str) -> bool:
+    """Whether a text has letters of a script other than Latin, of the languages known here."""
+    return _ANY_SCRIPT.search(text) is not None
+
+
 def is_english(text: str) -> bool:
     """Whether a text has words of English, and more of them than of each other language."""
     return language_of(text) is None and not _ENGLISH.isdisjoint(_folded_words(text))
@@ -285,7 +303,7 @@ def denies_in_other_language(text: str, question: str) -> bool | None:
     language = statement_language(text, question)
     if language is None:
         return None
-    clauses = list(filter(str.strip, filter(None, _CLAUSE_END.split(text))))
+    clauses = list(filter(str.strip, filter(None, CLAUSE_END.split(text))))
     # a long answer weighs things, and its clauses would be compared one against another
     if not clauses or len(clauses) > 2 * _MAX_COMPARED_SENTENCES:
         return None
@@ -319,51 +337,6 @@ def denies_asked_noun(text: str, question: str) -> bool:
 
 def _has_contrary(content: Sequence[str]) -> bool:
     return any(not group.isdisjoint(content) for group in _FOREIGN_CONTRARIES)
-
-
-def verdict_in_other_language(text: str) -> bool | None:
-    """Whether a text in another language than English calls a statement true; None where it says
-    neither.
-
-    >>> verdict_in_other_language("Die Aussage ist falsch.")
-    False
-    """
-    language = language_of(text)
-    if language is None or language.name not in _VERDICT_WORDS:
-        return None
-    claim, true, false = _VERDICT_WORDS[language.name]
-    for clause in _CLAUSE_END.split(text):
-        if not clause or not re.search(claim, clause, re.IGNORECASE):
-            continue
-        is_false = re.search(false, clause, re.IGNORECASE) is not None
-        if (is_false or re.search(true, clause, re.IGNORECASE)) and not language.doubt.search(
-            clause
-        ):
-            return is_false == (language.denial.search(clause) is not None)
-    return None
-
-
-# language -> what it calls a statement, true and false
-_VERDICT_WORDS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
-    {
-        "de": ("aussage|behauptung|beschreibung",
-               r"\b(?:wahr|richtig|korrekt|stimmt|zutreffend)\b", "falsch|unwahr|inkorrekt"),
-        "es": ("afirmación|declaración|enunciado",
-               r"\b(?:verdader|correct|ciert)[oa]\b", r"\bfals[oa]|incorrect[oa]"),
-        "fr": ("affirmation|énoncé|phrase",
-               r"\b(?:vraie?|correcte?|exacte?)\b", r"\b(?:faux|fausse)\b|incorrecte?"),
-        "pt": ("afirmação|declaração|frase",
-               r"\b(?:verdadeir|corret)[oa]\b", r"\bfals[oa]|incorret[oa]"),
-        "it": ("affermazione|frase", r"\b(?:ver|corrett|esatt)[oa]\b", r"\bfals[oa]|errat[oa]"),
-        "ru": ("утверждение|высказывание",
-               r"\b(?:верн|правильн|истинн)\w+", r"\b(?:неверн|неправильн|ложн)\w+"),
-        "zh": ("说法|陈述|描述|命题|这句话", "正确|属实|准确", "错误|错的|有误"),
-        "ja": ("記述|主張|説明|文", "正しい|正しく|事実", "誤り|間違|誤って"),
-        "ko": ("진술|설명|문장|주장", "맞|옳|참|사실", "거짓|틀"),
-        "ar": ("العبارة|الجملة|القول|الادعاء", "صحيح|صائب", "خاطئ|خطأ|غير صحيح"),
-        "hi": ("कथन|वाक्य|दावा", "सही|सत्य|सच", "गलत|असत्य|ग़लत"),
-    }
-)  # fmt: skip
 
 
 def _asks_existence(question: str) -> bool:
@@ -472,12 +445,20 @@ _FOREIGN_CONTRARIES = tuple(
 
 
 def _denies_first_asked(clause: str, language: Language, question_words: set[str]) -> bool:
-    """Whether a word of denial stands right before a content word of the question."""
+    """Whether a word of denial stands right beside a content word of the question: before it, or
+    behind it where the verb comes last.
+    """
     for denial in language.denial.finditer(clause):
-        content = language.content(clause[denial.end() :])
-        if content and content[0] in question_words:
+        if language.name in FINAL_VERB_LANGUAGES:
+            nearest = language.content(clause[: denial.start()])[-1:]
+        else:
+            nearest = language.content(clause[denial.end() :])[:1]
+        if question_words.issuperset(nearest) and nearest:
             return True
     return False
+
+
+FINAL_VERB_LANGUAGES = ("ja", "ko", "hi")
 
 
 # --- statements in English ---
