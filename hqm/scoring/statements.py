@@ -350,6 +350,7 @@ def _restated_denial(clauses: Sequence[str], language: Language, question: str) 
     if language.unspaced and len(clauses) == 1 and clauses[0] in question:
         return False  # a verb of the question is a yes: "戴着。"
     question_words = set(language.content(question))
+    corrects = any(map(_CORRECTS.search, clauses))
     verdicts = set()
     for clause in clauses:
         content = set(language.content(clause))
@@ -358,7 +359,7 @@ def _restated_denial(clauses: Sequence[str], language: Language, question: str) 
             continue
         if (
             denies
-            and content < question_words
+            and (corrects or content < question_words)  # "Not a skirt but trousers"
             and _denies_first_asked(clause, language, question_words)
         ):
             verdicts.add(True)  # "No dog is visible", asked for a dog on the sofa
@@ -382,6 +383,14 @@ def _restated_denial(clauses: Sequence[str], language: Language, question: str) 
     if len(verdicts) == 1:
         return verdicts.pop()
     return None
+
+
+_CORRECTS = re.compile(
+    r"(?:では|じゃ|で)なく|[이가] 아니라|而是|बल्कि|(?:^|\s)بل\s"
+    r"|\b(?:sondern|sino|mais|mas sim|e sim|ma|а)\b",
+    re.IGNORECASE,
+)
+"""What stands between what is denied and what holds instead."""
 
 
 def _is_contrary(question_words: set[str], content: set[str]) -> bool:
