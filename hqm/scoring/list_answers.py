@@ -369,16 +369,23 @@ def asked_value(text: str, question: str) -> str:
     n_prose = len(lines) - len(rows)
     if len(rows) < 2 or n_prose > 1:
         return ""
-    overlaps = [shared_words(row[1], question) for row in rows if row]
+    values = {row[1]: row[2] for row in rows if row}
+    name = _asked_name([row[1] for row in rows if row], question)
+    return values.get(name, "").strip().removesuffix(",")
+
+
+def _asked_name(names: Sequence[str], question: str) -> str:
+    """The name of a row that has all words of a question that any of the names has, or nothing."""
+    overlaps = [shared_words(name, question) for name in names]
     if not max(overlaps) or overlaps.count(max(overlaps)) > 1:
         return ""
-    row = rows[overlaps.index(max(overlaps))]
+    asked_name = names[overlaps.index(max(overlaps))]
     stems = question_stems(question)
-    names = [stems.intersection(question_stems(row[1])) for row in rows if row]
+    asked_stems = stems.intersection(question_stems(asked_name))
     # "6 pots: 228, 2 dishes: 40", asked what both cost
-    if any(not name <= names[overlaps.index(max(overlaps))] for name in names):
+    if any(not stems.intersection(question_stems(name)) <= asked_stems for name in names):
         return ""
-    return row[2].strip().removesuffix(",") if row else ""
+    return asked_name
 
 
 # --- texts that an answer names ---

@@ -12,7 +12,6 @@ from hqm.scoring.commitments import (
     ParsedAnswer,
     answering_clause,
     first_sentence,
-    is_denied,
     parse_answer,
     question_stems,
     sentences,
@@ -24,9 +23,11 @@ from hqm.scoring.number_clauses import (
     IN_PARENTHESES,
     SUBORDINATE,
     TOTAL,
+    copular_number,
     final_result,
     foreign_total,
     number_behind_colon,
+    predicates_asked,
     result_clause,
     undenied_numbers,
     with_counted_times,
@@ -223,7 +224,7 @@ def _ends_number(answer: ParsedAnswer, counts: bool, question: str) -> Number | 
     """The number of the conclusions of an answer, of its last sentence or of its first."""
     last = answer.statements[-1]
     texts = [*answer.concluding, *_ordered_ends(answer, question)]
-    restates = _repeats_result(last, answer, question) or _predicates_asked(last, answer, question)
+    restates = _repeats_result(last, answer, question) or predicates_asked(last, answer, question)
     if _states_total(last, answer) or restates:
         texts.insert(0, last)
     for text in texts:
@@ -670,7 +671,7 @@ def _passage_number(text: str, counts: bool, question: str = "") -> Number | Non
         number = _counted_number(text, question)
     else:
         number = _number_in_asked_unit(text, question)
-    number = number or _copular_number(text) or _named_number(text, question)
+    number = number or copular_number(text) or _named_number(text, question)
     if number is not None:
         return number
     text = without_contrast(without_parentheses(without_addends(text)))
@@ -691,30 +692,6 @@ def _passage_number(text: str, counts: bool, question: str = "") -> Number | Non
         if number is not None:
             return number
     return _spelled_count(text, question) if counts else None
-
-
-def _copular_number(text: str) -> Number | None:
-    """The number of a Japanese or Korean predicate, which ends its sentence: "3の2乗は9です"."""
-    predicate = None if text.isascii() else _FINAL_COPULA.search(text)
-    if predicate is None or is_denied(text, *predicate.span(1)):
-        return None
-    return sole_number(predicate[1])
-
-
-def _predicates_asked(last: str, answer: ParsedAnswer, question: str) -> bool:
-    """Whether a last sentence ends in a number, and repeats as much of a question as the last
-    conclusion does.
-    """
-    if _copular_number(last) is None:
-        return False
-    n_concluded = max((shared_words(text, question) for text in answer.concluding[:1]), default=0)
-    return shared_words(last, question) >= max(1, n_concluded)
-
-
-_FINAL_COPULA = re.compile(
-    r"(?:[はがも은이가도]|(?<!또)는|^)\s*(\d[\d,]*(?:\.\d+)?)\s*[^\W\d]{0,3}?"
-    r"(?:입니다|이다|이에요|예요|이 됩니다|です|である|だ|でした|[にと]なります)[。.!]*\s*$"
-)
 
 
 def _spelled_count(text: str, question: str) -> Number | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from hqm.scoring.commitments import is_denied
+from hqm.scoring.commitments import ParsedAnswer, is_denied, shared_words
 from hqm.scoring.written_numbers import Number, numbers_in, sole_number
 
 # what follows explains the number, and has numbers of its own
@@ -259,3 +259,27 @@ _OWN_COUNT = re.compile(
     re.IGNORECASE,
 )
 """What a writer counts, behind what something says: "The caption says 5, but I see 6"."""
+
+
+def copular_number(text: str) -> Number | None:
+    """The number of a Japanese or Korean predicate, which ends its sentence: "3の2乗は9です"."""
+    predicate = None if text.isascii() else _FINAL_COPULA.search(text)
+    if predicate is None or is_denied(text, *predicate.span(1)):
+        return None
+    return sole_number(predicate[1])
+
+
+def predicates_asked(last: str, answer: ParsedAnswer, question: str) -> bool:
+    """Whether a last sentence ends in a number, and repeats as much of a question as the last
+    conclusion does.
+    """
+    if copular_number(last) is None:
+        return False
+    n_concluded = max((shared_words(text, question) for text in answer.concluding[:1]), default=0)
+    return shared_words(last, question) >= max(1, n_concluded)
+
+
+_FINAL_COPULA = re.compile(
+    r"(?:[はがも은이가도]|(?<!또)는|^)\s*(\d[\d,]*(?:\.\d+)?\s*[^\W\d]{0,3}?)"
+    r"(?:입니다|이다|이에요|예요|이 됩니다|です|である|だ|でした|[にと]なります)[。.!]*\s*$"
+)

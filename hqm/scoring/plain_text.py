@@ -340,7 +340,7 @@ _MIN_STEPS_BACK = 4
 _MIN_LOOP_CHARS = 20
 _MAX_LOOP_CHARS = 40
 _MAX_REPEATS = 2
-_OPEN_FORMULA = re.compile(r"\$[^$]*[\^\\][^$]*\Z")
+_OPEN_FORMULA = re.compile(r"\$[^$]*(?:\^|\\[A-Za-z])[^$]*\Z")
 _OPEN_COMMAND = re.compile(r"[a-z]+\{[^{}\n]*\Z")
 
 
