@@ -740,6 +740,16 @@ def test_every_public_function_has_types_and_a_docstring() -> None:
                 assert node.returns is not None, f"{path.name}: {node.name}"
 
 
+def test_a_module_imports_at_its_top() -> None:
+    """A module that was made of two has no second list of imports in its middle."""
+    for path in MODULES:
+        is_code = False
+        for node in ast.parse(path.read_text("utf-8")).body:
+            is_import = isinstance(node, ast.Import | ast.ImportFrom)
+            assert not (is_code and is_import), f"{path}:{node.lineno}"
+            is_code |= not is_import and not isinstance(node, ast.Expr)
+
+
 def test_docstring_examples_run(monkeypatch: pytest.MonkeyPatch) -> None:
     import doctest
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
+from itertools import chain, filterfalse
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 from hqm.administration.asks import Administration, Job, Key
@@ -17,16 +18,11 @@ from hqm.administration.engines import layouts_of
 from hqm.administration.engines.placement import Layout
 from hqm.commands.session_judges import AnswersToCome, JudgePlan
 from hqm.respondents.base import Sampling
+from hqm.respondents.hf_loading import weights_of
+from hqm.respondents.kinds import kind_of
 
 if TYPE_CHECKING:
     from hqm.commands.session import Session
-
-
-from itertools import chain, filterfalse
-from operator import itemgetter
-
-from hqm.respondents.hf_loading import weights_of
-from hqm.respondents.kinds import kind_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,12 +7,18 @@ What is read from files, and every model that is loaded, is kept for all that th
 from __future__ import annotations
 
 import copy
+import platform
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from statistics import median
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+
+import numpy as np
 
 from hqm.administration.asks import (
     Administration,
@@ -23,6 +29,7 @@ from hqm.administration.asks import (
     assign,
     plan_job,
 )
+from hqm.administration.costs import prices_of
 from hqm.administration.engines import Engine, get_ready, make_engine
 from hqm.administration.stored_answers import (
     Answers,
@@ -34,6 +41,7 @@ from hqm.auditing.evidence import Evidence
 from hqm.auditing.gathering import gather
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.items import restrict_form
+from hqm.benchmark.judge_api import parse_judge
 from hqm.benchmark.registry import load_all
 from hqm.commands.options import AskingOptions, JudgingOptions, RunOptions
 from hqm.commands.session_forms import SessionForms
@@ -41,32 +49,20 @@ from hqm.commands.session_judges import BY_RULE, SessionJudges
 from hqm.commands.session_respondents import SessionRespondents, recorded_sources
 from hqm.errors import UsageError, check_known
 from hqm.extensions import ASKING, load_extension
+from hqm.imports.human_labels import LabelContext
 from hqm.indicators.flags import length_confound
+from hqm.judges.file_judge import Judge
+from hqm.judges.judge_models import Judging
 from hqm.labels.people_labels import LEVELS, POOLS, STALES
 from hqm.respondents.base import RecordedRespondent, Respondent
 from hqm.respondents.kinds import is_recorded, read_families
-from hqm.respondents.server_limits import Budget
+from hqm.respondents.server_limits import Budget, Prices
 from hqm.store.database import Store
 from hqm.types import ORIGINAL, Form, names_of
+from hqm.version import installed_version
 
 if TYPE_CHECKING:
     from hqm.benchmark.corrected_keys import CorrectedKey
-
-
-import platform
-from collections.abc import Mapping
-from statistics import median
-from typing import NotRequired, TypedDict
-
-import numpy as np
-
-from hqm.administration.costs import prices_of
-from hqm.benchmark.judge_api import parse_judge
-from hqm.imports.human_labels import LabelContext
-from hqm.judges.file_judge import Judge
-from hqm.judges.judge_models import Judging
-from hqm.respondents.server_limits import Prices
-from hqm.version import installed_version
 
 
 class Session:
@@ -480,13 +476,9 @@ def record_of(
     options: RunOptions, benchmarks: Sequence[Benchmark], label_files: Mapping[str, Sequence[str]]
 ) -> dict[str, object]:
     """Return what a repetition needs: versions, settings, hashes of data and cards."""
-    # The libraries whose version may change an answer or a number.
-    packages = ("numpy", "pandas", "pillow", "scipy", "torch", "transformers", "openai")
     return {
         "python": platform.python_version(),
-        "packages": {
-            package: version for package in packages if (version := installed_version(package))
-        },
+        "packages": dict(_library_versions()),
         "settings": {
             "runs": options.asking.times,
             "forms": list(dict.fromkeys([*options.material.forms, *options.material.form_files])),
@@ -515,6 +507,14 @@ def record_of(
             for benchmark in benchmarks
         },
     }
+
+
+@cache
+def _library_versions() -> Mapping[str, str]:
+    """Return the versions of the libraries that may change an answer or a number."""
+    packages = ("numpy", "pandas", "pillow", "scipy", "torch", "transformers", "openai")
+    versions = {package: installed_version(package) for package in packages}
+    return MappingProxyType({package: version for package, version in versions.items() if version})
 
 
 # --- what the answers took, by which `hqm design` prices another study ---
