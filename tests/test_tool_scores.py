@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hqm.reports.tables.side_tables import harness_tables
 
 import hqm
+from hqm.auditing.score_differences import DifferenceRow, ToolRow
 from hqm.commands.options import RunOptions
 from hqm.commands.rescoring import audit_readings
 from hqm.errors import DesignError
@@ -211,6 +213,24 @@ def listed(page: Path) -> list[list[str]]:
     reader = Folds()
     reader.feed(page.read_text())
     return [row for row in reader.rows if row and row[0].startswith("y")]
+
+
+def test_a_page_lists_the_first_of_many_differences() -> None:
+    row: DifferenceRow = {
+        "item": "y1", "answer": "Yes.", "tool_score": 0.0, "tool_read": "Yes.", "hqm_score": 1.0,
+        "hqm_read": "yes", "state": "scored", "reason": "punctuation",
+    }  # fmt: skip
+    tool: ToolRow = {
+        "benchmark": "b", "respondent": "m", "form": "original", "run": 0, "scoring": "strict",
+        "tool": "t", "compared": 1000, "tool_mean": 0.0, "hqm_mean": 1.0, "hqm_scored": 1000,
+        "reasons": {"punctuation": 1000}, "differences": [row] * 1000,
+    }  # fmt: skip
+    few: ToolRow = {**tool, "differences": [row] * 20}
+    _, table = harness_tables([tool, few])
+    assert len(table.rows) == 250 + 20
+    assert table.fold.endswith(": 1,020")
+    assert "750 further ones" in table.notes[0]
+    assert harness_tables([few])[1].notes == ()
 
 
 def test_pages_list_every_answer_that_is_scored_otherwise(

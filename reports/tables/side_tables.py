@@ -53,6 +53,7 @@ def harness_tables(tools: Sequence[ToolRow]) -> tuple[Table, ...]:
         return ()
     totals: list[tuple[Text, ...]] = []
     rows: list[tuple[Text, ...]] = []
+    n_hidden = 0
     for tool in tools:
         respondent = Text(short_name(tool["respondent"]))
         administration = Text(_administration_text(tool))
@@ -71,7 +72,8 @@ def harness_tables(tools: Sequence[ToolRow]) -> tuple[Table, ...]:
                 Text(_reasons(tool)),
             )
         )
-        for row in tool["differences"]:
+        n_hidden += max(0, len(tool["differences"]) - _MAX_DIFFERENCES)
+        for row in tool["differences"][:_MAX_DIFFERENCES]:
             difference = (
                 Text(row["item"]),
                 respondent,
@@ -120,11 +122,18 @@ def harness_tables(tools: Sequence[ToolRow]) -> tuple[Table, ...]:
             " that HQM scores.",
         ),
     )
-    fold = f"Every answer that a tool and HQM score differently: {len(rows):,}"
-    return (
-        total,
-        Table("harness_rows", f"{TOOLS_TITLE}, answer by answer.", columns, tuple(rows), (), fold),
+    note = (
+        f"The first {_MAX_DIFFERENCES} of each administration; {n_hidden:,} further ones are in the"
+        " JSON: audit.json, or `hqm compare --json`."
     )
+    fold = f"Every answer that a tool and HQM score differently: {len(rows) + n_hidden:,}"
+    caption = f"{TOOLS_TITLE}, answer by answer."
+    notes = (note,) if n_hidden else ()
+    return total, Table("harness_rows", caption, columns, tuple(rows), notes, fold)
+
+
+_MAX_DIFFERENCES = 250
+"""Of one administration: a page of ten thousand rows takes a browser long to open."""
 
 
 def _administration_text(tool: ToolRow) -> str:
