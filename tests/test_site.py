@@ -132,6 +132,7 @@ def blocks(text: str) -> list[tuple[str, str]]:
     return re.findall(r"^```(\w+)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.filterwarnings("error:.*since 0:DeprecationWarning")  # no page has a name that moved
 @pytest.mark.parametrize("page", [page for page, text in WRITTEN.items() if ">>> " in text])
 def test_the_python_on_a_page_runs(page: str) -> None:
     code = "\n".join(text for language, text in blocks(WRITTEN[page]) if language == "python")
