@@ -243,8 +243,8 @@ def _passage_choice(
         return tuple(exact)
     if head:
         return None
-    together = letters_together(remainder, LETTERS[: len(options)])
-    return together or _text_choice(text, options, polar)
+    letters = letters_together(remainder, LETTERS[: len(options)])
+    return letters or _text_choice(text, options, polar)
 
 
 def _letters_where(options: Sequence[Option], has_property: Callable[[Option], bool]) -> list[str]:

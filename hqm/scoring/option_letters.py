@@ -441,8 +441,8 @@ def letters_together(text: str, letters: str) -> tuple[str, ...]:
 
 def letter_behind_or(text: str) -> tuple[str, ...]:
     """The letter of a second option that stands behind a first one: "or E) cupboard"."""
-    other = _SECOND_LETTER.match(text)
-    return (other[1].upper(),) if other else ()
+    letter = _SECOND_LETTER.match(text)
+    return (letter[1].upper(),) if letter else ()
 
 
 _SECOND_LETTER = re.compile(r",? (?:or|and) \(?([a-j])\)")

@@ -125,11 +125,11 @@ def _without_qualifiers(targets: list[str], text: str) -> list[str]:
     """Right answers without what only explains them, "Twilight (2008)", where the answer need not
     have it.
     """
-    said = "" if len(targets) > 1 else text.lower()
+    lowered = "" if len(targets) > 1 else text.lower()
     names = []
     for target in targets:
-        is_said = "(" not in target or (said and target.lower() in said)
-        names.append(target if is_said else _QUALIFIER.sub("", target))
+        is_complete = "(" not in target or (lowered and target.lower() in lowered)
+        names.append(target if is_complete else _QUALIFIER.sub("", target))
     return names if len(set(names)) == len(set(targets)) else targets
 
 
@@ -432,7 +432,7 @@ def _is_key(text: str, answer: ParsedAnswer, target: str) -> bool:
     # normalising a chain of thought costs more than reading it, and it is never the key
     max_chars = 2 * len(target) + _MAX_MARKUP_CHARS
     called = [passage.text for passage in answer.explicit[:1] if not passage.corrects]
-    brief = [said for said in (text, *called) if len(said) <= max_chars]
+    brief = [phrase for phrase in (text, *called) if len(phrase) <= max_chars]
     if _without_spaces(target) in map(_without_spaces, brief):
         return True
     return normalize(target) in _EMPTY and any(map(_NOTHING.fullmatch, brief))
