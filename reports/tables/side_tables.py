@@ -123,8 +123,8 @@ def harness_tables(tools: Sequence[ToolRow]) -> tuple[Table, ...]:
         ),
     )
     note = (
-        f"The first {_MAX_DIFFERENCES} of each administration; {n_hidden:,} further ones are in the"
-        " JSON: audit.json, or `hqm compare --json`."
+        f"The first {_MAX_DIFFERENCES} of each administration; {n_hidden:,} further ones are in"
+        " audit.json, or in the comparison's numbers (`--to FILE.json`)."
     )
     fold = f"Every answer that a tool and HQM score differently: {len(rows) + n_hidden:,}"
     caption = f"{TOOLS_TITLE}, answer by answer."
