@@ -146,8 +146,8 @@ def _compare(benchmark: Benchmark, form: Form, recording: Recording) -> ScoreCom
         if "score" in answer.detail.get("recorded", {})
     ]
     # HQM has no score of its own where a file has scores and no answers, or no right answers
-    has_key = not benchmark.tool_scored
-    if not any(answer.text and (has_key or item.target) for item, answer, _ in scored):
+    has_rule = not benchmark.tool_scored
+    if not any(answer.text and (has_rule or item.target) for item, answer, _ in scored):
         return None
     tool_scores = []
     hqm_scores = []

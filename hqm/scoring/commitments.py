@@ -672,7 +672,12 @@ def without_side_remark(text: str) -> str:
 
 def shared_words(text: str, question: str) -> int:
     """How many content words of a question a text repeats."""
-    return len(question_stems(question).intersection(map(_stem, _LONG_WORD.findall(text.lower()))))
+    return len(shared_stems(text, question))
+
+
+def shared_stems(text: str, question: str) -> frozenset[str]:
+    """The stems of the content words of a question that a text repeats."""
+    return question_stems(question).intersection(map(_stem, _LONG_WORD.findall(text.lower())))
 
 
 @lru_cache(maxsize=1024)

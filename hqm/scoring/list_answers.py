@@ -16,7 +16,7 @@ from hqm.scoring.commitments import (
     longest_spans,
     normalize,
     parse_answer,
-    question_stems,
+    shared_stems,
     shared_words,
     without_side_remark,
 )
@@ -376,16 +376,11 @@ def asked_value(text: str, question: str) -> str:
 
 def _asked_name(names: Sequence[str], question: str) -> str:
     """The name of a row that has all words of a question that any of the names has, or nothing."""
-    overlaps = [shared_words(name, question) for name in names]
-    if not max(overlaps) or overlaps.count(max(overlaps)) > 1:
-        return ""
-    asked_name = names[overlaps.index(max(overlaps))]
-    stems = question_stems(question)
-    asked_stems = stems.intersection(question_stems(asked_name))
+    shared = [shared_stems(name, question) for name in names]
+    asked_stems = max(shared, key=len)
     # "6 pots: 228, 2 dishes: 40", asked what both cost
-    if any(not stems.intersection(question_stems(name)) <= asked_stems for name in names):
-        return ""
-    return asked_name
+    is_sole = shared.count(asked_stems) == 1 and all(stems <= asked_stems for stems in shared)
+    return names[shared.index(asked_stems)] if asked_stems and is_sole else ""
 
 
 # --- texts that an answer names ---

@@ -479,9 +479,7 @@ def may_translate(text: str, target: str, question: str = "") -> bool:
         return has_other_script(target) and _LATIN_WORD.search(text) is not None
     if text.isascii() and _LATIN_WORD.search(target):
         return language_of(question) is not None and is_english(text)
-    if text.isascii():
-        return False
-    if not target.isascii():
+    if text.isascii() or not target.isascii():
         return False
     language = language_of(text)
     return language is not None and bool(language.script)
