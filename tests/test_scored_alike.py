@@ -1,6 +1,9 @@
 """A short answer that is scored once for many items gets the verdict that each of them gives it."""
 
 import itertools
+import os
+import signal
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +12,10 @@ import pytest
 import hqm
 from hqm.benchmark.adapter import Adapter
 from hqm.benchmark.registry import load_all
+from hqm.scoring import score_cache
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.parsers import PARSERS
-from hqm.scoring.score_cache import VerdictCache
+from hqm.scoring.score_cache import VerdictCache, score_on_cores
 from hqm.types import Form, Item, Response, Row, State, Verdict
 
 ASKED = (
@@ -179,3 +183,88 @@ def test_a_reading_depends_on_the_questions_kind_alone_unless_it_is_against_its_
         assert reader.needs_question(text) or all(
             len(readings) == 1 for readings in by_kind.values()
         )
+
+
+LONG = [
+    (index % 7, Response(f"Yes, number {index}." + " There is more." * 20)) for index in range(50)
+]
+
+
+def by_number(index: int, response: Response) -> Verdict:
+    """A rule that no other process can be given: it stands for one with a file open."""
+    number = float(response.text.split()[2].rstrip("."))
+    return Verdict(number, {"n": float(index)}, "ok", str(index))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone")
+@pytest.mark.parametrize("n_cores", [1, 2, 3, 60])
+def test_long_answers_scored_on_several_cores_have_the_verdicts_of_one(n_cores: int) -> None:
+    verdicts = score_on_cores(lambda *answer: by_number(*answer), LONG, n_cores)
+    assert verdicts == [by_number(*answer) for answer in LONG]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone")
+@pytest.mark.parametrize("ends", ["killed", "raises", "exits", "loses its words"])
+def test_a_copy_that_fails_leaves_its_answers_to_the_first_process(ends: str) -> None:
+    first = os.getpid()
+
+    def score(index: int, response: Response) -> Verdict:
+        if os.getpid() == first or "number 4." not in response.text:
+            return by_number(index, response)
+        if ends == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if ends == "exits":
+            os._exit(3)
+        if ends == "raises":
+            raise hqm.DataError("no key", remedy="Write one.")
+        return Verdict(0.0, {}, "ok", (lambda: "a function").__call__)  # type: ignore[arg-type]
+
+    verdicts = score_on_cores(score, LONG, 3)
+    assert verdicts[1::3] == [None] * len(LONG[1::3])
+    assert verdicts[::3] + verdicts[2::3] == [by_number(*a) for a in LONG[::3] + LONG[2::3]]
+
+
+def test_what_a_rule_refuses_is_told_as_on_one_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(score_cache, "_MIN_CHARS_ON_CORES", 1)
+    monkeypatch.setattr(score_cache, "_usable_cores", lambda: 2)
+
+    def refuse(item: Item, response: Response) -> Verdict:
+        if "number 1." in response.text:
+            raise hqm.DataError("no key", remedy="Write one.", location=item.id)
+        return by_number(int(item.id[1:]), response)
+
+    cache = VerdictCache(form_of(ASKED).items, refuse)
+    cache.score_ahead(LONG)
+    with pytest.raises(hqm.DataError, match="no key"):
+        cache.item_verdict(*LONG[1])
+
+
+def test_an_administration_with_long_answers_is_scored_once_on_all_cores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(score_cache, "_usable_cores", lambda: 2)
+    form, n_scored = form_of(ASKED), 0
+
+    def score(item: Item, response: Response) -> Verdict:
+        nonlocal n_scored
+        n_scored += 1
+        return by_number(form.by_id[item.id] is item, response)
+
+    def matrix() -> ScoreMatrix:
+        builder = MatrixBuilder(hqm.Cell(), form, score, lambda _: ())
+        for r in range(3):
+            answers = [
+                Response(
+                    f"Yes, number {i * r}." + " There is more." * 20 * (i % 3 > 0), "truncated"
+                )
+                for i in range(len(form.items))
+            ]
+            builder.add(f"r{r}", [None, *answers[1:]])
+        return builder.build()
+
+    on_one = matrix()
+    n_on_one, n_scored = n_scored, 0
+    monkeypatch.setattr(score_cache, "_MIN_CHARS_ON_CORES", 1)
+    on_two = matrix()
+    same(on_one, on_two)
+    assert n_on_one / 3 < n_scored < n_on_one  # the others were scored in the copy

@@ -6,7 +6,7 @@ group by group.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import chain, repeat
@@ -583,6 +583,7 @@ class MatrixBuilder:
         codes = list(map(_get_code, map(self._codes_by_item.__getitem__, item_indices), keys))
         if None not in codes:
             return cast("list[int]", codes)
+        self._cache.score_ahead(self._unscored(item_indices, codes, answers))
         row = []
         for index, key, code in zip(item_indices, keys, codes, strict=True):
             answer = answers[index]
@@ -593,6 +594,18 @@ class MatrixBuilder:
                     code = self._score_new(index, key, answer)
             row.append(code)
         return row
+
+    def _unscored(
+        self,
+        item_indices: Sequence[int],
+        codes: Sequence[int | None],
+        answers: Sequence[Response | Row | None],
+    ) -> Iterator[tuple[int, Response | Row]]:
+        """The answers without a code yet, each with the index of its item."""
+        for index, code in zip(item_indices, codes, strict=True):
+            answer = answers[index]
+            if code is None and answer is not None:
+                yield index, answer
 
     def _score_new(self, index: int, key: object, answer: Response | Row) -> int:
         """Return the code of the verdict on an answer to an item that this administration has not

@@ -1,12 +1,16 @@
 """Verdicts that many items share: a short answer is scored once for all items that are scored
-alike.
+alike. Many long answers, which no two items share, are scored on all cores.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Sequence
-from typing import NamedTuple, Protocol
+import os
+import signal
+import sys
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +18,105 @@ import numpy.typing as npt
 from hqm.scoring.parsers import Parser
 from hqm.signature import digest
 from hqm.text import SHORT
-from hqm.types import Item, Response, Verdict
+from hqm.types import Item, Response, Row, Verdict
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+
+_MIN_CHARS_ON_CORES = 1_000_000
+"""From how many characters on answers are scored on all cores: a third of a second's work."""
+_MAX_CORES = 16
+
+ScoreItem = Callable[[int, Response], Verdict]
+"""(index of the item, answer) -> verdict."""
+
+
+def score_on_cores(
+    score: ScoreItem, answers: Sequence[tuple[int, Response]], n_cores: int | None = None
+) -> list[Verdict | None]:
+    """Score answers on all cores, in copies of this process.
+
+    Parameters
+    ----------
+    score
+        The rule.
+    answers
+        The index of an item, and an answer to it.
+    n_cores
+        On how many cores; as many as this process may use if None.
+
+    Returns
+    -------
+    list of (Verdict or None)
+        None for answers whose process failed: scored here, they tell why.
+    """
+    if n_cores is None:
+        n_cores = _usable_cores()
+    verdicts: list[Verdict | None] = [None] * len(answers)
+    workers: list[_Worker] = []
+    try:
+        with suppress(OSError):  # no memory, or too many processes
+            for start in range(1, n_cores):
+                workers.append(_Worker(score, answers[start::n_cores]))  # noqa: PERF401
+        verdicts[::n_cores] = [score(*answer) for answer in answers[::n_cores]]
+        for start, worker in enumerate(workers, 1):
+            verdicts[start::n_cores] = worker.verdicts()
+    finally:
+        for worker in workers:
+            worker.close()
+    return verdicts
+
+
+def _usable_cores() -> int:
+    """On how many cores answers are scored: one where a process cannot be copied."""
+    import multiprocessing as mp
+
+    # elsewhere a copy is not safe, and a daemon may have no processes of its own
+    if sys.platform != "linux" or mp.current_process().daemon:
+        return 1
+    return min(len(os.sched_getaffinity(0)), _MAX_CORES)
+
+
+class _Worker:
+    """A copy of this process that scores some answers and ends."""
+
+    def __init__(self, score: ScoreItem, answers: Sequence[tuple[int, Response]]) -> None:
+        import multiprocessing as mp
+
+        self._n_answers = len(answers)
+        context = mp.get_context("fork")
+        self._reader, writer = context.Pipe(duplex=False)
+        # what is copied need not be sent: a rule may hold what no other process can be given
+        self._process = context.Process(
+            target=_send_verdicts, args=(score, answers, writer), daemon=True
+        )
+        self._process.start()
+        writer.close()
+
+    def verdicts(self) -> list[Verdict | None]:
+        """Wait for the verdicts; None in place of each where the copy failed."""
+        with suppress(EOFError, OSError):
+            return list(self._reader.recv())
+        return [None] * self._n_answers
+
+    def close(self) -> None:
+        """End the process, whether or not it is done."""
+        self._reader.close()
+        self._process.kill()
+        self._process.join()
+
+
+def _send_verdicts(
+    score: ScoreItem, answers: Sequence[tuple[int, Response]], writer: Connection
+) -> None:
+    """Score answers in a copy of the process, which prints nothing and leaves Ctrl-C to the
+    other one.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # the first process scores the answers again, and gives the error its place
+    with suppress(Exception):
+        writer.send([score(*answer) for answer in answers])
 
 
 class ScoringKey(NamedTuple):
@@ -99,6 +201,7 @@ class VerdictCache:
         """(items,): the number of each item's class; -1 where it has none."""
         self._by_reading: dict[tuple[Hashable, ...], Verdict] = {}
         self._by_item: dict[tuple[int, object], Verdict] = {}
+        self._ahead: dict[tuple[int, object], Verdict | None] = {}
         self._item_digests: dict[int, str] = {}
 
     @property
@@ -130,19 +233,53 @@ class VerdictCache:
 
     def item_verdict(self, index: int, response: Response) -> Verdict:
         """The verdict on an answer to an item that is scored by itself."""
-        # the state belongs to the key: a truncated answer is settled otherwise than a whole one
-        key: tuple[int, object] = (index, response[:2])
-        if len(response.text) > SHORT:
-            # of a long answer, which is seldom given twice, the hash alone is remembered
-            key = (index, answer_digest(response))
+        key = self._item_key(index, response)
         verdict = self._by_item.get(key)
         if verdict is None:
             verdict = self._archived_verdict(index, response, self._score_item)
             self._by_item[key] = verdict
         return verdict
 
+    def score_ahead(self, answers: Iterable[tuple[int, Response | Row]]) -> None:
+        """Score answers that will be asked for one by one, on all cores, where that saves time.
+
+        Parameters
+        ----------
+        answers
+            The index of an item, and an answer to it.
+        """
+        long_answers = [pair for pair in answers if len(pair[1][0]) > SHORT]
+        if sum(len(answer[0]) for _, answer in long_answers) < _MIN_CHARS_ON_CORES:
+            return
+        new = []
+        for index, answer in long_answers:
+            response = Response(*answer[:3])
+            if not self._is_scored(index, response):
+                new.append((index, response))
+        verdicts = score_on_cores(self._score_item, new)
+        for (index, response), verdict in zip(new, verdicts, strict=True):
+            self._ahead[index, response[:3]] = verdict
+
+    def _is_scored(self, index: int, response: Response) -> bool:
+        """Whether this command or an earlier one scored an answer to an item."""
+        if self._item_key(index, response) in self._by_item:
+            return True
+        if self.archive is None:
+            return False
+        key = (self._item_digest(index), answer_digest(response))
+        return self.archive.get(*key) is not None
+
     def _score_item(self, index: int, response: Response) -> Verdict:
-        return self.score(self.items[index], response)
+        verdict = self._ahead.pop((index, response[:3]), None)
+        return verdict or self.score(self.items[index], response)
+
+    def _item_key(self, index: int, response: Response) -> tuple[int, object]:
+        """The key of an answer to an item."""
+        # of a long answer, which is seldom given twice, the hash alone is remembered
+        if len(response.text) > SHORT:
+            return (index, answer_digest(response))
+        # the state belongs to the key: a truncated answer is settled otherwise than a whole one
+        return (index, response[:2])
 
     def _archived_verdict(
         self, index: int, response: Response, score: Callable[[int, Response], Verdict]

@@ -5,6 +5,7 @@
 Every answer is different, so that none is read twice: chains of thought of 120, 400 and 960 words
 for each task, and short answers of one to eight words to a thousand items with texts of their own.
 The rival is `finditer` of one pattern with the commonest cues: less than any reader can do.
+The last line is the time of the clock on one core over that on all cores.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Callable, Sequence
 
 from hqm.scoring.parsers import STRICT
 from hqm.scoring.rules import score_choice, score_short, score_yes_no
+from hqm.scoring.score_cache import score_on_cores
 from hqm.types import Item, Response, Task, Verdict
 
 RIVAL = re.compile(
@@ -112,6 +114,22 @@ def microseconds_a_word(pairs: Sequence[tuple[Item, str]]) -> float:
     return 1e6 * seconds(lambda: [score(item, text) for item, text in pairs]) / n_words
 
 
+def one_core_over_all(rng: random.Random) -> float:
+    """The time of the clock of reading answers of 120 words on one core, over that on all cores."""
+    items = list(ITEMS.items())
+    answers = []
+    for index in range(10_000):
+        number = index % len(items)
+        ending = rng.choice(ENDINGS[items[number][0]])
+        answers.append((number, Response(chain_of_thought(rng, 120, ending))))
+    times = []
+    for n_cores in (1, None):
+        start = time.perf_counter()
+        score_on_cores(lambda i, response: score(items[i][1], response.text), answers, n_cores)
+        times.append(time.perf_counter() - start)
+    return times[0] / times[1]
+
+
 def main() -> None:
     rng = random.Random(0)
     for item in ITEMS.values():
@@ -130,6 +148,7 @@ def main() -> None:
         print(f"{n_words:<19}" + "".join(f"{cell:>10.2f}" for cell in cells))
     cells = [microseconds_a_word(short_answers(task, rng)) for task in ITEMS]
     print(f"{'1 to 9':<19}" + "".join(f"{cell:>10.2f}" for cell in cells))
+    print(f"{'one core / all':<19}{one_core_over_all(rng):>10.2f}")
 
 
 if __name__ == "__main__":
