@@ -4,7 +4,10 @@ bytes for the same audit.
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +63,36 @@ def test_a_figure_is_a_column_wide_and_the_same_bytes(audit: Audit, name: str) -
     assert "<b>" not in svg, "one respondent has markup in its name"
 
 
+def many_models(audit: Audit) -> Audit:
+    """The audit's first benchmark with four more copies of every respondent under other names, and
+    a title wider than a column.
+    """
+    benchmark = audit.audits[0]
+    respondents = tuple(
+        replace(row, name=f"{row.name} {copy}" if copy else row.name)
+        for copy in range(5)
+        for row in benchmark.respondents
+    )
+    return Audit((replace(benchmark, title="LARGE MODELS " * 9, respondents=respondents),))
+
+
+@pytest.mark.parametrize("of", [lambda audit: audit, many_models], ids=["few", "many"])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_rows_of_a_figure_can_be_read_and_none_is_cut_off(
+    audit: Audit, name: str, of: Callable[[Audit], Audit]
+) -> None:
+    figure = of(audit).plot(name)
+    figure.canvas.draw()
+    for axes in figure.axes:
+        labels = [label.get_window_extent() for label in axes.get_yticklabels() if label.get_text()]
+        tops = sorted((box.y0, box.y1) for box in labels)
+        assert all(below[1] <= above[0] + 0.5 for below, above in itertools.pairwise(tops))
+        for box in [*labels, axes.title.get_window_extent(), axes.xaxis.label.get_window_extent()]:
+            room = figure.bbox.padded(0.5)
+            assert room.x0 <= box.x0 <= box.x1 <= room.x1
+            assert room.y0 <= box.y0 <= box.y1 <= room.y1
+
+
 def test_the_leaderboard_shows_the_scores_of_the_page(benchmark: BenchmarkAudit) -> None:
     points = Points.for_metric(benchmark)
     figure = benchmark.plot("leaderboard")
@@ -103,8 +136,6 @@ def test_orders_types_and_items_are_those_of_the_page(benchmark: BenchmarkAudit)
 
 
 def test_a_comparison_is_drawn(audit: Audit, benchmark: BenchmarkAudit) -> None:
-    from dataclasses import replace
-
     second = replace(benchmark, benchmark="second", title="Second")
     comparison = hqm.compare(Audit((benchmark, second)))
     figure = comparison.plot()

@@ -178,7 +178,30 @@ def _painted(paint: Callable[[Figure], None]) -> Figure:
         for _ in range(2):
             figure.draw_without_rendering()
         figure.set_layout_engine("none")
+        for axes in figure.axes:
+            _place_title(figure, axes)
     return figure
+
+
+def _place_title(figure: Figure, axes: Axes) -> None:
+    """Move a panel's title into the figure, and cut it where it is wider: a panel with long names
+    at its left is narrow.
+    """
+    width = figure.bbox.width
+    text = axes.get_title()
+    extent = axes.title.get_window_extent()
+    length = len(text)
+    while extent.width > _MAX_TITLE_WIDTH * width and length > 1:
+        length -= 1
+        axes.title.set_text(truncate(text, length))
+        extent = axes.title.get_window_extent()
+    margin = (1 - _MAX_TITLE_WIDTH) / 2 * width
+    overhang = min(0.0, width - margin - extent.x1) or max(0.0, margin - extent.x0)
+    axes.title.set_x(0.5 + overhang / axes.bbox.width)
+
+
+_MAX_TITLE_WIDTH = 0.97
+"""The share of the figure's width that a title may take: some kinds of file have wider letters."""
 
 
 def _panels(figure: Figure, heights: Sequence[float]) -> list[Axes]:
