@@ -306,6 +306,46 @@ def test_splits_that_share_ids_keep_them_apart(run: Run, tmp_path: Path) -> None
     assert [row["id"] for row in items_of(tmp_path / "made")][5:7] == ["test-5", "validation-0"]
 
 
+@pytest.mark.parametrize(
+    ("answers", "columns", "n_items"),
+    [
+        ("answer", [], 2),
+        ("response", [], 2),
+        ("model_output", [], 2),
+        # who names a column has a table of questions, whatever else stands in it
+        ("answer", ["--columns", "answer=target"], 6),
+    ],
+)
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_question_that_several_models_answered_is_one_item(
+    run: Run, tmp_path: Path, kind: str, answers: str, columns: list[str], n_items: int
+) -> None:
+    rows = [
+        {"model": model, "question": f"Is there a {thing}?", answers: "There is.", "target": key}
+        for thing, key in (("dog", "yes"), ("cow", "no"))
+        for model in ("a", "b", "c")
+    ]
+    table, source = pd.DataFrame(rows), tmp_path / f"answers.{kind}"
+    if kind == "csv":
+        table.to_csv(source, index=False)
+    else:
+        table.to_json(source, orient="records", lines=True)
+    assert run("new", tmp_path / "made", "--from", source, *columns)[::2] == (0, "")
+    items = items_of(tmp_path / "made")
+    assert len(items) == n_items
+    assert {item["prompt"]: item["target"] for item in items} == {
+        "Is there a dog?": "yes",
+        "Is there a cow?": "no",
+    }
+
+
+def test_who_wrote_a_question_is_no_respondent(run: Run, tmp_path: Path) -> None:
+    rows = "question,answer,model\nIs there a dog?,yes,a\nIs there a cow?,no,b\n"
+    (tmp_path / "questions.csv").write_text(rows)
+    assert run("new", tmp_path / "made", "--from", tmp_path / "questions.csv")[0] == 0
+    assert [item["target"] for item in items_of(tmp_path / "made")] == ["yes", "no"]
+
+
 @pytest.mark.data
 def test_the_parquet_of_a_real_lmms_eval_run(run: Run, tmp_path: Path, data: Path) -> None:
     source = data / "logs" / "lmms_eval" / "pope_tiny.parquet"

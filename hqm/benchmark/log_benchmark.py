@@ -35,7 +35,7 @@ from hqm.benchmark.log_items import (
 from hqm.benchmark.new_sources import Source
 from hqm.errors import AnswerError, DataError, UsageError
 from hqm.files.records import file_stem, name_fields
-from hqm.imports.detect import answers_of, names_its_tool, read_logs
+from hqm.imports.detect import answers_of, holds_logs, read_logs
 from hqm.imports.log_answers import ImportedLogs, LogSettings, match_logs
 from hqm.imports.match import summarize_rows
 from hqm.imports.row import Log, Row
@@ -292,15 +292,17 @@ class _Questions:
             yield f"{self.label}: {record['id']}", {name: record[name] for name in columns}
 
 
-def questions_of_logs(text: str, *, with_pictures: bool) -> Source | None:
+def questions_of_logs(text: str, *, with_pictures: bool, also_tables: bool = True) -> Source | None:
     """The questions of a log, or of a folder of logs, as a source for a new benchmark; None where
-    the text names no log of a known tool.
+    the text names no log.
 
     Parameters
     ----------
     with_pictures
         Whether the pictures that the log names are at hand; questions about one of them stay a
         cluster without it.
+    also_tables
+        Whether a table in which models answer questions with right answers is a log too.
 
     Raises
     ------
@@ -308,7 +310,11 @@ def questions_of_logs(text: str, *, with_pictures: bool) -> Source | None:
         The logs hold several benchmarks.
     """
     path = Path(text)
-    if not path.exists() or path.suffix == ".parquet" or not names_its_tool(path):
+    if (
+        not path.exists()
+        or path.suffix == ".parquet"
+        or not holds_logs(path, also_tables=also_tables)
+    ):
         return None
     first, *further_benchmarks = benchmarks_of_logs(read_logs([path], with_questions=True))
     if further_benchmarks:

@@ -155,9 +155,11 @@ def _from_source(
     keep_going: bool,
 ) -> tuple[NewBenchmark, Sequence[Mapping[str, object]], Description]:
     named_columns = parse_columns(columns)
-    source = questions_of_logs(questions, with_pictures=images is not None)
-    # A log of a known tool is asked about first: its JSON lines would also pass as a table of
-    # questions.
+    # A log is asked about first: its rows would also pass as a table of questions. Who names
+    # columns has such a table.
+    source = questions_of_logs(
+        questions, with_pictures=images is not None, also_tables=not named_columns
+    )
     source = source or open_source(questions)
     if split:
         source = source.select_splits([split_name.strip() for split_name in split.split(",")])

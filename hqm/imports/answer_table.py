@@ -96,6 +96,13 @@ def only_asks(records: Sequence[Mapping[str, object]], path: str = "") -> bool:
     return asks and names.intersection(fields.ANSWERS) == {"answer"}
 
 
+def names_models_and_keys(records: Sequence[Mapping[str, object]]) -> bool:
+    """Whether these rows name who answered which question, the answer, and the right one."""
+    names = headings_of(first_row(records))
+    columns = (fields.RESPONDENTS, fields.QUESTIONS, fields.ANSWERS, fields.KEYS)
+    return not any(map(names.isdisjoint, columns))
+
+
 def read_questions(path: str, records: list[Record]) -> Log:
     """The rows of a file of questions and their right answers."""
     intake = take_rows(path, records, names=("item",))

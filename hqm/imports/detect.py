@@ -287,9 +287,15 @@ def is_other_table(path: Path) -> bool:
     return not names.isdisjoint((*fields.IDS, *fields.QUESTIONS))
 
 
-def names_its_tool(path: Path) -> bool:
-    """Whether a file, or a file in a folder, is laid out as a known tool writes its logs."""
-    return any(map(_has_reader, map(LogFile, files_in(path))))
+def holds_logs(path: Path, *, also_tables: bool) -> bool:
+    """Whether a file, or a file in a folder, is laid out as a known tool writes its logs.
+
+    `also_tables` asks for tables as well in which models answer questions with right answers.
+    """
+    for file in map(LogFile, files_in(path)):
+        if _has_reader(file) or (also_tables and answer_table.names_models_and_keys(file.first)):
+            return True
+    return False
 
 
 def _has_reader(file: LogFile) -> bool:
