@@ -21,7 +21,15 @@ import pytest
 
 import hqm
 from hqm.respondents.kinds import LOCAL
-from tests.asserted import built_alike, files_of_tests, own_texts, parsed, walked
+from tests.asserted import (
+    built_alike,
+    descendants,
+    files_of_tests,
+    nodes_of,
+    own_texts,
+    parsed,
+    walked_by_type,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = ("hqm", "adapters", "reports", "benchmarks")
@@ -155,7 +163,7 @@ def imports_in(text: str, package: str) -> list[tuple[int, str]]:
     """
     return [
         (getattr(node, "lineno", 0), name)
-        for node in walked(text)
+        for node in nodes_of(text, ast.Import, ast.ImportFrom, ast.Call)
         for name in modules_named(node, package)
     ]
 
@@ -312,10 +320,10 @@ def test_a_planted_circle_of_packages_is_seen(tree: Path) -> None:
 def imported(path: Path) -> set[str]:
     """The names of modules and members that a file imports, as `module` or `module.member`."""
     names = set()
-    for node in walked(path.read_text(encoding="utf-8")):
+    for node in nodes_of(path.read_text(encoding="utf-8"), ast.Import, ast.ImportFrom):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        if isinstance(node, ast.ImportFrom) and node.module:
+        elif node.module:
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
     return names
 
@@ -388,34 +396,33 @@ def folder_of(path: Path, root: Path = ROOT) -> str:
     return str(path.relative_to(root).parent)
 
 
+NAME_FIELDS: dict[type[ast.AST], str] = {
+    ast.Name: "id",
+    ast.arg: "arg",
+    ast.Attribute: "attr",
+    ast.keyword: "arg",
+    ast.FunctionDef: "name",
+    ast.AsyncFunctionDef: "name",
+    ast.ClassDef: "name",
+    ast.ExceptHandler: "name",
+    ast.MatchAs: "name",
+    ast.MatchStar: "name",
+}
+"""Where a node of a tree has a name."""
+
+
 def names_in(text: str) -> Iterator[tuple[int, str]]:
     """Every name that a file gives or uses: variables, parameters, keywords, functions, classes,
     attributes, imports.
     """
-    for node in walked(text):
-        line = getattr(node, "lineno", 0)
-        match node:
-            case (
-                ast.Name(id=name)
-                | ast.arg(arg=name)
-                | ast.Attribute(attr=name)
-                | ast.keyword(arg=str(name))
-            ):
-                yield line, name
-            case (
-                ast.FunctionDef(name=name)
-                | ast.AsyncFunctionDef(name=name)
-                | ast.ClassDef(name=name)
-            ):
-                yield line, name
-            case (
-                ast.ExceptHandler(name=str(name))
-                | ast.MatchAs(name=str(name))
-                | ast.MatchStar(name=str(name))
-            ):
-                yield line, name
-            case ast.alias(name=name, asname=other):
-                yield from ((line, word) for word in {*name.split("."), other} if word)
+    nodes = walked_by_type(text)
+    for node_type, field in NAME_FIELDS.items():
+        for node in nodes.get(node_type, ()):
+            if name := getattr(node, field):
+                yield node.lineno, name  # type: ignore[attr-defined]
+    for alias in nodes_of(text, ast.alias):
+        names = {*alias.name.split("."), alias.asname}
+        yield from ((alias.lineno, word) for word in names if word)
 
 
 def unclear_names(paths: list[Path], root: Path) -> list[str]:
@@ -744,7 +751,7 @@ def test_a_module_imports_at_its_top() -> None:
     """A module that was made of two has no second list of imports in its middle."""
     for path in MODULES:
         is_code = False
-        for node in ast.parse(path.read_text("utf-8")).body:
+        for node in parsed(path.read_text("utf-8")).body:
             is_import = isinstance(node, ast.Import | ast.ImportFrom)
             assert not (is_code and is_import), f"{path}:{node.lineno}"
             is_code |= not is_import and not isinstance(node, ast.Expr)
@@ -793,14 +800,13 @@ class CheckedFunction(NamedTuple):
 
 def checked_functions(files: dict[str, str]) -> Iterator[CheckedFunction]:
     for file, text in files.items():
-        for node in walked(text):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                inner = list(ast.walk(node))
-                asserts = any(isinstance(child, ast.Assert) for child in inner)
-                called = [n.func for n in inner if isinstance(n, ast.Call)]
-                names = {n.attr for n in called if isinstance(n, ast.Attribute)}
-                names |= {n.id for n in called if isinstance(n, ast.Name)}
-                yield CheckedFunction(file, node.lineno, node.name, asserts, frozenset(names))
+        for node in functions_in(text):
+            inner = descendants(node)
+            asserts = any(isinstance(child, ast.Assert) for child in inner)
+            called = [n.func for n in inner if isinstance(n, ast.Call)]
+            names = {n.attr for n in called if isinstance(n, ast.Attribute)}
+            names |= {n.id for n in called if isinstance(n, ast.Name)}
+            yield CheckedFunction(file, node.lineno, node.name, asserts, frozenset(names))
 
 
 def toothless_tests(files: dict[str, str]) -> list[str]:
@@ -924,14 +930,15 @@ def is_empty_name(name: str) -> bool:
 
 def bound_names(text: str) -> Iterator[str]:
     """Every name that a file binds: variables, parameters, functions, classes."""
-    for node in walked(text):
-        match node:
-            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
-                yield name
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield name
-            case ast.ClassDef(name=name):
-                yield name
+    for variable in nodes_of(text, ast.Name):
+        if isinstance(variable.ctx, ast.Store):
+            yield variable.id
+    for parameter in nodes_of(text, ast.arg):
+        yield parameter.arg
+    for function in functions_in(text):
+        yield function.name
+    for node in nodes_of(text, ast.ClassDef):
+        yield node.name
 
 
 def empty_names_per_thousand(paths: Iterable[Path]) -> float:
@@ -995,7 +1002,7 @@ def complexity(function: ast.AST) -> int:
     comprehensions, and cases count as branches.
     """
     branches = 1
-    for node in ast.walk(function):
+    for node in descendants(function):
         if isinstance(node, BRANCHES):
             branches += 1
         elif isinstance(node, ast.BoolOp):
@@ -1008,18 +1015,15 @@ def complexity(function: ast.AST) -> int:
 
 
 def functions_in(text: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in walked(text):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
+    yield from nodes_of(text, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def nested_comprehensions(text: str) -> list[int]:
     """The lines of comprehensions that contain another one."""
     return [
         node.lineno
-        for node in walked(text)
-        if isinstance(node, COMPREHENSIONS)
-        and any(isinstance(inner, COMPREHENSIONS) for inner in ast.walk(node) if inner is not node)
+        for node in nodes_of(text, *COMPREHENSIONS)
+        if any(isinstance(inner, COMPREHENSIONS) for inner in descendants(node)[1:])
     ]
 
 
@@ -1036,9 +1040,9 @@ def conditionals_per_hundred(texts: Iterable[str]) -> float:
     """Inline conditionals in a hundred statements."""
     n_statements = n_conditionals = 0
     for text in texts:
-        for node in walked(text):
-            n_statements += isinstance(node, ast.stmt)
-            n_conditionals += isinstance(node, ast.IfExp)
+        for node_type, nodes in walked_by_type(text).items():
+            n_statements += len(nodes) * issubclass(node_type, ast.stmt)
+            n_conditionals += len(nodes) * issubclass(node_type, ast.IfExp)
     return 100 * n_conditionals / n_statements
 
 
