@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -87,9 +87,8 @@ class LabelContext:
 
     def to_reply(self) -> str:
         """The context as a judgement's reply; empty where nothing is known."""
-        set_fields = {
-            name: value for name, value in asdict(self).items() if value not in ("", None, {})
-        }
+        values = {name: getattr(self, name) for name in _CONTEXT_FIELDS}
+        set_fields = {name: value for name, value in values.items() if value not in ("", None, {})}
         if set_fields:
             return canonical_json({"label": set_fields})
         return ""
@@ -108,8 +107,12 @@ class LabelContext:
             with suppress(ValueError):
                 stored_fields = json.loads(judgement.reply)["label"]
         return cls(
-            **{f.name: stored_fields[f.name] for f in fields(cls) if f.name in stored_fields}
+            **{name: stored_fields[name] for name in _CONTEXT_FIELDS if name in stored_fields}
         )
+
+
+# a file has thousands of labels, and to list the fields takes longer than to write one
+_CONTEXT_FIELDS = tuple(context_field.name for context_field in fields(LabelContext))
 
 
 def labelled_by(judge: str) -> LabelledBy:
