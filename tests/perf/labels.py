@@ -92,14 +92,18 @@ class World:
         ]
 
 
-def world(rng: np.random.Generator, respondents: int, items: int, *, errors: float = 0.08) -> World:
-    """A world in which the scorer errs with the mean chance `errors`, unevenly."""
+def draw_truth(rng: np.random.Generator, respondents: int, items: int) -> Array:
+    """(respondents, items): whether an answer is right; items of a picture are alike."""
     pictures = -(-items // 4)
     ability = np.linspace(-0.2, 1.9, respondents)[:, None]
     difficulty = rng.gumbel(-0.4, 0.8, items) + np.repeat(rng.normal(0, 0.5, pictures), 4)[:items]
-    truth = (rng.random((respondents, items)) < 1 / (1 + np.exp(difficulty - ability))).astype(
-        float
-    )
+    is_right = rng.random((respondents, items)) < 1 / (1 + np.exp(difficulty - ability))
+    return is_right.astype(float)
+
+
+def world(rng: np.random.Generator, respondents: int, items: int, *, errors: float = 0.08) -> World:
+    """A world in which the scorer errs with the mean chance `errors`, unevenly."""
+    truth = draw_truth(rng, respondents, items)
     # most answers are clear, a few are doubtful, and an item's wording makes all answers to it more
     # or less doubtful
     raw = rng.beta(0.25, 2.5, (respondents, items)) * rng.lognormal(0, 0.5, items)
@@ -330,7 +334,7 @@ def active(replicates: int, items: int = 400, labels: int = 100) -> Active:
     Each replicate has a world of its own: other items of the same kind, answered by the same
     respondents.
     """
-    kind = [world(np.random.default_rng([99, w]), 10, 40_000).truth.mean() for w in range(3)]
+    kind = [draw_truth(np.random.default_rng([99, w]), 10, 40_000).mean() for w in range(3)]
     everywhere = float(np.mean(kind))
     errors: dict[str, list[float]] = {"uniform": [], "active": []}
     widths: dict[str, list[float]] = {"uniform": [], "active": []}
