@@ -28,6 +28,7 @@ from tests.asserted import (
     nodes_of,
     own_texts,
     parsed,
+    walked,
     walked_by_type,
 )
 
@@ -113,6 +114,16 @@ INSIDE_INSPECT = "hqm_publish.inspect_extension"
 """The module that inspect imports, and nobody else: it begins with inspect's own names."""
 NOT_A_NAME = frozenset("found one told people person kin mine Desk Sitting Wishes _Paper".split())
 """Words that do not say what a thing is."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def trees() -> Iterator[None]:
+    """The trees of all files go with the last rule: they are a million objects, among which every
+    later search for garbage in this process would look.
+    """
+    yield
+    for cached in (parsed, walked, walked_by_type, imports_in):
+        cached.cache_clear()
 
 
 # --- who imports whom ---

@@ -5,10 +5,10 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+import pingouin as pg
 import pytest
 from scipy import stats
 from scipy.special import expit
-from statsmodels.stats.multitest import multipletests
 
 from hqm import psychometrics as psy
 from hqm.psychometrics.items import type_strengths
@@ -328,7 +328,7 @@ def favours(x: np.ndarray, parts: list[str], groups: list[str]) -> list[tuple[An
                         differences[in_family], differences[~in_family], equal_var=False
                     )
                 )
-            adjusted = multipletests([test.pvalue for test in tests], method="holm")[1]
+            adjusted = pg.multicomp([test.pvalue for test in tests], method="holm")[1]
             significant = {kind for kind, p in zip(kinds, adjusted, strict=True) if p < 0.05}
             if (
                 len(kinds) == 2
@@ -349,7 +349,7 @@ def favours(x: np.ndarray, parts: list[str], groups: list[str]) -> list[tuple[An
     tested = [i for i, row in enumerate(rows) if math.isfinite(row[-1])]
     once = tested[::2] if len(kinds) == 2 else tested
     if once:
-        adjusted = multipletests([rows[i][-1] for i in once], method="holm")[1]
+        adjusted = pg.multicomp([rows[i][-1] for i in once], method="holm")[1]
         for i, p in zip(once, adjusted, strict=True):
             rows[i][-1] = p
             if len(kinds) == 2:
