@@ -4,6 +4,7 @@ do about it.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable
@@ -17,7 +18,7 @@ import hqm
 from hqm.auditing import definitions
 from hqm.auditing.audit import Audit
 from hqm.lint import lint_benchmarks
-from hqm.lint.answer_leaks import leaks_in
+from hqm.lint.answer_leaks import Leaks, leaks_in
 from hqm.types import Form, Item
 from tests import release_worlds
 from tests.conftest import NIGHTLY, Run
@@ -169,17 +170,25 @@ SOUND: dict[str, Callable[[np.random.Generator], Form]] = {
 }
 
 
+N_SMALL = 20
+"""Benchmarks of a world; of those of the first, a second test asks something else."""
+
+
+@functools.cache
+def leaks_of(world: str, seed: int) -> Leaks:
+    """The study of a sound benchmark, which several tests read."""
+    return leaks_in(SOUND[world](np.random.default_rng([7, seed])))
+
+
 @pytest.mark.parametrize("world", SOUND)
 def test_a_sound_benchmark_is_not_called_leaking(world: str) -> None:
-    """The rule promises at most 5%: at that, 6 of 50 seeds, or 4 of 20, would be met once or twice
-    in a hundred times.
+    """The rule promises at most 5%: at that, 6 of 50 seeds, 4 of 20, or 3 of 10, would be met once
+    or twice in a hundred times.
     """
-    seeds, max_alarms = (50, 5) if NIGHTLY else (20, 3)
-    leaking = sum(
-        bool(leaks_in(SOUND[world](np.random.default_rng([7, seed]))).leaking)
-        for seed in range(seeds)
-    )
-    assert leaking <= max_alarms
+    seeds, max_alarms = (10, 2) if world in ("skewed", "labels by picture") else (N_SMALL, 3)
+    if NIGHTLY:
+        seeds, max_alarms = 50, 5
+    assert sum(bool(leaks_of(world, seed).leaking) for seed in range(seeds)) <= max_alarms
 
 
 def test_a_leak_of_the_size_that_is_called_detectable_is_shown() -> None:
@@ -253,8 +262,8 @@ def test_a_sound_small_benchmark_is_not_failed_for_its_total() -> None:
     gate.
     """
     wide = failed = 0
-    for seed in range(20):
-        leaks = leaks_in(SOUND["three types"](np.random.default_rng([13, seed])))
+    for seed in range(N_SMALL):
+        leaks = leaks_of("three types", seed)
         wide += leaks.words.gain.high > 0.1
         failed += any(
             stratum.low > 0.02
