@@ -11,7 +11,7 @@ import pytest
 from typer.main import get_command
 
 from hqm.cli import program
-from tests.asserted import walked
+from tests.asserted import descendants
 from tests.conftest import ROOT, Run
 from tests.messages import text_of
 
@@ -28,14 +28,13 @@ def texts(path: Path) -> list[tuple[int, str]]:
     source = path.read_text("utf-8")
     if not re.search(r"\bhqm\s", source):
         return []
-    nodes = walked(source)
+    nodes = descendants(ast.parse(source))
     spoken = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     literals = {
         id(child)
         for node in nodes
         if isinstance(node, ast.JoinedStr)
-        for child in ast.walk(node)
-        if child is not node
+        for child in descendants(node)[1:]
     }
     printed = []
     for node in nodes:
