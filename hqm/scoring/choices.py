@@ -70,22 +70,22 @@ _LETTER = re.compile(
 )
 # several letters in a row are one choice of several options
 _NEXT = re.compile(r"[\s,/&;]*(?:\b(?:and|or|und|oder|et|ou|y|e|o)\b|[,/&、和或]|(?=[\[(]))\s*")
+# a letter is spoken of, and not chosen: "A would need a steeper line"
 _MENTION_ONLY = re.compile(
     r"\s+(?:would|could|might|may|lacks?|needs?|requires?|are|were|do|does|did|have|cannot|can't"
     r"|also|both|all)\b|\s+(?:is|was)\s+(?:also|too|a|an|the(?! (?:correct|right|best|only|most"
     r"|answer|closest|one))|out|less|un\w+|im\w+|in\w+|off)\b"
 )
-"""A letter is spoken of, and not chosen: "A would need a steeper line"."""
+# what would hold if the letter were chosen: "La réponse D aurait des traits inégaux"
 _HYPOTHETICAL = re.compile(
     r"\s*(?:\([^()]*\)\s*)?(?:would (?:have|need|require|mean)|aurait|devrait|supposerait"
     r"|tendría|debería|teria|deveria|hätte|müsste|würde)\b"
 )
-"""What would hold if the letter were chosen: "La réponse D aurait des traits inégaux"."""
+# what dismisses an option behind its text: "A) population growth would raise the values"
 _DISMISSED = re.compile(
     r"\s*(?:\([^()]*\)\s*)?(?:would|could|might)\b(?! be (?:the )?(?:best|correct|right|most"
     r"|closest|answer))"
 )
-"""What dismisses an option behind its text: "A) population growth would raise the values"."""
 # a letter within a sentence chooses only where it is marked as that of an option
 _MARKED = re.compile(r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])|\(([A-Z])\)")
 # a list of all options in which one is ticked
@@ -135,7 +135,7 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
     right_letter = letter_called_right(text, letters)
     if right_letter and not _polar_options(parse_options(written_options)):
         return (right_letter,)
-    text = with_single_letters(with_latin_letters(text, written_options), letters)
+    text = with_single_letters(with_latin_letters(text, written_options, question), letters)
     answer = parse_answer(text)
     if not answer.text or rejects_all(answer.sentences[-1:]):
         return ()
@@ -209,10 +209,12 @@ def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
         if letter in letters and not supposed and not is_denied(text, match.start(), match.start()):
             passages.append(Passage(letter, match.start()))
     passages += [Passage(letter, start) for letter, start in called_correct_abroad(text, letters)]
-    lines = list(filter(str.strip, text.split("\n")))
+    # "(a) It weighs 5 kg. (b) It costs 3." answers the parts of a question
+    lines = [] if _LETTERED_PARTS.match(text) else list(filter(str.strip, text.split("\n")))
     is_called = any(not passage.corrects for passage in answer.explicit)
     # "The answer is D. A is 5 km from home" still says D
-    last = [line for line in answer.sentences[-1:] if not is_called or judges_letter(line)]
+    ends = answer.sentences[-1:] if lines else ()
+    last = [line for line in ends if not is_called or judges_letter(line)]
     corrections = [passage.start for passage in passages if passage.corrects]
     for start, line in (
         *((0, line) for line in lines[:1]),
@@ -224,6 +226,7 @@ def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
     return sorted(passages, key=lambda passage: passage.start, reverse=True)
 
 
+_LETTERED_PARTS = re.compile(r"\(a\) [^()]*\w[.;,]?\s+(?:and )?\(b\) \w")
 _IF_BEFORE = re.compile(r"\bif\b[^.!?\n]*$", re.IGNORECASE)
 
 
@@ -388,8 +391,8 @@ def _named_choice(
     )
 
 
+# a longer answer that breaks off was still weighing the options
 _MAX_CUT_SENTENCES = 2
-"""A longer answer that breaks off was still weighing the options."""
 
 
 def _identified_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple[str, ...] | None:
@@ -768,7 +771,9 @@ def _distinctive_words(options: tuple[Option, ...]) -> list[tuple[str, frozenset
         distinctive = frozenset(word for word in option.words if counts[word] == 1)
         has_word = any(len(word) > 3 for word in distinctive)
         has_digit = any(map(str.isdigit, "".join(distinctive)))
-        if distinctive and not option.is_letter:
+        # a number is found as one: "18" is no word of 18 cm in "18√3"
+        is_number = option.number is not None and not any(map(str.isalpha, "".join(distinctive)))
+        if distinctive and not (option.is_letter or is_number):
             distinctive_words.append((option.letter, distinctive, has_word and not has_digit))
     return distinctive_words
 

@@ -42,8 +42,8 @@ _OPTION_LINE = re.compile(r"^\s*[*-]?\s*\ue002?[(\[]?([A-Z]{1,2})[.):\]][ \t\ue0
 _ITEM = r"(?:(?!\b(?:is|are|and|or|not|so|but|as|would)\b)[^()\n])*"
 # options that are repeated in one line, as (A) ... (B) ... (C)
 _LISTED = re.compile(rf"\(A\){_ITEM}\(B\){_ITEM}\(C\){_ITEM}(?:\([D-Z]\){_ITEM})*")
+# an option that is called the right one in the list of all
 _RIGHT_OPTION_LINE = re.compile(r"[:–—-]\s*\W?(?:yes|correct|right|true)\b", re.IGNORECASE)
-"""An option that is called the right one in the list of all."""
 # code between fences is no prose; only what is called the answer counts in it
 _FENCE = re.compile(r"```.*?(?:```|$)", re.DOTALL)
 # an answer that is a program is unread: what it prints is not known
@@ -336,6 +336,7 @@ _CUES = CueIndex(
 # no sentence ends behind an initial, an abbreviation or the letter of an option
 _END = re.compile(
     r"[.!?。！？\n](?:(?<=[.!?])(?<!\bvs\.)(?<!\bca\.)(?<!\be\.g\.)(?<!\s[A-Z]\.)(?<!^[A-Z]\.)"
+    r"(?<!\b[DM]r\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!\bProf\.)"
     r"[\"')\]]*\s+(?=[^a-z\s])|(?<=[。！？])|(?<=\n)\n*)"
 )
 """The end of a sentence: its mark, and what follows up to the next one."""
@@ -470,7 +471,7 @@ def parse_answer(text: str) -> ParsedAnswer:
         text = _behind_programs(text)
     spoken = _without_listing(first_turn(plain(text)))
     if any(map(spoken.__contains__, _CODE_WORDS)) and _CODE.search(spoken):
-        spoken = ""
+        spoken = spoken[spoken.rfind(BOX) :] if "<answer>" in text and BOX in spoken else ""
     offsets = _CUES.offsets(spoken)
     is_unspaced = _CUES.may_be_unspaced(spoken)
     considered = _FIRST_THOUGHT.remove(spoken, offsets["first_thought"], is_unspaced)
@@ -507,6 +508,8 @@ def _behind_programs(text: str) -> str:
     """The text behind the last program between fences, where the answer says what came out."""
     for fence in reversed(list(_FENCE.finditer(text))):
         if _CODE.search(fence[0]):
+            if "<answer>" in fence[0]:
+                return text[text.rfind("<answer>") :]
             before = text[: fence.start()]
             behind = text[fence.end() :]
             if behind and _CONCLUDED.search(before):

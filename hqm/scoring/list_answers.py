@@ -61,7 +61,10 @@ _PREDICATE = re.compile(
     r"\s+(?:are|is|share|can|could|appear|were|have|both)\b.*$|\s+(?:on|in|at) (?:the|this)\b.*$",
     re.IGNORECASE,
 )
-ORDER_QUESTION = re.compile(r"\b(?:coordinates?|order|sort|rank|sequence)", re.IGNORECASE)
+ORDER_QUESTION = re.compile(
+    r"\b(?:coordinates?|order|sort|rank|sequence|reverse|alphabetical|ascending|descending)",
+    re.IGNORECASE,
+)
 # an answer that the list has no members
 EMPTY_LIST = re.compile(
     r"\b(?:none|nothing|empty|nobody|no one)\b|(?:\bnot|n't) \w+ any\b|^\W*no \w+(?:\W*$|,| (?:has"
@@ -194,6 +197,8 @@ _DENIED_REMARK = re.compile(r"\s[-–—]\s*(?:no|not|but)\b.*", re.IGNORECASE)
 
 def split_members(text: str) -> tuple[str, ...]:
     """The members of a list in brackets, or in a sentence."""
+    if _PLAIN_LIST.fullmatch(text):
+        return tuple(re.split(r"\s*[,×*·]\s*", text.rstrip(".")))
     brackets = _BRACKETS.search(text)
     if brackets:
         text = brackets[1] or brackets[2] or brackets[3]
@@ -221,6 +226,12 @@ def split_members(text: str) -> tuple[str, ...]:
     if re.search(r"\bor\b", text):
         return ()
     return tuple(filter(None, map(clean_member, _SEPARATOR.split(text))))
+
+
+_PLAIN_LIST = re.compile(
+    r"(?:(?=.*[A-Za-z]{2})[\w'-]+(?:, ?[\w'-]+){2,}|\d+(?:\s*[×*·]\s*\d+)+)\.?", re.ASCII
+)
+"""Single words, of which any may be one that joins or subordinates elsewhere, or factors."""
 
 
 # --- what an answer sorts out ---
@@ -361,7 +372,8 @@ def asked_value(text: str, question: str) -> str:
     >>> asked_value("Coat: red\\nUmbrella: yellow", "What color is the umbrella?")
     'yellow'
     """
-    if "\n" not in text or (":" not in text and "|" not in text and " - " not in text):
+    has_rows = "\n" in text and any(map(text.__contains__, (":", "|", " - ")))
+    if not has_rows or "<answer>" in text or "\\boxed" in text:
         return ""
     lines = [line for line in text.split("\n") if not _BRACKET_LINE.fullmatch(line)]
     rows = [_TABLE_ROW.match(line) or _ROW.match(line) for line in lines]
@@ -490,7 +502,7 @@ _WORD_END = re.compile(f"(?![{LATIN}])")
 _PLURAL_END = re.compile(f"(?:e?s)?(?![{LATIN}])")
 _GAPS = {
     # "the camera is moving closer", for a camera moving closer
-    " ": re.compile(r"[\s-]+(?:(?:is|are|was|were)\s+(?=\w+ing\b))?"),
+    " ": re.compile(r"[\"”]?[\s-]+[\"“]?(?:(?:is|are|was|were)\s+(?=\w+ing\b))?"),
     "-": re.compile(r"[\s-]?"),
     # "a mother and her daughter", "mother–daughter"
     " and ": re.compile(r"(?:\s+and\s+|\s*[&/–—-]\s*)(?:(?:her|his|its|their)\s+)?"),
@@ -614,6 +626,22 @@ def with_joined_members(text: str, targets: Sequence[str]) -> tuple[str, list[st
 _SMALL_LETTER = re.compile("[a-h]")
 _NAMING_LETTER = re.compile(r"(?<![\w'])[a-h](?=\W*(?:$|[,:;)→>\n(-]|and [a-h]\b))")
 """A small letter that names something, and is no article."""
+
+
+def with_rows(text: str) -> str:
+    """A text in which the members of a list that is numbered in one line stand on lines of their
+    own.
+
+    >>> with_rows("1. Rome (1990) 2. Oslo (1999)")
+    '1. Rome (1990)\\n2. Oslo (1999)'
+    """
+    rows = _INLINE_ROW.findall(text) if " 2. " in text else []
+    if rows != [str(index) for index in range(2, len(rows) + 2)]:
+        return text
+    return _INLINE_ROW.sub(r"\n\1. ", text)
+
+
+_INLINE_ROW = re.compile(r"(?<=[^\s=+*/]) +(\d{1,2})\. +(?=[^\W\d]|[\"'(*])")
 
 
 def other_members(text: str, targets: Sequence[str], question: str) -> list[str]:

@@ -35,6 +35,7 @@ from hqm.scoring.list_answers import (
     sorted_out,
     split_members,
     with_joined_members,
+    with_rows,
 )
 from hqm.scoring.number_clauses import undenied_numbers
 from hqm.scoring.plain_text import says_unable
@@ -101,23 +102,26 @@ def _match_members(
     text: str, answer: ParsedAnswer, targets: Sequence[str], item: Item
 ) -> ShortMatch | None:
     """The match of an answer to an item whose key is a list of texts."""
-    is_joined = None
-    if not text.isascii() and _UNSPACED_SCRIPT.search(text):
-        is_joined = names_joined(answer.statements, targets)
+    is_unspaced = _UNSPACED_SCRIPT.search(text) is not None
+    is_joined = names_joined(answer.statements, targets) if is_unspaced else None
     if is_joined:
         return ShortMatch(True, ", ".join(targets))
-    text, targets = with_joined_members(text, targets)
+    text, targets = with_joined_members(with_rows(text), targets)
     answer = parse_answer(text)
     readings = _list_readings(text, answer, targets, item.prompt)
+    is_ordered = ORDER_QUESTION.search(item.prompt) is not None
+    verbatim = _verbatim_members(answer, readings, targets, is_ordered)
+    if verbatim:
+        return ShortMatch(True, ", ".join(verbatim))
     for members in [*readings, *_further_lists(answer, readings, targets)]:
         names = _member_targets(members, targets)
         # any reading that names exactly the key is right: wrong readings seldom hit it by chance
         n_different = len(set(targets))
         is_counted = n_different == len(targets) or sorted(names) == sorted(targets)
         if set(names) == set(targets) and is_counted:
-            if any(map(DOUBT.match, members)):
+            if any(map(_is_doubtful, members)):
                 return None
-            in_order = ORDER_QUESTION.search(item.prompt) is None or names == list(targets)
+            in_order = not is_ordered or names == list(targets)
             return ShortMatch(in_order, ", ".join(members))
     is_cut = answer.breaks_off and not answer.explicit
     # without spaces it is open where a member ends
@@ -136,6 +140,33 @@ def _match_members(
     if listing and (not _ADDITION.search(answer.text) or has_others(listing, targets)):
         return ShortMatch(False, ", ".join(listing))
     return _match_named_list(text, answer, targets, item.prompt)
+
+
+_COMMA = re.compile(r"[,;]\s+(?:and\s+)?|\n")
+
+
+def _verbatim_members(
+    answer: ParsedAnswer,
+    readings: Sequence[tuple[str, ...]],
+    targets: Sequence[str],
+    is_ordered: bool,
+) -> Sequence[str]:
+    """The members of a reading that are the targets, word by word, and in their order where that
+    counts.
+    """
+    # titles may begin as what surrounds a member: "Both Sides, The Stand"
+    pieces = [_COMMA.split(passage.text) for passage in answer.explicit[:1]]
+    keys = list(map(normalize, targets))
+    for members in (*readings, *pieces):
+        names = list(map(normalize, members))
+        if names == keys or (not is_ordered and sorted(names) == sorted(keys)):
+            return members
+    return ()
+
+
+def _is_doubtful(member: str) -> bool:
+    """Whether a member begins with what makes it doubtful; "may" alone is a word of a list."""
+    return " " in member and DOUBT.match(member) is not None
 
 
 def _may_be_other(listing: Sequence[str], named: Sequence[str], targets: Sequence[str]) -> bool:
@@ -230,6 +261,8 @@ def _match_named_list(
     is_empty = _is_empty_list(answer, targets)
     last = "".join(answer.statements[-1:])
     phrases = names_phrase(text, targets)
+    if len(phrases) == len(targets) and ORDER_QUESTION.search(question):
+        return _match_order(phrases, answer.text, targets, question)
     if says_unable(last) and not is_empty and len(phrases) < 2:
         return None
     if len(phrases) < len(targets) and not answer.explicit and not is_empty:
@@ -238,9 +271,7 @@ def _match_named_list(
         if len(phrases) == len(targets) and names_more:
             return None  # a sentence may name what is not in the list
     if len(phrases) < len(targets):
-        if phrases or is_empty:
-            return ShortMatch(False, ", ".join(phrases))
-        return None
+        return _match_some(phrases, is_empty, answer)
     if any(hedges(text, target) or _modifies_other(text, target, question) for target in targets):
         return None
     further_items = other_members(answer.text, targets, question)
@@ -254,12 +285,38 @@ def _match_named_list(
     return ShortMatch(True, ", ".join(phrases))
 
 
+def _match_order(
+    phrases: tuple[str, ...], text: str, targets: Sequence[str], question: str
+) -> ShortMatch | None:
+    """The match of a text that names all members, which is not known to be wrong where another
+    order only explains.
+    """
+    ends = _ORDER_ENDS.search(question)
+    # "The horse is the largest, then the cat", asked to go from smallest to largest
+    is_turned = ends and ends[2] in text and ends[1] not in text
+    in_order = phrases[:: -1 if is_turned else 1] == tuple(targets)
+    return ShortMatch(True, ", ".join(phrases)) if in_order else None
+
+
+def _match_some(phrases: Sequence[str], is_empty: bool, answer: ParsedAnswer) -> ShortMatch | None:
+    """The match of an answer that names some members, none, or calls a single thing its answer."""
+    called = [passage.text for passage in answer.explicit if not passage.corrects]
+    read = ", ".join(phrases) or next(filter(_SINGLE_MEMBER.fullmatch, called[:1]), "")
+    return ShortMatch(False, read) if read or is_empty else None
+
+
 def _is_empty_list(answer: ParsedAnswer, targets: Sequence[str]) -> bool:
     """Whether an answer says that there is nothing to list."""
     is_empty = EMPTY_LIST.search(answer.text) and not _REFUSAL.search(answer.text)
     return bool(is_empty) and not phrases_in(answer.text, targets)
 
 
+_ORDER_ENDS = re.compile(r"\bfrom (?:the )?(\w+) to (?:the )?(\w+)", re.IGNORECASE)
+_SINGLE_MEMBER = re.compile(
+    r"(?!(?:an?|the|these|those|all|both|each|every|any|some|neither|none|same|not?|see"
+    r"|unclear)\b)[a-z]{3,}(?: [a-z]{3,})?\W*",
+    re.IGNORECASE,
+)
 _COLOR_QUESTION = re.compile(r"\bcolou?rs\b", re.IGNORECASE)
 
 
@@ -394,7 +451,8 @@ def _match_numbers(text: str, keys: list[Fraction], item: Item) -> ShortMatch | 
         last, new_numbers = concluding_numbers(answer, len(keys), item.prompt)
         is_single = says_single(last, answer)
         if len(new_numbers) < len(keys) and is_single:
-            return ShortMatch(False, ", ".join(map(str, new_numbers)))
+            is_common = {number.value for number in new_numbers} == set(keys)
+            return ShortMatch(is_common, ", ".join(map(str, new_numbers)))
         numbers = _numbers_of_sentence(last, new_numbers, len(keys))
     values = [number.value for number in numbers if number is not None]
     if not values and EMPTY_LIST.search(answer.text):

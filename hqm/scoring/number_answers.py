@@ -27,6 +27,8 @@ from hqm.scoring.number_clauses import (
     final_result,
     foreign_total,
     number_behind_colon,
+    owned_by_asked,
+    owned_numbers,
     predicates_asked,
     result_clause,
     undenied_numbers,
@@ -266,12 +268,12 @@ def _ends_unable(answer: ParsedAnswer) -> bool:
     return False
 
 
+# what says that there is no number: "There are infinitely many"
 _INFINITE = re.compile(
     r"\b(?:(?:is|are|ist|sind|est|sont|es|son|é|são)(?: \w+)? (?:infinit\w*|unendlich|infinie?s?)"
     r"|infinitely many|unendlich viele)\b",
     re.IGNORECASE,
 )
-"""What says that there is no number: "There are infinitely many"."""
 
 
 _MAX_CLOSING_STATEMENTS = 4
@@ -289,8 +291,8 @@ _PLANS = re.compile(
     re.IGNORECASE,
 )
 """The beginning of a sentence that says what is to be done, and answers nothing."""
+# a longer answer that breaks off has not come to its result
 _MAX_CUT_STATEMENTS = 6
-"""A longer answer that breaks off has not come to its result."""
 
 
 def _declines(answer: ParsedAnswer) -> bool:
@@ -463,8 +465,8 @@ _DETERMINER = re.compile(
     r"\b(?:the|this|that|which|each|every|no|any|an?|another|\w+er)\s+(?:\w+\s+)?$"
 )
 _RELATIVE = re.compile(r"\s+(?:of|that|which)\b")
+# what makes a noun behind "one" a count: "one slice of pizza"
 _PARTITIVE = re.compile(r"\s+of (?!the\b|them\b|these\b|those\b|its?\b|my\b|our\b|which\b)")
-"""What makes a noun behind "one" a count: "one slice of pizza"."""
 _PREDICATE = re.compile(r"\s+(?:can|could|must|is)\b")
 
 
@@ -667,6 +669,9 @@ def _passage_number(text: str, counts: bool, question: str = "") -> Number | Non
     """The number that a passage states: alone, behind "is" or "=", or at its beginning."""
     text = _STEP.sub("", first_sentence(text))
     text = result_clause(text, question)
+    owned = owned_numbers(text)
+    if len(owned) > 1:
+        return owned_by_asked(owned, question)
     if counts:
         number = _counted_number(text, question)
     else:
@@ -684,7 +689,7 @@ def _passage_number(text: str, counts: bool, question: str = "") -> Number | Non
             return number
         if len(numbers) > 1 and _is_hedged(segment, numbers):
             continue
-        if len({(number.value, number.percent) for number in numbers}) == 1:
+        if len(_values(numbers)) == 1:  # "20, representing 20%"
             if _is_pronoun(numbers[-1], segment):
                 return None
             return numbers[-1]
@@ -717,7 +722,7 @@ def _number_of_asked(text: str, question: str) -> Number | None:
     """The number of the only part of a sentence that speaks of what is asked, where each part has
     one: "35% chose tea, 65% coffee".
     """
-    if "=" in text or _is_hedged(text, undenied_numbers(text)):
+    if "=" in text or _is_hedged(text, undenied_numbers(text)) or len(owned_numbers(text)) > 1:
         return None
     pieces = _PARALLEL.split(text)
     numbers = [_new_numbers(piece, question) for piece in pieces]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
-from hqm.scoring.commitments import ParsedAnswer, is_denied, shared_words
+from hqm.scoring.commitments import ParsedAnswer, is_denied, sentences, shared_words
 from hqm.scoring.written_numbers import Number, numbers_in, sole_number
 
 # what follows explains the number, and has numbers of its own
@@ -191,6 +192,35 @@ def number_behind_colon(text: str) -> Number | None:
     if ": " in text:
         return sole_number(text[text.rfind(": ") + 1 :])
     return None
+
+
+_OWNED = re.compile(
+    r"(?:^|[,;] |\b(?i:and|but|while|whereas|has|have) )\W*([A-Z]\w+)(?:'s)? "
+    r"(?:has|have|had|gets?|got"
+    r"|owns?|ate|made|won|took|gave|read|ran|sold|bought|scored|is|was|weighs|\w+ed)\s+"
+    r"(?:(?:about|only|just|exactly)\s+)?[$€£]?$"
+)
+
+
+def owned_numbers(text: str) -> list[tuple[str, Number]]:
+    """The numbers of a sentence with whom each belongs to, where it says so of all of them: "Jam
+    has 3 boxes and Meg has 4".
+    """
+    numbers = undenied_numbers(text)
+    if len(numbers) < 2 or "=" in text:
+        return []
+    owners = [_OWNED.search(text[: number.start]) for number in numbers]
+    names = [owner[1] for owner in owners if owner]
+    if len(names) < len(numbers) or len(set(names)) < 2:
+        return []
+    return list(zip(names, numbers, strict=True))
+
+
+def owned_by_asked(owned: Sequence[tuple[str, Number]], question: str) -> Number | None:
+    """The number of the only owner whom the last sentence of a question names."""
+    asked_sentence = "".join(sentences(question)[-1:])
+    asked = [number for owner, number in owned if owner in asked_sentence]
+    return asked[0] if len(asked) == 1 else None
 
 
 _FINAL_RESULT = re.compile(

@@ -37,12 +37,14 @@ _OTHER_LETTER = re.compile(
 )
 
 
-def with_latin_letters(text: str, options: Sequence[str]) -> str:
-    """A text in which the letters of options in other alphabets are Latin: "Ответ: Б" is B.
+def with_latin_letters(text: str, options: Sequence[str], question: str = "") -> str:
+    """A text in which the letters of options in other alphabets are Latin: "Ответ: Б" is B; and so
+    is the number of an option that the question numbers.
 
     >>> with_latin_letters("正解は(イ)です。", ("red", "blue"))
     '正解は(B)です。'
     """
+    text = _with_letter_of_number(text, options, question)
     if text.isascii() or _OTHER_SIGN.search(text) is None:
         return text
     option_text = "".join(options)
@@ -53,6 +55,26 @@ def with_latin_letters(text: str, options: Sequence[str]) -> str:
         return _LATIN_LETTERS[match[1]]
 
     return _OTHER_LETTER.sub(latin, text)
+
+
+def _with_letter_of_number(text: str, options: Sequence[str], question: str) -> str:
+    """A text in which the number of an option that is called the answer is its letter, where the
+    question numbers its options: "1. red".
+
+    >>> _with_letter_of_number("<answer>2</answer>", ["red", "blue"], "Which?\\n1. red\\n2. blue")
+    '<answer>B</answer>'
+    """
+    rows = enumerate(zip(LETTERS, options, strict=False), 1) if "1. " in question else ()
+    letters = {str(n): letter for n, (letter, row) in rows if f"{n}. {row}" in question}
+    return (
+        _CALLED_NUMBER.sub(lambda it: it[1] + letters.get(it[2], it[2]), text) if letters else text
+    )
+
+
+_CALLED_NUMBER = re.compile(
+    r"((?:<answer>|\\boxed\{|\banswer(?: is)?:? |^)[\s(*]*)(\d)(?=[\s).*]*(?:</answer>|\}|$))",
+    re.I | re.M,
+)
 
 
 def with_single_letters(text: str, letters: str) -> str:

@@ -51,6 +51,7 @@ _LATEX = tuple(
         ("_", r"_(?<=[A-Za-z]_)(?=\d)", ""),
         ("frac", r"\\[dtc]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}", r"\1/\2"),
         ("frac", r"\\[dt]?frac\s*(\d)\s*(\d)", r"\1/\2"),
+        ("{~", r"\{~", "{"),
         ("\\", r"\\(?:text|mathrm|mathbf|textbf|textit|mathit|operatorname|mbox|boldsymbol)\s*"
          r"\{([^{}]*)\}", r"\1"),
         ("\\", r"\^\s*\{?\\circ\}?|\\degree", "°"),
@@ -312,7 +313,7 @@ def breaks_off(sentences: Sequence[str]) -> bool:
     if not sentences:
         return False
     sentence = sentences[-1]
-    if "[" in sentence and _OPEN_BRACKET.search(sentence):
+    if _ends_within(sentence, len(sentences) == 1):
         return True
     if not sentence[-1:].isalnum() and sentence[-1:] not in _OPEN_SIGNS:
         return False
@@ -335,6 +336,14 @@ def breaks_off(sentences: Sequence[str]) -> bool:
     )
 
 
+def _ends_within(sentence: str, is_sole: bool) -> bool:
+    """Whether a sentence ends within brackets, or within a quotation that is not all there is."""
+    if "[" in sentence and _OPEN_BRACKET.search(sentence):
+        return True
+    return '"' in sentence and not is_sole and _OPEN_QUOTE.match(sentence) is not None
+
+
+_OPEN_QUOTE = re.compile(r"(?:[^\"]*\"[^\"]*\")*[^\"]*(?<![\w'.!?,])\"(?:\w[^\".!?]{0,40})?$")
 _MIN_CUT_FORMULA_CHARS = 8
 _MIN_STEPS_BACK = 4
 _MIN_LOOP_CHARS = 20

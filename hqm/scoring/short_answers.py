@@ -56,6 +56,7 @@ from hqm.types import Item
 # --- right or wrong ---
 
 
+_NUMBER_LIST = re.compile(r"-?\d+(?:\.\d+)?(?:, -?\d+(?:\.\d+)?)+")
 _LIST_LITERAL = re.compile(r"\s*\[.*\]\s*", re.DOTALL)
 
 
@@ -70,6 +71,8 @@ def target_texts(item: Item) -> list[str]:
             return [str(item.target)]
     if isinstance(target, (list, tuple)):
         return list(map(str, target))
+    if isinstance(target, str) and _NUMBER_LIST.fullmatch(target):
+        return target.split(", ")
     return [str(target)]
 
 
@@ -153,11 +156,14 @@ def _plain_key(target: str) -> str:
     formula = _FORMULA.sub(r"\1", target)
     if "\\" in formula or formula != target:
         target = without_marks(plain(formula)) or target
-    return _VARIABLE.sub("", target)
+    return _KEY_HEAD.sub("", target)
 
 
 _FORMULA = re.compile(r"\s*\$([^$]+)\$\s*", re.DOTALL)
-_VARIABLE = re.compile(r"^\s*\$?[A-Za-z]\s*=\s*(?=[-+−]?[\d.][\d.,/]*\$?$)")
+_KEY_HEAD = re.compile(
+    r"^\s*(?:\$?[A-Za-z]\s*=\s*(?=[-+−]?[\d.][\d.,/]*\$?$)|(?:a total of|about|approximately)\s+"
+    r"(?=[$€£]?\d))"
+)
 
 
 def _without_echo(text: str, question: str) -> str:
@@ -409,7 +415,7 @@ def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
         if answer.text:
             return ShortMatch(is_right, read)
         return None
-    if _apologizes(answer):
+    if _apologizes(answer) and not restating_sentences(answer.statements[1:], question):
         return None  # "Sorry, I cannot tell the name of the girl in this scene of ..."
     if names_phrase(text, [target]):
         is_overridden = _is_overridden(answer, target, question)
@@ -435,7 +441,14 @@ def _is_key(text: str, answer: ParsedAnswer, target: str) -> bool:
     brief = [phrase for phrase in (text, *called) if len(phrase) <= max_chars]
     if _without_spaces(target) in map(_without_spaces, brief):
         return True
+    if " and " in target and any(_conjuncts(target) == _conjuncts(phrase) for phrase in brief):
+        return True
     return normalize(target) in _EMPTY and any(map(_NOTHING.fullmatch, brief))
+
+
+def _conjuncts(text: str) -> list[str]:
+    """What a text joins by "and", in the order of the alphabet."""
+    return sorted(re.split(r", and |, | and ", normalize(text)))
 
 
 def _without_spaces(text: str) -> str:
@@ -485,16 +498,19 @@ def _concludes_otherwise(answer: ParsedAnswer, target: str, question: str) -> bo
     )
 
 
+_MAX_PHRASE_SPACES = 6
 _COLOR_QUESTION = re.compile(r"\bcolou?rs? of\b", re.IGNORECASE)
 
 
 def _without_question_words(target: str, question: str) -> str:
     """A target without the words of the question: "Atlantic", where an ocean is asked for."""
+    if target.count(" ") > _MAX_PHRASE_SPACES:
+        return target  # what is left of a sentence may stand anywhere
     asked_words = question.lower().split()
-    words = [word for word in target.split() if word.lower() not in asked_words]
+    words = [word for word in target.split() if word.lower().rstrip(".,") not in asked_words]
     if _COLOR_QUESTION.search(question):  # "red" for a red couch, asked for the colors of couches
         words = [word for word in words if not shared_words(word, question)]
-    if set(target.lower().split()) <= set(re.findall(r"\w+", question.lower())):
+    if set(re.findall(r"\w+", target.lower())) <= set(re.findall(r"\w+", question.lower())):
         return target  # one of two that the question names
     return " ".join(words) or target
 
@@ -530,7 +546,7 @@ def _match_unnamed(answer: ParsedAnswer, target: str, question: str) -> ShortMat
         return None
     if phrases_in(commitment, (target,)):
         return ShortMatch(True, target)
-    if _is_open(answer, commitment, target, question) or commitment.endswith(("?", "？")):
+    if _SAYS_NOTHING.fullmatch(commitment) or _is_open(answer, commitment, target, question):
         return None
     if _names_inflected(commitment, target, question):
         return ShortMatch(True, commitment[:80])
@@ -540,12 +556,22 @@ def _match_unnamed(answer: ParsedAnswer, target: str, question: str) -> ShortMat
         return ShortMatch(True, commitment[:80])
     words = re.findall(r"\w+", normalize(commitment))
     key_words = normalize(target).split()
+    # "a horse riding" for riding a horse
+    is_turned = sorted(words) == sorted(key_words)
     words = [word for word in words if not _denies_word(commitment, word)]
     # "emissions" for CO2 emissions
     is_abbreviated = bool(words) and words == key_words[-len(words) :]
-    if is_abbreviated or any(_share_stem(word, key) for word in words for key in key_words):
+    if (
+        is_turned
+        or is_abbreviated
+        or any(_share_stem(word, key) for word in words for key in key_words)
+    ):
         return None  # "triangular" for a triangle
     return ShortMatch(False, commitment[:80])
+
+
+_SAYS_NOTHING = re.compile(r".*[?？:]|.*://.*", re.DOTALL)
+"""A question, a heading, or an address of the web."""
 
 
 def _commitment(answer: ParsedAnswer, target: str, question: str) -> str:
@@ -662,8 +688,11 @@ _UNSEEN_ABROAD = re.compile(
 
 
 def _may_abbreviate(text: str, target: str) -> bool:
-    """Whether a text has the initials of the target and nothing else: "UK", "O" for oxygen."""
-    letters = text.strip(" .").replace(".", "")
+    """Whether a text is the end of a code, or the initials of the target: "UK", "O" for oxygen."""
+    name = text.strip(" .")
+    letters = name.replace(".", "")
+    if target.endswith(name) and target.removesuffix(name)[-1:].islower() and not name.islower():
+        return True  # "14" for chr14
     initials = "".join(word[0] for word in normalize(target).split())
     return letters.isupper() and letters.lower() == initials
 

@@ -443,6 +443,8 @@ def _plain_matches(text: str) -> Iterator[re.Match[str]]:
     # the parts of 3/4/2021 and 3:15 would each look like a number
     has_dates = "/" in text or ":" in text
     dates = [match.span() for match in _DATE.finditer(text)] if has_dates else []
+    if "√" in text:  # the 4 of 8√5 - 4 is no result
+        dates += [match.span() for match in _ROOT_SUM.finditer(text)]
     for match in _number_matches(text):
         is_in_date = any(low <= match.start("digits") < high for low, high in dates)
         is_word = match["word"] and match["word"].lower() in _ENGLISH_WORDS and is_english(text)
@@ -451,6 +453,10 @@ def _plain_matches(text: str) -> Iterator[re.Match[str]]:
             yield match
 
 
+_ROOT_SUM = re.compile(
+    r"(?:[\d.]+\s*[-+−±]\s*)?\d*\s?√[({]?[\d.]+[)}]?(?:\s*[-+−±/]\s*[\d.]+(?!\s*[√=]))?"
+)
+"""A sum or quotient with a root."""
 _ENGLISH_WORDS = frozenset({"once", "due", "elf"})
 """Number words of Spanish, Italian and German that are other words in English: "once again"."""
 
@@ -678,6 +684,9 @@ _VERIFICATION = re.compile(
 _VERIFICATION_WORDS = (
     *("check:", "verif", "vérif", "proof:", "probe:", "kontrolle:", "comprobación:", "проверка:"),
 )
+_CALLED_ANSWER = re.compile(
+    r"(?:<answer>|\\boxed|\banswer\b[^.\n]{0,30}(?:\bis\b|:)).*", re.I | re.S
+)
 _ZERO_WORDS = ("zero", "freezing", "null", "Null", "cero", "zéro", "нуля")
 _BELOW_ZERO = re.compile(
     r"(?<![-\d.,])(\d+(?:[.,]\d+)?)(\s?°?\s?(?:[CF]\b|degrees?|Grad|grados|degrés|graus|градус\w*)?"
@@ -691,7 +700,11 @@ _BELOW_ZERO = re.compile(
 def without_verification(text: str) -> str:
     """A text up to where it verifies its number: "x = 3. Check: 2 * 3 = 6"."""
     if ":" in text and any(map(text.lower().__contains__, _VERIFICATION_WORDS)):
-        return _VERIFICATION.sub("", text)
+        verification = _VERIFICATION.search(text)
+        if verification:
+            # what is called the answer behind it is the answer
+            called = _CALLED_ANSWER.search(verification[0])
+            return text[: verification.start()] + (f"\n{called[0]}" if called else "")
     return text
 
 
