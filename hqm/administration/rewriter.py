@@ -20,7 +20,7 @@ from hqm.forms.find_question import NEGATIONS
 from hqm.forms.languages import foreign_language
 from hqm.forms.make_forms import keeps_answers
 from hqm.respondents.base import Request, Respondent, RespondentName, Sampling, who_answers
-from hqm.scoring.statements import language_of
+from hqm.scoring.polar_words import language_of
 from hqm.signature import request_seed
 from hqm.store.database import Ask, Store, ask
 from hqm.types import Form, Item, LeftOut, Response

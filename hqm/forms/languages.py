@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from hqm.errors import NoRule
 from hqm.forms.grammar import check_words_follow
-from hqm.scoring.statements import language_of
+from hqm.scoring.polar_words import language_of
 
 _NAMES = {
     "ar": "Arabic",

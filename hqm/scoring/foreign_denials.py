@@ -11,7 +11,12 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from hqm.scoring.statements import CLAUSE_END, FINAL_VERB_LANGUAGES, Language, language_of
+from hqm.scoring.polar_words import (
+    CLAUSE_END,
+    FINAL_VERB_LANGUAGES,
+    Language,
+    language_of,
+)
 
 _SENTENCE_END = re.compile(r"(?<=[.!。！।])\s*(?=\S)|(?<=[?？؟])\s*(?=\S)|\n+")
 _JOINED_ALTERNATIVE = re.compile(r"\b(?:oder|ou|o|или)\b|또는|或", re.IGNORECASE)
@@ -25,6 +30,19 @@ _MAX_VERB_CHARS = 14
 _MIN_SHARE = 0.6
 _MIN_ASKED_WORDS = 4
 _MIN_ASKED_SIGNS = 8
+
+
+def without_questions(text: str) -> str:
+    """A text without the questions that it asks, which assert nothing.
+
+    >>> without_questions("هل هناك كلب؟ نعم")
+    ' نعم'
+    """
+    return _QUESTION.sub("", text) if _QUESTION_MARK.search(text) else text
+
+
+_QUESTION_MARK = re.compile("[?？؟]")
+_QUESTION = re.compile(r"[^.!?;\n。！？؛।]*[?？؟]")
 
 
 def opening_denies(sentence: str, question: str) -> bool:
@@ -103,46 +121,114 @@ _VERDICT_WORDS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
 )  # fmt: skip
 
 
-def with_plain_absence(text: str, question: str) -> str:
-    """A text in which what cannot be seen or found is not there, where a question asks whether
-    something is: "Ein Hund ist nicht zu erkennen".
+def with_plain_presence(text: str, question: str) -> str:
+    """A text in which what can be seen or found is there, and what cannot is not, where a question
+    asks whether something is: "Ein Hund ist nicht zu erkennen".
 
-    >>> with_plain_absence("犬は確認できません。", "犬はいますか？")
+    >>> with_plain_presence("犬は確認できません。", "犬はいますか？")
     '犬はいません。'
     """
-    if text.isascii() and question.isascii() and not _UNSEEN_IN_ASCII.search(text):
+    if text.isascii() and question.isascii() and not _SIGHT_IN_ASCII.search(text):
         return text
-    if _ASKS_PRESENCE.search(question) is None:
+    language = language_of(text)
+    if language is None or _ASKS_PRESENCE.search(question) is None:
         return text
-    for unseen, absent in _UNSEEN:
-        text = unseen.sub(absent, text)
+    for sight, presence in _SIGHT.get(language.name, ()):
+        text = re.sub(sight, presence, text, flags=re.IGNORECASE)
     return text
 
 
 _ASKS_PRESENCE = re.compile(
-    r"\b(?:hay|gibt|a-t-il|il y a|há|tem|есть|existen?|sehen|voit|ve|vê|видн\w+|aparecen?)\b"
+    r"\b(?:hay|gibt|a-t-il|il y a|há|tem|есть|existen?|sehen|voit|ve|vê|видн\w+|aparecen?"
+    r"|befinde[nt]|هناك)\b"
     r"|\bist (?:ein|kein|auf|im|in)|(?<![てで])(?:います|いる|あり|ある)|写って|見え|映って"
     r"|(?:이|가|은|는) ?(?:있|보이)|有|(?:ي|ت)وجد|ترى|(?:में|पर) .*(?:है|हैं)\W*$",
     re.IGNORECASE,
 )
 """What a question has that asks whether something is there."""
-# what says that something cannot be seen or found, and how it says that it is not there
-_UNSEEN = tuple(
-    (re.compile(pattern, re.IGNORECASE), absent)
-    for pattern, absent in (
-        (r"(?:確認|発見|識別)(?:する)?(?:こと[はが])?でき(?:ません|ない)", "いません"),
-        (r"見(?:つけ|る)?(?:ることは?|ことは?)?でき(?:ません|ない)", "いません"),
-        (r"(?:확인|발견)?(?:할|찾을|볼) 수 없", "없"),
-        (r"(?:无法|不能|没法)(?:看到|看见|找到|发现)", "没有"),
-        (r"\bnicht (?:zu )?(?:erkennen|erkennbar|auszumachen)\b", "nicht"),
-        (r"\bno (?:se )?(?:puedo|puede|logro|logra) (?:ver|distinguir|apreciar|observar)\b", "no"),
-        (r"\bno (?:se )?disting(?:o|ue)\b", "no"),
-        (r"\bne (?:peux|peut) pas (?:voir|distinguer|apercevoir)\b", "ne pas"),
-        (r"\bne distingue(?: pas)?\b", "ne pas"),
-        (r"\bnão (?:consigo|posso|se pode|é possível) (?:ver|identificar|observar)\b", "não"),
-        (r"\bне (?:могу|удаётся|удается) (?:увидеть|найти|обнаружить|разглядеть)\b", "нет"),
-        (r"لا (?:أستطيع|يمكن(?:ني)?) (?:أن أرى|رؤية)", "لا"),
-        (r"नहीं देख (?:सकता|सकते|पा रहा)", "नहीं"),
-    )
+# language -> how it says that something can or cannot be seen or found, and that it is there or not
+_SIGHT: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
+    {
+        "ja": (
+            (r"(?:確認|発見|検出|識別|観察)(?:する)?(?:こと[はが])?(?:でき|され)(?:ません|な[いか])"
+             r"|見つか(?:りません|らな[いか])|見(?:つけ|る)?(?:ること[はが]?|こと[はが]?)?でき(?:ません|ない)",
+             "いません"),
+            (r"(?:見|確認|確認する)(?:ること)?が?でき(?=ます|る)", "い"),
+            (r"らしき(?:もの|物|姿)", ""),
+        ),
+        "ko": (
+            (r"(?:확인|발견)?(?:할|찾을|볼) 수 없|(?:(?:발견|확인|감지|식별|관찰|포함"
+             r"|표시)[되하]"
+             r"|나타나|등장하|존재하|포함되어 있)지(?:는|도)? [않못]", "없"),
+            (r"(?:확인할|찾을|볼) 수 있(?=습|어|다)", "있"),
+        ),
+        "zh": (
+            (r"(?:无法|不能|没法|没能|没有|未能?|没|不)(?:看到|看见|见到|见|找到|发现|观察到|检测到)"
+             r"|[看找见]不[到见]", "没有"),
+            (r"(?<![不未没可])(?:可以|能够?|可)(?:[^，。]{1,3}地)?(?:看到|看见|观察到|发现"
+             r"|找到)", "有"),
+        ),
+        "de": (
+            (r"\b(?:konnte|wurde|wird|kann) ([^.;,]*?)\b(?=nicht (?:entdeck|gefund|seh|find"
+             r"|erkenn|gesehen|festgestellt))", r"\1"),
+            (r"\b(?:nicht|nirgends|nirgendwo) (?:zu )?(?:erkennen|erkennbar|auszumachen|finden"
+             r"|entdecken|sehen|gefunden|entdeckt|gesehen|erkannt|festgestellt|feststellen"
+             r"|enthalten|dargestellt|gezeigt)\b"
+             r"(?: werden\b| worden\b)?", "nicht"),
+            (r"\b(?:kann|konnte|ist|sind|wird"
+             r"|wurde) ([^.;,]*?\bkein\w* [^.;,]*?)\b(?:zu )?(?:erkennen"
+             r"|entdecken|sehen|finden|ausmachen|gefunden|entdeckt|erkennbar)\b", r"\1"),
+            (r"\b(?:kann man|man kann) ([^.;,]*?)\b(?:sehen|erkennen)\b", r"es gibt \1"),
+        ),
+        "es": (
+            (r"\bno (?:se |me )?(?:ha |han |es |fue )?(?:(?:puedo|pueden?|logra|logro|pude|pudo"
+             r"|posible|sido posible|consigo) )?(?:ver|distinguir|apreciar|observar|identificar"
+             r"|encontrar|detectar|visualizar|localizar|aprecian?|observan?|detectan?|encuentran?"
+             r"|identifican?|visualizan?|distin(?:go|guen?)|detectado|encontrado)\b", "no"),
+            (r"\b(?:es posible|se pueden?|podemos) (?:ver|observar|apreciar|identificar"
+             r"|distinguir)\b", "hay"),
+        ),
+        "fr": (
+            (r"\bne? (?:peux|peut|parviens?) pas (?:à )?(?:voir|distinguer|apercevoir|trouver"
+             r"|détecter|identifier)\b", "ne pas"),
+            (r"\bn[e'’] ?(?:vois|voit|aper[cç]oi[st]|trouve|distingue|détecte|remarque"
+             r"|observe)\b"
+             r"(?: pas\b)?", "ne pas"),
+            (r"\b(?:il est possible de|on peut|nous pouvons) (?:voir|apercevoir|distinguer"
+             r"|observer)\b", "il y a"),
+        ),
+        "pt": (
+            (r"\bnão (?:(?:se|foi|é|há|está|foram|consigo|posso|pode|pude|possível"
+             r"|como) )*(?:ver"
+             r"|identificar|observar|encontrar|detectar|localizar|visualizar|vejo"
+             r"|(?:encontr|identific|detect|observ)ad[oa]s?)\b", "não"),
+            (r"\b(?:é possível|pode-se|podemos) (?:ver|observar|identificar|notar)\b", "há"),
+        ),
+        "ru": (
+            (r"\bне (?:(?:могу|уда[её]тся|удалось|был[аои]?) )?(?:увидеть|найти|обнаружить"
+             r"|разглядеть"
+             r"|заметить|обнаружен\w*|найден\w*|замечен\w*|видн\w+|видать|вижу|наблюда\w+"
+             r"|изображ[её]н\w*|показан\w*|представлен\w*|присутству\w+|отобража\w+)\b", "нет"),
+            (r"\b(?:увидеть|найти|обнаружить|разглядеть|заметить) не уда(?:лось"
+             r"|[её]тся)\b", "нет"),
+            (r"\bможно (?:увидеть|заметить|разглядеть|наблюдать)\b", "есть"),
+        ),
+        "ar": (
+            (r"(?:لا|لم|لن) (?:(?:يتم|أستطيع|يمكن|يمكنني|أتمكن من) )?(?:أن أرى|رؤية"
+             r"|العثور على|أجد|أرى?"
+             r"|[يت]ظهر)(?=\s)", "لا"),
+            (r"(?:يمكن(?:ني|نا)?|أستطيع) (?:رؤية|أن أرى|ملاحظة)(?=\s)", "يوجد"),
+        ),
+        "hi": (
+            (r"नहीं (?:देख (?:सकता|सकते|पा रहा)|देख[ाी] जा सक\w+|पा[यई]\w* ?(?:गया|गई|जाता)?"
+             r"|मिल\w*)",
+             "नहीं"),
+            (r"देख[ाी] जा सक(?:ता|ती) है|देख सकते हैं", "है"),
+        ),
+    }
+)  # fmt: skip
+_SIGHT_IN_ASCII = re.compile(
+    r"\b(?:(?:nicht|nirgends|kann|kein\w*|no|ne|n'|peut|podemos|pode-se|pueden?) |es posible"
+    r"|est possible)",
+    re.IGNORECASE,
 )
-_UNSEEN_IN_ASCII = re.compile(r"\b(?:erkenn|no |ne )", re.IGNORECASE)

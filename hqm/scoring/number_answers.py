@@ -52,6 +52,7 @@ from hqm.scoring.written_numbers import (
     numbers_in,
     sole_number,
     with_signs,
+    without_ordinals,
     without_verification,
 )
 
@@ -166,7 +167,8 @@ def read_number(text: str, counts: bool = False, question: str = "") -> Number |
     >>> str(read_number("5 + 7 = 12, so there are **12** apples.")), read_number("not 7")
     ('12', None)
     """
-    text = with_counted_times(with_signs(without_verification(text)), question)
+    text = without_ordinals(without_verification(text), question)
+    text = with_counted_times(with_signs(text), question)
     answer = parse_answer(text)
     if not answer.text:
         return None
@@ -337,7 +339,8 @@ def _counts_nothing(answer: ParsedAnswer, question: str) -> bool:
         return not (is_recounted or _new_numbers(_OPTION_NUMBER.sub("", answer.text), question))
     # "There are two pens. No pencil is to be seen", asked for pencils
     if not answer.text.isascii() and any(
-        denies_asked_noun(sentence, question) for sentence in answer.statements[:2]
+        denies_asked_noun(re.split("[,，]", sentence, maxsplit=1)[0], question)
+        for sentence in (*answer.concluding[:1], *answer.statements[:2])
     ):
         return True
     is_brief = len(answer.text) < _MAX_ZERO_CHARS and not names_number(answer.text)

@@ -292,11 +292,11 @@ _OWN_COUNT = re.compile(
 
 
 def copular_number(text: str) -> Number | None:
-    """The number of a Japanese or Korean predicate, which ends its sentence: "3の2乗は9です"."""
+    """The number of a Japanese, Korean or Russian predicate, which ends it: "3の2乗は9です"."""
     predicate = None if text.isascii() else _FINAL_COPULA.search(text)
-    if predicate is None or is_denied(text, *predicate.span(1)):
+    if predicate is None or is_denied(text, *predicate.span(predicate.lastindex or 0)):
         return None
-    return sole_number(predicate[1])
+    return sole_number(predicate[predicate.lastindex or 0])
 
 
 def predicates_asked(last: str, answer: ParsedAnswer, question: str) -> bool:
@@ -310,6 +310,8 @@ def predicates_asked(last: str, answer: ParsedAnswer, question: str) -> bool:
 
 
 _FINAL_COPULA = re.compile(
-    r"(?:[はがも은이가도]|(?<!또)는|^)\s*(\d[\d,]*(?:\.\d+)?\s*[^\W\d]{0,3}?)"
-    r"(?:입니다|이다|이에요|예요|이 됩니다|です|である|だ|でした|[にと]なります)[。.!]*\s*$"
+    r"(?:[はがも은이가도]|(?<!또)는|^)\s*(?:총|모두|약|全部で|合計で?|約)?\s*(\d[\d,]*(?:\.\d+)?\s*[^\W\d]{0,3}?)"
+    r"(?:개|명|가지|마리|個|人|匹|枚|本|台|冊)?(?:입니다|이다|이에요|예요|이 됩니다|です|である"
+    r"|だ|でした|[にと]なります)[。.!]*\s*$"
+    r"|(?<!не )\b(?:равн[аоы]?|равняется|составля[ею]т|составит) (\d[\d ]*(?:[.,]\d+)?)[\s.!]*$"
 )

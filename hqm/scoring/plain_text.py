@@ -462,7 +462,8 @@ UNABLE_ABROAD = (
     r"(?:kann|lässt sich|ist)(?: [\wäöü]+){0,4} nicht (?:\w+ )?(?:sagen|beurteil|bestimm|feststell"
     r"|beantwort|möglich|sicher|klar|eindeutig)\w*"
     r"|\bdas (?:kann|lässt) (?:ich|man|sich) (?:\w+ ){0,3}?nicht (?:erkennen|sehen|lesen)"
-    r"|kann nicht|weiß nicht|\bunklar\b|\bbleibt (?:\w+ )?(?:unbekannt|offen)\b",
+    r"|\bkeine (?:\w+ )?antwort\b|kann nicht|weiß nicht|\bunklar\b"
+    r"|\bbleibt (?:\w+ )?(?:unbekannt|offen)\b",
     r"\bno (?:es posible|est[áo]y? (?:claro|segur\w)|(?:lo )?sé|puedo (?!ver)|se (?:puede|sabe"
     r"|distingue)"
     r"(?! (?:ver|apreciar|observar))|tengo (?:\w+ )?(?:comentario|informaci|idea|opini|datos))",
@@ -640,6 +641,7 @@ _UNABLE_ABROAD_PARTS = (
     "foto",
     "image",
     "nicht",
+    "keine ",
     "unklar",
     "no ",
     "ne ",

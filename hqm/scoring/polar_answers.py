@@ -20,32 +20,35 @@ from hqm.scoring.plain_text import (
     says_unable,
     says_unable_abroad,
 )
-from hqm.scoring.polar_words import AGREES_ABROAD, DENIES_ABROAD
+from hqm.scoring.polar_words import (
+    AGREES_ABROAD,
+    ASSURANCE,
+    CJK_LEAD,
+    DENIES_ABROAD,
+    FINAL_POLARITY,
+    NO,
+    YES,
+    in_hangul,
+    statement_language,
+    without_offer,
+)
 from hqm.scoring.statements import (
     EXISTENCE_QUESTION,
     asked_words,
     content_words,
+    contradicts_yes,
     contraries_of,
     denies_in_other_language,
     is_subsequence,
     is_unrelated,
     prefers_standard,
     restates,
-    statement_language,
     without_adverbial,
 )
 
 Polar = Literal["yes", "no"]
 
 
-_YES = (
-    "yes yeah yep yup yea aye ja jawohl oui sí si sim да так tak evet evet ναι igen kyllä ano có"
-    " đúng ya نعم بله כן हाँ हां 是 是的 对 对的 有 はい 네 예 ใช่"
-).split()
-_NO = (
-    "no nope nah nay nein non não nao nee nej нет ні nie hayır όχι nem ei ne không tidak bukan"
-    " لا خیر نه לא नहीं 否 不 不是 没有 不对 いいえ 아니요 아니오 ไม่"
-).split()
 # they are polar only where they stand alone: "right" and "correct" are adjectives as well
 _TRUE = (
     *"true correct right affirmative positive absolutely definitely certainly indeed"
@@ -55,8 +58,8 @@ _TRUE = (
 _FALSE = (*"false incorrect wrong negative untrue unlikely".split(), *DENIES_ABROAD)
 _CONTRARY: Mapping[Polar, Polar] = MappingProxyType({"yes": "no", "no": "yes"})
 POLARITY: Mapping[str, Polar] = MappingProxyType(
-    dict.fromkeys((*_YES, *_TRUE), "yes")  # type: ignore[arg-type]
-    | dict.fromkeys((*_NO, *_FALSE), "no")
+    dict.fromkeys((*YES, *_TRUE), "yes")  # type: ignore[arg-type]
+    | dict.fromkeys((*NO, *_FALSE), "no")
 )
 
 
@@ -64,19 +67,11 @@ def _alternatives(words: Iterable[str]) -> str:
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
-# "Claro que sí", "Ich glaube, ja"
-_ASSURANCE = (
-    r"(?:(?:(?:creo|parece|diría|claro|acho|penso|credo|je (?:pense|crois|dirais)) (?:que|che)"
-    r"|por supuesto(?: que)?|bien sûr(?: que)?|il semble que|ich (?:glaube|denke)|natürlich|leider"
-    r"|offenbar|anscheinend|vermutlich|wahrscheinlich|offensichtlich|seguramente|lamentablemente"
-    r"|malheureusement|infelizmente|конечно|думаю|скорее всего|к сожалению|certamente)"
-    r",? (?=[^\W\d]+\b))?"
-)
 # a yes or no at the very beginning; longer phrases before shorter ones
 _LEAD = re.compile(
     # a letter before it is that of an option: "(B) no"
     r"^[\W_]*(?:[A-H]\)[.:]?\s+(?=(?:yes|no|true|false)\b))?"
-    rf"{_ASSURANCE}(?P<word>(?:{_alternatives((*_YES, *_NO))})(?![\w'])"
+    rf"{ASSURANCE}(?P<word>(?:{_alternatives((*YES, *NO))})(?![\w'])"
     rf"|(?:{_alternatives((*_TRUE, *_FALSE))})"
     r"(?=\s*(?:[.,;:!)\n—–。，！।、،]|$|answer\b|because\b|since\b|as\b"
     r"|(?:it|they|he|she|there|this|that) (?:is|are|was|were|does|do|did|has|have)\W*$))"
@@ -89,11 +84,6 @@ _LEAD = re.compile(
     r"|nothing of (?:that|the) (?:sort|kind)\b|not that i (?:can|could) (?:see|tell|find)\b"
     r"|not as far as\b)",
     re.IGNORECASE,
-)
-# Chinese and Japanese set no space behind the word, so that no word boundary can be asked for
-_CJK_LEAD = re.compile(
-    r"^[\W_]*(?:(?:应该|好像|似乎|看起来|确实|当然|并)(?=没有|不是|是|有)|(?:おそらく|たぶん|恐らく)、?)?"
-    r"(?P<word>不是|没有|不对|是的|对的|否|不|是|对|有|いいえ|はい)"
 )
 # "No idea" and "yes or no" begin like an answer
 _NO_ANSWER = re.compile(
@@ -152,18 +142,6 @@ _VERDICT = re.compile(
     r"(?=\s*(?:[.,;:!]|$|because\b|since\b|as\b|that\b))",
     re.IGNORECASE,
 )
-# reasoning that ends in a yes or no
-_FINAL_POLARITY = re.compile(
-    r"(?:[,:;→>—–]|\b(?:so|then|therefore|hence|thus|is|was|be|it|(?<!or )an?|again|definite|clear"
-    r"|as|say"
-    r"|with|effectively|basically|essentially|practically|así que|por (?:lo )?tanto|donc|also"
-    r"|daher|quindi|portanto|поэтому|так что))"
-    r"\s*[\"']?(yes|no|yep|yeah|nope|sí|oui|non|ja|nein|sim|não|да|нет)\b[\"']?[.!]?$"
-    r"|[,;] (?:(?:but|so|and|then|still|though),? )(yes|no|yep|yeah|nope)\b(?=[,.;:!])",
-    re.IGNORECASE,
-)
-
-
 # questions about all or both: one exception denies them
 _UNIVERSAL = re.compile(
     r"\b(?:both|all|every|each|and|whole|entire|always|throughout|only)\b", re.IGNORECASE
@@ -235,6 +213,8 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
         if simple[0] == "y":
             return "yes"
         return "no"
+    if not (question.isascii() and text.isascii()):
+        text = without_offer(in_hangul(text, question))
     answer = parse_answer(text)
     if answer.text.count(" ") > 1 and all(map(_IS_QUESTION, answer.statements)):
         return None  # a question asserts nothing: "Is there a dog? Yes or no?"
@@ -242,20 +222,32 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
     if any(map(is_open_verdict, called)) and leading_polarity(answer.statements[-1]) is None:
         return None
     committed = _committed_polar(answer, question, negated)
+    if committed == "yes" and not negated and contradicts_yes(answer.text, question):
+        return None
     if committed is not None or not answer.text:
         return committed
     if statement_language(answer.text, question) is None:
         return _restated_polarity(answer, question, negated)
+    return _polarity_abroad(answer, question, negated)
+
+
+def _polarity_abroad(answer: ParsedAnswer, question: str, negated: bool) -> Polar | None:
+    """The polarity of an answer in another language than English that nowhere says yes or no."""
     # most runs have no answer in another language, and start sooner without this module
     from hqm.scoring.foreign_denials import (
         opening_denies,
         verdict_in_other_language,
-        with_plain_absence,
+        with_plain_presence,
+        without_questions,
     )
 
+    asserted = without_questions(answer.text)
+    lead = leading_polarity(asserted) if asserted != answer.text else None
+    if lead is not None:  # "Is there a dog? Yes."
+        return lead
     # "This is not correct. That he won cannot be confirmed"
     verdict = verdict_in_other_language(answer.statements[0])
-    stated = with_plain_absence(answer.text, question)
+    stated = with_plain_presence(asserted, question)
     if verdict is None and says_unable(stated):
         return _restated_polarity(answer, question, negated)
     if verdict is None:
@@ -286,7 +278,7 @@ def _committed_polar(answer: ParsedAnswer, question: str, negated: bool) -> Pola
         polarity = None if denies_noun else leading_polarity(statement)
         if polarity is not None:
             return polarity
-    final = _FINAL_POLARITY.search(last)
+    final = FINAL_POLARITY.search(last)
     if final:
         return POLARITY[(final[1] or final[2]).lower()]
     if leading_polarity(answer.text) is None:
@@ -770,7 +762,7 @@ def leading_polarity(text: str) -> Polar | None:
     denied = _DENIED_POLARITY.match(text)
     if denied:
         return _CONTRARY[POLARITY[denied[1].lower()]]
-    match = _LEAD.match(text) or _CJK_LEAD.match(text)
+    match = _LEAD.match(text) or CJK_LEAD.match(text)
     if match is None:
         mark = None if text.isascii() else _LEADING_MARK.match(text)
         return _MARK_POLARITY[mark[1]] if mark else None
@@ -806,7 +798,7 @@ def _parse_lead(text: str) -> tuple[Polar | None, tuple[str, ...] | None, bool]:
     Returns the leading yes or no; the content words of the statement behind it, None where there is
     none; and whether that statement denies.
     """
-    match = _LEAD.match(text) or _CJK_LEAD.match(text)
+    match = _LEAD.match(text) or CJK_LEAD.match(text)
     remainder = text[match.end() :].lstrip(" ,.:;!*—–-") if match else text
     clause = _SENTENCE_MARK.split(_without_parentheses(remainder).lstrip(), maxsplit=1)[0]
     clause = _SIDE_REMARK.split(clause, maxsplit=1)[0]

@@ -40,8 +40,9 @@ from hqm.scoring.list_matching import (
 from hqm.scoring.number_answers import read_number
 from hqm.scoring.plain_text import APOLOGY, plain, says_unable, without_marks
 from hqm.scoring.polar_answers import DOUBT, read_polar
+from hqm.scoring.polar_words import language_of
 from hqm.scoring.restatements import offered_alternatives, restating_sentences
-from hqm.scoring.statements import denies_asked_noun, language_of
+from hqm.scoring.statements import denies_asked_noun
 from hqm.scoring.written_numbers import (
     SCALES,
     SMALL_NUMBERS,

@@ -10,181 +10,22 @@ only the denial that something is there is read.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import pairwise
 from types import MappingProxyType
 
 from hqm.scoring.cue_search import ascii_words
-
-# the vowel signs of Hindi are no word characters of `re`
-_WORD = re.compile(r"[^\s.,;:!?¿¡।؟،'’\"()«»„“”–—-]+")
-_VOWEL_MARKS = re.compile("[\u064b-\u0652]")
-"""The short vowels of Arabic, which most texts leave out."""
-CLAUSE_END = re.compile(
-    r"[.!?;\n。！？；،؛।]+\s*|[,，、:：—–]\s*(?=(?:sondern|aber|pero|sino|mais|mas|ma|но|а)\b)"
-    r"|[,，]\s*(?=但|而是|不过|しかし|하지만|لكن|بل|लेकिन)|[,，]|(?<!は)、"
+from hqm.scoring.polar_words import (
+    CLAUSE_END,
+    FINAL_VERB_LANGUAGES,
+    YES_ABROAD,
+    Language,
+    language_of,
+    statement_language,
+    stem,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Language:
-    """What a language denies with, and the words that any question and statement of it has.
-
-    Parameters
-    ----------
-    name
-        Its ISO 639-1 code.
-    script
-        What a text has that can only be of this language, of those known here; empty for languages
-        in Latin letters, which are told by their common words.
-    denial
-        The words that deny a statement.
-    doubt
-        The words of a statement that commits itself to nothing.
-    common
-        Words that decide nothing: articles, forms of be, "in the picture".
-    unspaced
-        Whether it sets no spaces between words, so that characters are compared.
-    """
-
-    name: str
-    script: str
-    denial: re.Pattern[str]
-    doubt: re.Pattern[str]
-    common: frozenset[str]
-    unspaced: bool = False
-
-    def content(self, text: str) -> list[str]:
-        """Return the stems of the content words of a text, or its content characters."""
-        text = self.denial.sub(" ", _VOWEL_MARKS.sub("", text.casefold()))
-        if self.unspaced:
-            return [sign for sign in text if sign.isalnum() and sign not in self.common]
-        return [_stem(word) for word in _WORD.findall(text) if word not in self.common]
-
-
-def _stem(word: str) -> str:
-    """The beginning of a word, for languages inflect at the end; Arabic sets an article before."""
-    if _CYRILLIC.match(word):
-        return _RUSSIAN_ENDING.sub("", word)
-    word = word.removeprefix("ال")
-    if len(word) > 4:
-        word = word.removesuffix("s")
-    # two letters are enough for most endings; a shorter beginning would join different words
-    if len(word) > 3:
-        return word[: max(3, len(word) - 2)]
-    return word
-
-
-_CYRILLIC = re.compile("[\u0400-\u04ff]")
-# the endings of nouns and adjectives, which are none, one, two or three letters long
-_RUSSIAN_ENDING = re.compile(
-    r"(?<=\w{3})(?:[ая]ми|[ое]го|[ое]му|[ыи]ми|[ое]в|[аеиоуыюя]?[йьмх]|[аеёиоуыэюя]{1,2})$"
-)
-
-
-def _words(*lines: str) -> frozenset[str]:
-    return frozenset(" ".join(lines).split())
-
-
-def _pattern(alternatives: str) -> re.Pattern[str]:
-    return re.compile(alternatives, re.IGNORECASE)
-
-
-_LANGUAGES = (
-    Language(
-        "ja", "[\u3041-\u3096\u30a1-\u30fa]",
-        _pattern("ありません|いません|ません|(?<!だけ)(?:で|では|じゃ)なく|ない|なし|いえません"),
-        _pattern("かもしれ|分か|わか|できま|判断|おそらく|たぶん|かどうか"),
-        frozenset("はがをにのでもとへかょうですますあるいりっれてしたくこそ画像写真絵中見写映んこれそれ有存在当たつ姿"),
-        unspaced=True,
-    ),
-    Language(
-        "ko", "[\uac00-\ud7a3]",
-        _pattern("없[가-힣]*|않[가-힣]*|아니[가-힣]*|아닙[가-힣]*"),
-        _pattern("아마|모르|알 수|판단|것 같|수도 있|[는은]지"),
-        frozenset("이가은는을를에의도있습니다까요어음중사진미지그림속안보입나요네죠인되하고서찾수"),
-        unspaced=True,
-    ),
-    Language(
-        "zh", "[\u4e00-\u9fff]",
-        _pattern("没有|并没有|没|不是|不(?![仅止但错])|无|未"),
-        _pattern("可能|能|知道|确定|清楚|判断|也许|大概|或许|似乎|好像|是否"),
-        frozenset("图片中里像照画面张幅这那有是的了着吗么在一只个条位名辆把可以看到见存显示出现些任何并任他她它们您你我而"),
-        unspaced=True,
-    ),
-    Language(
-        "ru", "[\u0400-\u04ff]",
-        _pattern(r"\b(?:нет|не|ни|ник(?:ак|т|ого)\w*|отсутству\w+)\b"),
-        _pattern(r"\b(?:возможно|могу|знаю|ли|может быть|вероятно|похоже)\b"),
-        _words("он она оно они на в и а с есть ли это этом изображении картинке фото видно видна "
-               "виден изображен",
-               "изображена является являются одной одного здесь там был была"),
-    ),
-    Language(
-        "ar", "[\u0600-\u06ff]",
-        _pattern(r"(?:^|(?<=\s))[وف]?(?:لا|ليس|ليست|لم|لن|غير)(?=\s|$)"),
-        _pattern("ربما|قد |أستطيع|يمكن|أعرف|ما إذا"),
-        _words("هل يوجد توجد في الصورة هذه هناك على أي من هو هي الصوره"),
-    ),
-    Language(
-        "hi", "[\u0900-\u097f]",
-        _pattern(r"नहीं|(?:^|(?<=\s))न(?=\s)"),
-        _pattern("शायद|सकता|पता|कह|या नहीं"),
-        _words("क्या में है हैं एक कोई चित्र तस्वीर छवि इस यह वह की का के पर दिखाई दे रहा रही दिख"),
-    ),
-    Language(
-        "de", "",
-        _pattern(r"\b(?:nicht(?! nur)|kein\w*|niemand|nirgends|weder)\b"),
-        _pattern(r"\b(?:vielleicht|möglicherweise|vermutlich|könnte|kann|kannst|weiß|erkennbar"
-                 r"|erkennen|ob|oder|scheint)\b"),
-        _words("er sie diese dieser dieses der die das den dem des ein eine einen einem einer ist "
-               "sind war es gibt auf im in zu",
-               "irgendein irgendeine sehen bild foto sich befindet zeigt und hier da wird man "
-               "kann abgebildet sichtbar dort"),
-    ),
-    Language(
-        "es", "",
-        _pattern(r"\b(?:no(?! (?:solo|sólo)\b)|ning[uú]n[oa]?|nunca|tampoco|ni)\b"),
-        _pattern(r"\b(?:quizás?|tal vez|posiblemente|podría|parece|puedo|puede|logro|distingo|sé"
-                 r"|posible|si|o)\b"),
-        _words("él ella ellos ellas el la los las un una unos es son está están hay en se ve ven "
-               "imagen foto que y con de",
-               "del al esta este puede ver observa aprecia aparece algún alguna alguno visible"),
-    ),
-    Language(
-        "fr", "",
-        _pattern(r"\b(?:ne|n|pas|aucune?|jamais|ni)\b"),
-        _pattern(r"\b(?:peut-être|probablement|pourrait|semble|peux|peut|arrive|parviens|distingue"
-                 r"|sais|possible|si|ou)\b"),
-        _words("le la les l un une des de d du est sont il elle ils elles y a dans sur cette cet "
-               "ce image photo",
-               "que qu et avec on voit peut voir t ils quelque visible bien"),
-    ),
-    Language(
-        "pt", "",
-        _pattern(r"\b(?:não(?! só\b)|nenhuma?|nunca|nem)\b"),
-        _pattern(r"\b(?:talvez|possivelmente|poderia|parece|posso|consigo|consegue|sei|possível|se"
-                 r"|ou)\b"),
-        _words("ele ela eles elas o a os as um uma é são está estão há em na no nas nos imagem "
-               "foto que e com de do da",
-               "esta este vê pode ver existe aparece algum alguma visível"),
-    ),
-    Language(
-        "it", "",
-        _pattern(r"\b(?:non(?! solo\b)|nessun[oa]?|mai|né)\b"),
-        _pattern(r"\b(?:forse|probabilmente|potrebbe|sembra|posso|riesco|so|possibile|se|o)\b"),
-        _words("il lo la i gli le l un una uno è sono c ci nella nell nel immagine foto che e con "
-               "di",
-               "del della si vede può vedere questa qualche alcun alcuna visibile"),
-    ),
-)  # fmt: skip
-_ENGLISH = _words(
-    "the a an is are was were there it this that in of on not no and with to image picture do does",
-    "has have can see i you he she they any for at by be",
-)
 EXISTENCE_QUESTION = re.compile(
     r"\b(?:is|are) there\b|\b(?:can|do) you see\b|\bany\b|^(?:does|do)\b.*\b(?:contain|show"
     r"|depict|include)"
@@ -193,90 +34,6 @@ EXISTENCE_QUESTION = re.compile(
 )
 _MAX_COMPARED_SENTENCES = 3
 _MAX_DENIAL_WORDS = 12
-
-
-_ANY_SCRIPT = re.compile("|".join(filter(None, (row.script for row in _LANGUAGES))))
-_SEPARATORS = str.maketrans(dict.fromkeys(".,;:!?'\"()-", " "))
-"""The ASCII signs that are in no word."""
-
-
-def _folded_words(text: str) -> list[str]:
-    """The words of a text in lower case."""
-    folded = text.casefold()
-    if folded.isascii():
-        return folded.translate(_SEPARATORS).split()
-    return _WORD.findall(folded)
-
-
-_TELLING_WORDS = _ENGLISH.union(
-    *(language.common for language in _LANGUAGES if not language.script),
-    _words(
-        "nicht niemand nirgends weder no ningun ningún ninguno ningúno ninguna ningúna nunca "
-        "tampoco",
-        "ni ne n pas aucun aucune jamais não nenhum nenhuma nem non nessun nessuno nessuna mai né",
-    ),
-)
-"""The words by which `language_of` tells languages, without those that begin with "kein"."""
-
-
-_SURE_WORDS = _words(
-    "nicht niemand ningún ninguno ninguna aucun aucune nenhum nenhuma nessun nessuna"
-)
-"""Words that are of one language only, and each as good as two."""
-
-
-@lru_cache(maxsize=1024)
-def _languages_with(word: str) -> tuple[str, ...]:
-    """The languages in Latin letters that have a word among those of any statement; "" for
-    English.
-    """
-    names = [""] if word in _ENGLISH else []
-    for language in _LANGUAGES:
-        is_common = word in language.common or language.denial.fullmatch(word) is not None
-        if is_common and not language.script:
-            names.append(language.name)
-    return tuple(names)
-
-
-def has_other_script(text: str) -> bool:
-    """Whether a text has letters of a script other than Latin, of the languages known here."""
-    return _ANY_SCRIPT.search(text) is not None
-
-
-def is_english(text: str) -> bool:
-    """Whether a text has words of English, and more of them than of each other language."""
-    return language_of(text) is None and not _ENGLISH.isdisjoint(_folded_words(text))
-
-
-@lru_cache(maxsize=4096)
-def language_of(text: str) -> Language | None:
-    """Return the language of a text, of those known here; None for English and others."""
-    if not text.isascii() and _ANY_SCRIPT.search(text):
-        for language in _LANGUAGES:
-            if language.script and re.search(language.script, text):
-                return language
-    if "¿" in text:
-        return next(language for language in _LANGUAGES if language.name == "es")
-    words = _folded_words(text)
-    telling = [word for word in words if word in _TELLING_WORDS or word[:4] == "kein"]
-    telling += [word for word in telling if word in _SURE_WORDS or word[:4] == "kein"]
-    counts = Counter(chain.from_iterable(map(_languages_with, telling)))
-    best_count = max(1, counts.pop("", 0))
-    best = None
-    for language in _LANGUAGES if counts else ():
-        if counts[language.name] > best_count:
-            best = language
-            best_count = counts[language.name]
-    return best
-
-
-def statement_language(text: str, question: str) -> Language | None:
-    """Return the language of a statement; that of its question where it is too short to tell."""
-    language = language_of(text)
-    # "Nein, rot." is too short to tell its language, and follows that of the question
-    if language is None and _ENGLISH.isdisjoint(_folded_words(text)):
-        return language_of(question)
-    return language
 
 
 def denies_in_other_language(text: str, question: str) -> bool | None:
@@ -304,12 +61,18 @@ def denies_in_other_language(text: str, question: str) -> bool | None:
     if language is None:
         return None
     clauses = list(filter(str.strip, filter(None, CLAUSE_END.split(text))))
-    # a long answer weighs things, and its clauses would be compared one against another
-    if not clauses or len(clauses) > 2 * _MAX_COMPARED_SENTENCES:
+    if not clauses or _CONDITION.match(clauses[0]):
         return None
+    is_long = len(clauses) > 2 * _MAX_COMPARED_SENTENCES
     # words can be compared only within one language
     if language_of(question) is language:
+        if language.unspaced and len(clauses) == 1 and clauses[0] in question:
+            return False  # a verb of the question is a yes: "戴着。"
+        if is_long:
+            clauses = _reasoned_clause(clauses[0], language, question)
         return _restated_denial(clauses, language, question)
+    if is_long:
+        return None
     first = clauses[0]
     n_words = len(first) // 2 if language.unspaced else len(first.split())
     is_denial = language.denial.search(first) and not language.doubt.search(first)
@@ -319,6 +82,36 @@ def denies_in_other_language(text: str, question: str) -> bool | None:
         # "not closed" may say that it is open
         return True if not _has_contrary(language.content(first)) else None
     return None
+
+
+def _reasoned_clause(first: str, language: Language, question: str) -> list[str]:
+    """The first clause of a long answer, which gives reasons for it, where that has all content
+    signs of the question; words of other languages may be those of a digression.
+    """
+    repeats = set(language.content(question)) <= set(language.content(first))
+    return [first] if language.unspaced and repeats else []
+
+
+_CONDITION = re.compile(
+    r"\W*(?:(?:wenn|falls|si|если|إذا|لو)\b|अगर|यदि|もし|如果|假如|若|만약)", re.IGNORECASE
+)
+"""How a sentence begins that says what holds only where something else does."""
+
+
+def contradicts_yes(text: str, question: str) -> bool:
+    """Whether an answer in another language than English says yes and then denies what is asked; a
+    question that denies may be agreed with.
+
+    >>> contradicts_yes("Sí, no hay perros.", "¿Hay perros?")
+    True
+    """
+    assent = YES_ABROAD.match(text)
+    language = language_of(question) if assent else None
+    if assent is None or language is None or language.denial.search(question):
+        return False
+    remainder = text[assent.end() :]
+    denies = language.denial.search(remainder) is not None
+    return denies and denies_in_other_language(remainder, question) is True
 
 
 def denies_asked_noun(text: str, question: str) -> bool:
@@ -347,8 +140,6 @@ def _restated_denial(clauses: Sequence[str], language: Language, question: str) 
     """Whether the clauses that have all content words of the question deny it; None where none
     has, or they disagree.
     """
-    if language.unspaced and len(clauses) == 1 and clauses[0] in question:
-        return False  # a verb of the question is a yes: "戴着。"
     question_words = set(language.content(question))
     corrects = any(map(_CORRECTS.search, clauses))
     verdicts = set()
@@ -437,7 +228,7 @@ def _says_same_predicate(
 
 
 _FOREIGN_CONTRARIES = tuple(
-    frozenset(map(_stem, pair.split()))
+    frozenset(map(stem, pair.split()))
     for pair in (
         "offen geschlossen,links rechts,voll leer,groß klein,gestiegen gesunken,abierta cerrada"
         ",abierto cerrado,izquierda derecha,llena vacía,lleno vacío,grande pequeña,grande pequeño"
@@ -465,9 +256,6 @@ def _denies_first_asked(clause: str, language: Language, question_words: set[str
         if question_words.issuperset(nearest) and nearest:
             return True
     return False
-
-
-FINAL_VERB_LANGUAGES = ("ja", "ko", "hi")
 
 
 # --- statements in English ---

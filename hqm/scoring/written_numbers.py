@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from hqm.scoring.cue_search import words_pattern
 from hqm.scoring.plain_text import with_plain_digits
-from hqm.scoring.statements import is_english, language_of
+from hqm.scoring.polar_words import is_english, language_of
 
 SMALL_NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
@@ -244,6 +244,20 @@ _UNITS: Mapping[str, tuple[str, Fraction]] = MappingProxyType(
         for name, factor in units.items()
     }
 )
+_KOREAN_ORDINAL = re.compile(r"(?:첫|두|세|네|다섯|여섯|일곱|여덟|아홉|열)\s?번째")
+
+
+def without_ordinals(text: str, question: str) -> str:
+    """A text without Korean ordinals, which are no numbers but of a question for one.
+
+    >>> without_ordinals("두 번째 해에 40달러", "얼마인가요?")
+    ' 해에 40달러'
+    """
+    if "번째" not in text or "번째" in question:
+        return text
+    return _KOREAN_ORDINAL.sub("", text)
+
+
 _FACTORS = ("π", "pi")
 """Units that are factors: 9π is not 9."""
 _FRACTION_WORDS = MappingProxyType(
