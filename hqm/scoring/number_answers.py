@@ -27,6 +27,7 @@ from hqm.scoring.number_clauses import (
     final_result,
     foreign_total,
     number_behind_colon,
+    number_in_asked_unit,
     owned_by_asked,
     owned_numbers,
     predicates_asked,
@@ -650,24 +651,6 @@ def _counted_number(text: str, question: str) -> Number | None:
     return None
 
 
-_ASKED_UNIT = re.compile(r"\bin ([a-z]+(?:/[a-z]+)?)\W*$", re.IGNORECASE)
-
-
-def _number_in_asked_unit(text: str, question: str) -> Number | None:
-    """The number in the unit that a question asks for, where others have another: "31 mph (50
-    km/h)".
-    """
-    unit = _ASKED_UNIT.search(question)
-    numbers = undenied_numbers(text)
-    if unit is None or len(numbers) < 2 or not all(number.unit for number in numbers):
-        return None
-    names = (unit[1].lower(), unit[1].lower().removesuffix("s"))
-    fitting = [number for number in numbers if number.unit in names]
-    if len(fitting) == 1:
-        return fitting[0]
-    return None
-
-
 def _passage_number(text: str, counts: bool, question: str = "") -> Number | None:
     """The number that a passage states: alone, behind "is" or "=", or at its beginning."""
     text = _STEP.sub("", first_sentence(text))
@@ -678,7 +661,7 @@ def _passage_number(text: str, counts: bool, question: str = "") -> Number | Non
     if counts:
         number = _counted_number(text, question)
     else:
-        number = _number_in_asked_unit(text, question)
+        number = number_in_asked_unit(text, question)
     number = number or copular_number(text) or _named_number(text, question)
     if number is not None:
         return number

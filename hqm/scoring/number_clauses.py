@@ -194,6 +194,24 @@ def number_behind_colon(text: str) -> Number | None:
     return None
 
 
+_ASKED_UNIT = re.compile(r"\bin ([a-z]+(?:/[a-z]+)?)\W*$", re.IGNORECASE)
+
+
+def number_in_asked_unit(text: str, question: str) -> Number | None:
+    """The number in the unit that a question asks for, where others have another: "31 mph (50
+    km/h)".
+    """
+    unit = _ASKED_UNIT.search(question)
+    numbers = undenied_numbers(text)
+    if unit is None or len(numbers) < 2 or not all(number.unit for number in numbers):
+        return None
+    names = (unit[1].lower(), unit[1].lower().removesuffix("s"))
+    fitting = [number for number in numbers if number.unit in names]
+    if len(fitting) == 1:
+        return fitting[0]
+    return None
+
+
 _OWNED = re.compile(
     r"(?:^|[,;] |\b(?i:and|but|while|whereas|has|have) )\W*([A-Z]\w+)(?:'s)? "
     r"(?:has|have|had|gets?|got"
@@ -218,9 +236,9 @@ def owned_numbers(text: str) -> list[tuple[str, Number]]:
 
 def owned_by_asked(owned: Sequence[tuple[str, Number]], question: str) -> Number | None:
     """The number of the only owner whom the last sentence of a question names."""
-    asked_sentence = "".join(sentences(question)[-1:])
-    asked = [number for owner, number in owned if owner in asked_sentence]
-    return asked[0] if len(asked) == 1 else None
+    asked_words = re.findall(r"\w+", "".join(sentences(question)[-1:]))
+    numbers = [number for owner, number in owned if owner in asked_words]
+    return numbers[0] if len(numbers) == 1 else None
 
 
 _FINAL_RESULT = re.compile(

@@ -230,12 +230,12 @@ class Language:
 
 def _numbered_repeats(signs: Sequence[str]) -> list[str]:
     """Signs, of which a run that comes again is told from the first one: "南昌路在南昌吗"."""
-    seen: set[tuple[str, str]] = set()
+    earlier_pairs: set[tuple[str, str]] = set()
     numbered = list(signs)
     for index, pair in enumerate(pairwise(signs)):
-        if pair in seen:
+        if pair in earlier_pairs:
             numbered[index : index + 2] = (f"{sign}2" for sign in pair)
-        seen.add(pair)
+        earlier_pairs.add(pair)
     return numbered
 
 
@@ -492,9 +492,12 @@ def statement_language(text: str, question: str) -> Language | None:
     if language is not None and not language.script:
         # "La femme porte un chapeau" has words that French and Spanish share
         counts = _language_counts(text)
-        asked = language_of(question)
-        if asked is not None and counts[asked.name] == counts[language.name]:
-            return asked
+        question_language = language_of(question)
+        if (
+            question_language is not None
+            and counts[question_language.name] == counts[language.name]
+        ):
+            return question_language
     return language
 
 

@@ -63,15 +63,15 @@ def denies_in_other_language(text: str, question: str) -> bool | None:
     clauses = list(filter(str.strip, filter(None, CLAUSE_END.split(text))))
     if not clauses or _CONDITION.match(clauses[0]):
         return None
-    is_long = len(clauses) > 2 * _MAX_COMPARED_SENTENCES
+    has_many_clauses = len(clauses) > 2 * _MAX_COMPARED_SENTENCES
     # words can be compared only within one language
     if language_of(question) is language:
         if language.unspaced and len(clauses) == 1 and clauses[0] in question:
             return False  # a verb of the question is a yes: "戴着。"
-        if is_long:
+        if has_many_clauses:
             clauses = _reasoned_clause(clauses[0], language, question)
         return _restated_denial(clauses, language, question)
-    if is_long:
+    if has_many_clauses:
         return None
     first = clauses[0]
     n_words = len(first) // 2 if language.unspaced else len(first.split())
