@@ -66,9 +66,9 @@ def _with_letter_of_number(text: str, options: Sequence[str], question: str) -> 
     """
     rows = enumerate(zip(LETTERS, options, strict=False), 1) if "1. " in question else ()
     letters = {str(n): letter for n, (letter, row) in rows if f"{n}. {row}" in question}
-    return (
-        _CALLED_NUMBER.sub(lambda it: it[1] + letters.get(it[2], it[2]), text) if letters else text
-    )
+    if not letters:
+        return text
+    return _CALLED_NUMBER.sub(lambda match: match[1] + letters.get(match[2], match[2]), text)
 
 
 _CALLED_NUMBER = re.compile(
