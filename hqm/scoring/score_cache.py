@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 import signal
 import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -53,19 +54,23 @@ def score_on_cores(
     """
     if n_cores is None:
         n_cores = _usable_cores()
-    verdicts: list[Verdict | None] = [None] * len(answers)
+    # in the order of the items, every second answer may be of the dearer kind
+    order = list(range(len(answers)))
+    random.Random(0).shuffle(order)
+    shares = [order[start::n_cores] for start in range(n_cores)]
+    verdicts: dict[int, Verdict | None] = {}
     workers: list[_Worker] = []
     try:
         with suppress(OSError):  # no memory, or too many processes
-            for start in range(1, n_cores):
-                workers.append(_Worker(score, answers[start::n_cores]))  # noqa: PERF401
-        verdicts[::n_cores] = [score(*answer) for answer in answers[::n_cores]]
-        for start, worker in enumerate(workers, 1):
-            verdicts[start::n_cores] = worker.verdicts()
+            for share in shares[1:]:
+                workers.append(_Worker(score, [answers[i] for i in share]))  # noqa: PERF401
+        verdicts.update((i, score(*answers[i])) for i in shares[0])
+        for share, worker in zip(shares[1:], workers, strict=False):
+            verdicts.update(zip(share, worker.verdicts(), strict=True))
     finally:
         for worker in workers:
             worker.close()
-    return verdicts
+    return [verdicts.get(i) for i in range(len(answers))]
 
 
 def _usable_cores() -> int:
