@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import random
 import signal
 import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -55,8 +54,7 @@ def score_on_cores(
     if n_cores is None:
         n_cores = _usable_cores()
     # in the order of the items, every second answer may be of the dearer kind
-    order = list(range(len(answers)))
-    random.Random(0).shuffle(order)
+    order = np.random.default_rng(0).permutation(len(answers)).tolist()
     shares = [order[start::n_cores] for start in range(n_cores)]
     verdicts: dict[int, Verdict | None] = {}
     workers: list[_Worker] = []
