@@ -173,7 +173,8 @@ def without_offer(text: str) -> str:
     """
     if "(" in text or "（" in text:
         text = _OFFER_ASIDE.sub("", text)
-    return _OFFER_ALONE.sub("", text, count=1) if _OFFER_ALONE.match(text) else text
+    offer = _OFFER_ALONE.match(text)
+    return text[offer.end() :] if offer else text
 
 
 # --- languages ---

@@ -204,7 +204,6 @@ class VerdictCache:
         """(items,): the number of each item's class; -1 where it has none."""
         self._by_reading: dict[tuple[Hashable, ...], Verdict] = {}
         self._by_item: dict[tuple[int, object], Verdict] = {}
-        self._ahead: dict[tuple[int, object], Verdict | None] = {}
         self._item_digests: dict[int, str] = {}
 
     @property
@@ -236,7 +235,11 @@ class VerdictCache:
 
     def item_verdict(self, index: int, response: Response) -> Verdict:
         """The verdict on an answer to an item that is scored by itself."""
-        key = self._item_key(index, response)
+        # the state belongs to the key: a truncated answer is settled otherwise than a whole one
+        key: tuple[int, object] = (index, response[:2])
+        if len(response.text) > SHORT:
+            # of a long answer, which is seldom given twice, the hash alone is remembered
+            key = (index, answer_digest(response))
         verdict = self._by_item.get(key)
         if verdict is None:
             verdict = self._archived_verdict(index, response, self._score_item)
@@ -254,35 +257,30 @@ class VerdictCache:
         long_answers = [pair for pair in answers if len(pair[1][0]) > SHORT]
         if sum(len(answer[0]) for _, answer in long_answers) < _MIN_CHARS_ON_CORES:
             return
-        new = []
+        new = {}
         for index, answer in long_answers:
             response = Response(*answer[:3])
-            if not self._is_scored(index, response):
-                new.append((index, response))
-        verdicts = score_on_cores(self._score_item, new)
-        for (index, response), verdict in zip(new, verdicts, strict=True):
-            self._ahead[index, response[:3]] = verdict
+            key = (index, answer_digest(response))
+            if key not in self._by_item and not self._is_archived(*key):
+                new[key] = response
+        # what an earlier command scored leaves less to do, and no process is copied for little
+        if sum(len(response.text) for response in new.values()) < _MIN_CHARS_ON_CORES:
+            return
+        pairs = [(index, response) for (index, _), response in new.items()]
+        for key, verdict in zip(new, score_on_cores(self._score_item, pairs), strict=True):
+            if verdict is not None:
+                self._by_item[key] = verdict
+                if self.archive is not None:
+                    self.archive.add(self._item_digest(key[0]), key[1], verdict)
 
-    def _is_scored(self, index: int, response: Response) -> bool:
-        """Whether this command or an earlier one scored an answer to an item."""
-        if self._item_key(index, response) in self._by_item:
-            return True
+    def _is_archived(self, index: int, digest_of_answer: str) -> bool:
+        """Whether an earlier command scored an answer to an item."""
         if self.archive is None:
             return False
-        key = (self._item_digest(index), answer_digest(response))
-        return self.archive.get(*key) is not None
+        return self.archive.get(self._item_digest(index), digest_of_answer) is not None
 
     def _score_item(self, index: int, response: Response) -> Verdict:
-        verdict = self._ahead.pop((index, response[:3]), None)
-        return verdict or self.score(self.items[index], response)
-
-    def _item_key(self, index: int, response: Response) -> tuple[int, object]:
-        """The key of an answer to an item."""
-        # of a long answer, which is seldom given twice, the hash alone is remembered
-        if len(response.text) > SHORT:
-            return (index, answer_digest(response))
-        # the state belongs to the key: a truncated answer is settled otherwise than a whole one
-        return (index, response[:2])
+        return self.score(self.items[index], response)
 
     def _archived_verdict(
         self, index: int, response: Response, score: Callable[[int, Response], Verdict]
