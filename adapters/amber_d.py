@@ -126,6 +126,7 @@ class AmberD(Benchmark):
     """The discriminative questions of AMBER."""
 
     paper_parser = "vlmevalkit"
+    scoring_files = ()
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:

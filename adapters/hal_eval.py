@@ -404,6 +404,7 @@ class HalEval(Benchmark):
     """One of the two evaluations of Hal-Eval; the card's task says which."""
 
     paper_parser = "strict"
+    scoring_files = ()
 
     @property
     def _asks_yes_no(self) -> bool:

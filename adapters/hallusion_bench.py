@@ -104,6 +104,7 @@ class HallusionBench(Benchmark):
     """The 1,129 questions of HallusionBench."""
 
     modes = ("judge", "rule")
+    scoring_files = ()
 
     @property
     def roles(self) -> tuple[str, ...]:

@@ -215,6 +215,7 @@ class Pope(Benchmark):
     """The yes/no questions of POPE, one part for each question file."""
 
     paper_parser = "strict"
+    scoring_files = ()
 
     def read(self) -> Form:
         """Every question file that is present; ids are `<part>/<question_id>`."""

@@ -131,22 +131,28 @@ def test_another_reader_item_or_answer_is_scored_anew(folder: Path, tmp_path: Pa
     assert study.matrix()[1] == 1
 
 
+@pytest.mark.parametrize("is_log", [False, True], ids=["answers to a folder", "a log"])
 def test_a_second_audit_scores_none_of_the_answers_that_it_shows(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_log: bool
 ) -> None:
     """Long answers, which are scored one by one: those on the page too are taken from the store."""
     answers = tmp_path / "answers.jsonl"
+    questions = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
     rows = [
         {
             "model": model,
             "run": run,
-            "id": str(i),
+            "id": question["id"],
             "answer": f"We look at car {i}. " * 12 + f"The answer is {'AB'[(i + run * j) % 2]}.",
         }
         for j, model in enumerate(("x", "y"))
         for run in (0, 1)
-        for i in range(5)
+        for i, question in enumerate(questions)
     ]
+    if is_log:
+        for row, question in zip(rows, questions * 4, strict=True):
+            row |= {"question": question["prompt"], "options": question["options"]}
+            row |= {"response": row.pop("answer"), "answer": question["target"]}
     answers.write_text("".join(json.dumps(row) + "\n" for row in rows))
     scored = []
     score = Adapter.score
@@ -157,13 +163,38 @@ def test_a_second_audit_scores_none_of_the_answers_that_it_shows(
 
     monkeypatch.setattr(Adapter, "score", counted)
     path = tmp_path / "s.sqlite"
-    first = hqm.audit(str(folder), str(answers), store=path).evidence
-    assert len(scored) == len({row["answer"] for row in rows}), "each answer once"
+    audited = [str(answers)] if is_log else [str(folder), str(answers)]
+    first = hqm.audit(*audited, store=path).evidence
+    texts = {row["response" if is_log else "answer"] for row in rows}
+    assert len(scored) == len(texts), "each answer once"
     assert first.examples
     scored.clear()
-    second = hqm.audit(str(folder), str(answers), store=path).evidence
+    second = hqm.audit(*audited, store=path).evidence
     assert scored == []
     assert second.examples == first.examples
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("pope", {}),
+        ("amber_d", {}),
+        ("hal_eval_d", {}),
+        ("hallusion_bench", {"mode": "rule"}),
+        ("mathvista", {}),
+        ("mmmu_pro", {}),
+    ],
+)
+def test_releases_that_rules_score_keep_their_verdicts(
+    name: str, settings: dict[str, str], tmp_path: Path
+) -> None:
+    assert scoring_digest(hqm.load(name, data=tmp_path, **settings))
+
+
+@pytest.mark.parametrize("name", ["hallusion_bench", "amber_g", "coco_chair"])
+def test_releases_that_judges_or_files_score_keep_none(name: str, tmp_path: Path) -> None:
+    """What a judge says, and what lies in files beside the items, may change."""
+    assert scoring_digest(hqm.load(name, data=tmp_path)) is None
 
 
 def test_verdicts_of_other_code_are_deleted(

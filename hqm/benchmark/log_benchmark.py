@@ -73,6 +73,7 @@ class LogBenchmark(Benchmark):
     """
 
     has_card: ClassVar[bool] = False
+    scoring_files = ()
 
     def __init__(
         self,
