@@ -7,7 +7,7 @@
 A corpus is a file of JSON lines in `tests/corpora`, a case a line, which only grows: lines are
 added at its end. Beside it, `tests/corpora/<corpus>/<procedure>.jsonl` has the outcome of each case
 in the same order. `hqm/procedures.json` has the versions. Nobody edits outcomes and versions by
-hand: `raise` writes them, with the changed cases, into CHANGELOG.md.
+hand: `raise` writes them, prints the changed cases, and names the versions in CHANGELOG.md.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -31,6 +32,10 @@ from tests import procedure_constants, procedure_runs
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "tests" / "corpora"
 CHANGELOG = ROOT / "CHANGELOG.md"
+_VERSIONS = "- Results may differ by these procedures, whose versions audits name: "
+_VERSIONS_LINE = re.compile(re.escape(_VERSIONS.rstrip()) + r".*\n(?:  .*\n)*")
+_VERSION = re.compile(r"`(\S+)`\s(\d+)\s\(was\s(\d+)\)")
+_MOST_STATISTICS = "most of `statistic.*`"
 NOT_ASKED = ""
 """The line of a case that a procedure is not asked about."""
 MAX_SHOWN = 10
@@ -266,18 +271,28 @@ def raise_versions(names: Sequence[str] = ()) -> list[str]:
     for procedure, change in list(_computed_otherwise(changes)):
         changes.setdefault(procedure, []).append(change)
         written[procedure] = None
-    sentences = []
+    raised = {}
     for procedure in written:
         cases, digest = held_digest(procedure)
         before = known.get(procedure)
         version = 1 if before is None else before.version + bool(changes[procedure])
         known[procedure] = Procedure(procedure, version, cases, digest)
         if before is not None and changes[procedure]:
-            sentences.append(_changelog_line(before, version, changes[procedure]))
+            raised[procedure] = (before.version, version)
     rows = (f"{json.dumps(name)}: {json.dumps(_row(known[name]))}" for name in sorted(known))
     PROCEDURES.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
-    _write_changelog(sentences)
-    return sentences or [f"{len(written)} procedures got outcomes; no version was raised"]
+    write_changelog(raised)
+    if not raised:
+        return [f"{len(written)} procedures got outcomes; no version was raised"]
+    return [_describe_raise(known[name], *raised[name], changes[name]) for name in raised]
+
+
+def _describe_raise(procedure: Procedure, before: int, now: int, changes: Sequence[Change]) -> str:
+    examples = "".join(f"\n  - {change}" for change in changes[:3])
+    return (
+        f"- `{procedure.name}` is version {now} (was {before}): {len(changes):,} of"
+        f" {procedure.cases:,} frozen cases come out otherwise, such as{examples}"
+    )
 
 
 def _computed_otherwise(changes: Mapping[str, list[Change]]) -> Iterator[tuple[str, Change]]:
@@ -303,32 +318,38 @@ def _row(procedure: Procedure) -> dict[str, Any]:
     return row
 
 
-def _changelog_line(before: Procedure, version: int, changes: Sequence[Change]) -> str:
-    examples = "".join(f"\n  - {change}" for change in changes[:3])
-    return (
-        f"- `{before.name}` is version {version} (was {before.version}): {len(changes):,} of"
-        f" {before.cases:,} frozen cases come out otherwise, such as{examples}"
-    )
+def write_changelog(raised: Mapping[str, tuple[int, int]]) -> None:
+    """Name the raised versions in the first "Changed", each beside that of the last release.
 
-
-def _write_changelog(sentences: Sequence[str]) -> None:
-    """Add the sentences under the first "Changed"; of many procedures the first ones' cases."""
-    if not sentences:
+    Parameters
+    ----------
+    raised
+        Procedure -> its version before and now.
+    """
+    if not raised:
         return
-    lines = list(sentences[:3])
-    if len(sentences) > 3:
-        rest = [re.sub(r"(?s)- (.+? \(was \d+\)).*", r"\1", line) for line in sentences[3:]]
-        statistics = [line for line in rest if line.startswith("`statistic.")]
-        # a constant of a common function raises the versions of most statistics
-        if len(statistics) > 5:
-            rest = [line for line in rest if line not in statistics]
-            rest.append(f"{len(statistics)} of `statistic.*` are one version higher")
-        lines.append(f"- By the same change: {'; '.join(rest)}")
     text = CHANGELOG.read_text(encoding="utf-8")
     heading = "### Changed\n\n"
     start = text.index(heading) + len(heading)
-    added = "".join(f"{line}\n" for line in lines)
-    CHANGELOG.write_text(text[:start] + added + text[start:], encoding="utf-8")
+    line = _VERSIONS_LINE.match(text, start)
+    end = line.end() if line else start
+    versions = {
+        name: (int(before), int(now)) for name, now, before in _VERSION.findall(text, start, end)
+    }
+    statistics = [name for name in raised if name.startswith("statistic.")]
+    # a constant of a common function raises the versions of most statistics
+    are_most_raised = len(statistics) > 5 or _MOST_STATISTICS in text[start:end]
+    for name, (before, now) in raised.items():
+        if not (are_most_raised and name in statistics):
+            versions[name] = (versions.get(name, (before, now))[0], now)
+    entries = [f"`{name}` {now} (was {before})" for name, (before, now) in sorted(versions.items())]
+    if are_most_raised:
+        entries.append(_MOST_STATISTICS)
+    lines = textwrap.wrap(
+        _VERSIONS + "; ".join(entries), 160, subsequent_indent="  ", break_on_hyphens=False
+    )
+    new = "".join(f"{line}\n" for line in lines)
+    CHANGELOG.write_text(text[:start] + new + text[end:], encoding="utf-8")
 
 
 def branch_coverage(names: Sequence[str] = ()) -> None:

@@ -1,6 +1,7 @@
 """Equal signatures mean equal numbers: a procedure that behaves otherwise has another version."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from hqm.forms.make_forms import REWRITERS
 from hqm.indicators import all_indicators
 from hqm.scoring.parsers import PARSERS
 from hqm.signature import labelled, load_procedures, scoring_label
+from tests import procedures
 from tests.procedure_constants import NUMBERS, changed_statistics, constants_of, modules
 from tests.procedures import CORPORA, Corpus, advice, agrees, failures
 
@@ -102,3 +104,28 @@ def test_a_signature_has_the_version() -> None:
     version = load_procedures()["reader.strict"].version
     assert labelled("reader", "strict") == f"strict:{version}"
     assert labelled("reader", "somebody's own") == "somebody's own"
+
+
+def test_the_changelog_names_each_raised_version_once_beside_that_of_the_last_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changelog = tmp_path / "CHANGELOG.md"
+    changelog.write_text("## [Unreleased]\n\n### Changed\n\n- A door.\n\n## [1]\n")
+    monkeypatch.setattr(procedures, "CHANGELOG", changelog)
+    write = procedures.write_changelog
+    write({})
+    assert "differ" not in changelog.read_text()
+    names = [f"form.of_a_long_name_{i}" for i in range(9)]
+    write(dict.fromkeys(names, (1, 2)))
+    write({names[4]: (2, 3), "statistic.a": (6, 7)})
+    write({f"statistic.{letter}": (1, 2) for letter in "bcdefg"})
+    write({"reader.strict": (7, 8), "statistic.b": (2, 3)})
+    text = changelog.read_text()
+    assert text.endswith("- A door.\n\n## [1]\n")
+    assert max(map(len, text.splitlines())) <= 160
+    (line,) = (bullet for bullet in text.split("- ") if bullet.startswith("Results may differ"))
+    entries = " ".join(line.split()).partition(": ")[2].split("; ")
+    expected = {f"`{name}` {3 if name == names[4] else 2} (was 1)" for name in names}
+    expected |= {"`reader.strict` 8 (was 7)", "`statistic.a` 7 (was 6)", "most of `statistic.*`"}
+    assert len(entries) == len(expected)
+    assert set(entries) == expected
