@@ -27,6 +27,7 @@ from hqm.benchmark.log_items import (
     check_targets,
     form_name,
     items_of,
+    row_with,
     rows_of,
     with_item_ids,
     with_questions,
@@ -400,7 +401,7 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
     metrics, equal = _metrics(rows, lower, keyed[0].tool)
     logs_of_form = []
     for log in keyed:
-        rows_of_form = [replace(row, form=form_name(row, first_form)) for row in log.rows]
+        rows_of_form = [row_with(row, form=form_name(row, first_form)) for row in log.rows]
         logs_of_form.append(replace(log, rows=tuple(rows_of_form)))
     matched = match_logs({form.name: form for form in forms}, logs_of_form, settings)
     notes = (
@@ -495,9 +496,9 @@ def _number_runs_from_zero(logs: Sequence[Log]) -> _NumberedLogs:
             run = row.run - first
             # A table that says which asking it was is believed.
             if is_judge_repeated and row.asking is None:
-                log_rows.append(replace(row, run=0, asking=run))
+                log_rows.append(row_with(row, run=0, asking=run))
             else:
-                log_rows.append(replace(row, run=run))
+                log_rows.append(row_with(row, run=run))
         renumbered.append((log, log_rows))
     return renumbered
 
@@ -558,7 +559,9 @@ def _merge_judge_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
         # The first row gives the answer; of the others only the scores are kept.
         joined.setdefault(key, row)
         scores[key][judge] = row.scores
-    return tuple(replace(row, answer=_with_scores(row, scores[key])) for key, row in joined.items())
+    return tuple(
+        row_with(row, answer=_with_scores(row, scores[key])) for key, row in joined.items()
+    )
 
 
 def _with_scores(row: Row, scores: Mapping[str, Mapping[str, float]]) -> Response:

@@ -13,7 +13,7 @@ from hashlib import sha256
 from itertools import chain, filterfalse, islice
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
-from typing import cast
+from typing import Any, cast
 
 from hqm.benchmark.items import letter_of
 from hqm.benchmark.new_items import given_fields, task_of
@@ -207,9 +207,16 @@ def _with_pictures_of_ids(log: Log) -> Log:
     return replace(log, rows=tuple(replace(row, image=row.id, ids=()) for row in log.rows))
 
 
+def row_with(row: Row, **values: Any) -> Row:
+    """Return a row with these values; itself where it has them, as most rows of a log do."""
+    if all(getattr(row, name) == value for name, value in values.items()):
+        return row
+    return replace(row, **values)
+
+
 def _with_names(log: Log, rows: Sequence[tuple[Row, str]]) -> Log:
     """The log with these names as the ids of its rows."""
-    named_rows = (replace(row, ids=(item,), own_ids=True, position=None) for row, item in rows)
+    named_rows = (row_with(row, ids=(item,), own_ids=True, position=None) for row, item in rows)
     return replace(log, rows=tuple(named_rows))
 
 

@@ -29,6 +29,7 @@ MAX_SHOWN_ROWS = 3
 """How many of the rows that match nothing are named."""
 
 
+@lru_cache(maxsize=65536)  # each question stands in a row of every respondent
 def normalised(text: str) -> str:
     """A question's text as it is compared: without differences of case, spaces and typographic
     forms.
