@@ -17,7 +17,7 @@ from hqm.reports.pages.phrases import (
     compose,
     join_names,
     number_word,
-    pluralise_in_words,
+    pluralise,
     verb_form,
     without_zero,
 )
@@ -207,7 +207,7 @@ def separate_answer(audit: BenchmarkAudit, policy: Policy | None = None) -> tupl
         sentences.append(compose("{sentence}", sentence=_only_contrast(audit, contrasts)))
     elif contrasts:
         counts = ", ".join(_outcome_counts(audit, contrasts))
-        subject = pluralise_in_words(len(contrasts), "pair")
+        subject = pluralise(len(contrasts), "pair")
         sentences.append(
             compose(
                 "Of {subject} of neighbours in rank, {counts} on new items.",
