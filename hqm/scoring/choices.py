@@ -27,10 +27,11 @@ from hqm.scoring.number_answers import read_number
 from hqm.scoring.number_clauses import CALCULATION
 from hqm.scoring.option_letters import (
     GUESS,
+    HEAD_WORDS,
     called_correct,
     called_correct_abroad,
+    head_letters,
     is_cut_listing,
-    is_word,
     judges_letter,
     letter_behind_or,
     letter_called_right,
@@ -50,26 +51,6 @@ from hqm.scoring.polar_answers import POLARITY, Polar, leading_polarity, read_po
 from hqm.scoring.written_numbers import RANGE, Number, numbers_in, range_ends, sole_number
 from hqm.types import LETTERS
 
-# the words that may stand before a letter without changing what is chosen
-_HEAD = re.compile(
-    r"^(?:[\s\"'“”:>,*-]|(?:the|option|choice|answer|letter|answers|number|la|le|el|die|der|das"
-    r"|lettre|letra|opción|opção|opzione|選択肢|选项|вариант|буква|likely|probably|clearly|definitely"
-    r"|therefore|thus|then|indeed|either|both|(?:that|it)(?:'s)?|is|with|for|no|yes|not quite"
-    r"|rather"
-    r"|должно"
-    r"|быть|be|to be|should be|would be|must be|change|to|my|final|correct"
-    r"|will go)\b[\s,:;.—–-]*)*",
-    re.IGNORECASE,
-)
-# a capital alone, or a small letter in brackets or before a mark: "a" is an article
-_LETTER = re.compile(
-    r"[\[({]{0,2}([A-Z])(?:[\])}]{1,2}|(?![A-Za-z0-9_À-ɏ]|['’][A-Za-z]|-\w"
-    r"|\s*[=≈]\s*(?:[a-z]?\W*\d|½|[a-z]\b)))"
-    r"|[\[(]([a-z])[\])]"
-    r"|([a-z])(?=[.)\"'](?:[\s,}]|$)|$)"
-)
-# several letters in a row are one choice of several options
-_NEXT = re.compile(r"[\s,/&;]*(?:\b(?:and|or|und|oder|et|ou|y|e|o)\b|[,/&、和或]|(?=[\[(]))\s*")
 # a letter is spoken of, and not chosen: "A would need a steeper line"
 _MENTION_ONLY = re.compile(
     r"\s+(?:would|could|might|may|lacks?|needs?|requires?|are|were|do|does|did|have|cannot|can't"
@@ -237,10 +218,12 @@ def _passage_choice(
 
     With `head`, only a letter at its beginning counts.
     """
-    letters, end = _read_head_letters(text, LETTERS[: len(options)])
+    letters, end = head_letters(text, LETTERS[: len(options)])
     if letters:
         return _head_choice(text, letters, end, options, head)
-    remainder = text[_HEAD.match(text).end() :]  # type: ignore[union-attr]
+    remainder = text[HEAD_WORDS.match(text).end() :]  # type: ignore[union-attr]
+    if not (head or polar) and _OTHER_LETTER.match(remainder):  # "(E)" of four
+        return ()
     exact = _letters_where(options, lambda option: option.equals(text) or option.equals(remainder))
     if len(exact) == 1:
         return tuple(exact)
@@ -248,6 +231,9 @@ def _passage_choice(
         return None
     letters = letters_together(remainder, LETTERS[: len(options)])
     return letters or _text_choice(text, options, polar)
+
+
+_OTHER_LETTER = re.compile(r"\([A-Z]\)(?: |$)")
 
 
 def _letters_where(options: Sequence[Option], has_property: Callable[[Option], bool]) -> list[str]:
@@ -306,36 +292,13 @@ def _text_choice(
     letters_named = _named_options(first, options) or _named_options(text, options)
     if len(letters_named) == 1:
         return tuple(letters_named)
-    marked = set()
-    for match in _MARKED.finditer(text):
-        if not is_denied(text, *match.span()):
-            marked.add(match[1] or match[2])
-    marked.intersection_update(LETTERS[: len(options)])
-    if len(marked) == 1:
-        return tuple(marked)
+    marked = [it[1] or it[2] for it in _MARKED.finditer(text) if not is_denied(text, *it.span())]
+    marked_options = _letters_where(options, lambda option: option.letter in marked)
+    if len(marked_options) == 1:
+        return tuple(marked_options)
     if letters_named:
         return ()
     return no_choice
-
-
-def _read_head_letters(text: str, letters: str) -> tuple[tuple[str, ...], int]:
-    """The letters that a passage begins with, and where they end."""
-    start = _HEAD.match(text).end()  # type: ignore[union-attr]
-    if re.search(r"\bno\s*$", text[:start], re.IGNORECASE):
-        return (), start
-    head_letters: list[str] = []
-    end = start
-    while (match := _LETTER.match(text, end)) is not None:
-        letter = (match[1] or match[2] or match[3]).upper()
-        if letter not in letters or is_word(match, text):
-            break
-        head_letters.append(letter)
-        end = match.end()
-        follows = _NEXT.match(text, end)
-        if follows is None or _LETTER.match(text, follows.end()) is None:
-            break
-        end = follows.end()
-    return tuple(dict.fromkeys(head_letters)), end
 
 
 _LEADING_MARKS = re.compile(r"[\s.,:;)\]*\"'—–-]+")
@@ -363,8 +326,8 @@ def _named_choice(
     emphasised = _emphasised_choice(answer, options)
     if emphasised:
         return emphasised
-    last = answer.sentences[-1]
-    if says_unable(last):
+    first, last = answer.sentences[0], answer.sentences[-1]
+    if _is_undecided(answer, options):
         return _undecided_choice(last, options)
     # "it may be a cat" at the end leaves open what was said before
     if is_tentative(last) and not answer.concluding:
@@ -380,7 +343,6 @@ def _named_choice(
     # in a long answer one thing may be illegible and the rest not
     if len(answer.sentences) <= 3 and says_unable(answer.text):
         return ()
-    first = answer.sentences[0]
     letters_named = _named_options(first, options)
     if len(letters_named) == 1 and letters_named == _named_options(answer.text, options):
         return tuple(letters_named)
@@ -391,6 +353,25 @@ def _named_choice(
     )
 
 
+def _is_undecided(answer: ParsedAnswer, options: Sequence[Option]) -> bool:
+    """Whether an answer begins or ends by saying that it cannot tell, and not only of what it did
+    not choose: "Box B fits. Box A is too small".
+    """
+    first, last = answer.sentences[0], answer.sentences[-1]
+    # "which of the first or second image" names none
+    named = _named_options(_OPEN_CLAUSE.split(first)[0], options)
+    if not says_unable(last):
+        is_open = says_unable(first) and len(named) != 1 and not answer.concluding
+        return is_open and _TURN_TO_GUESS.search(answer.text) is None
+    others = _named_options(last, options)
+    is_contrast = named[:1] not in ([], others[:1]) or _CONTRAST.search(last) is not None
+    return says_unable(first) or len(named) != 1 or not others or not is_contrast
+
+
+_OPEN_CLAUSE = re.compile(r"\b(?:which|whether)\b")
+_TURN_TO_GUESS = re.compile(
+    r"\b(?:but|however|likely|probably|seems?|appears?|guess|still|assum\w+|if)\b", re.IGNORECASE
+)
 # a longer answer that breaks off was still weighing the options
 _MAX_CUT_SENTENCES = 2
 
@@ -456,19 +437,17 @@ def _emphasised_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple
     """The option that an answer sets in bold, or calls the best or correct one."""
     all_letters = LETTERS[: len(options)]
     for text in answer.emphasised:
-        letters, _ = _read_head_letters(text, all_letters)
+        letters, _ = head_letters(text, all_letters)
         choice = list(letters) or _named_options(text, options)
         if len(choice) == 1:
             return tuple(choice)
-    normalized = normalize(answer.text)
-    best = set()
-    for option in options if _BEST.search(normalized) else ():
-        for _, end in option.occurrences(normalized):
-            if _BEST.match(normalized, end):
-                best.add(option.letter)
-    if len(best) == 1:
-        return tuple(best)
-    return ()
+    text = normalize(answer.text)
+    if _BEST.search(text) is None:
+        return ()
+    best = _letters_where(
+        options, lambda it: any(_BEST.match(text, end) for _, end in it.occurrences(text))
+    )
+    return tuple(best) if len(best) == 1 else ()
 
 
 def _undecided_choice(sentence: str, options: Sequence[Option]) -> tuple[str, ...]:
@@ -487,9 +466,10 @@ def _concluded_choice(
     answer: ParsedAnswer, options: Sequence[Option], question: str
 ) -> tuple[str, ...] | None:
     """The choice of the conclusion, or of the first or last sentence; None where it names none."""
+    # "Box B, on the other hand, is too large"
     end = max(
         (answer.sentences[-1], answer.sentences[0]),
-        key=lambda sentence: shared_words(sentence, question),
+        key=lambda sentence: (not _CONTRAST.search(sentence), shared_words(sentence, question)),
     )
     in_question = _named_options(question, options)
     for text in answer.concluding[:1]:
@@ -507,18 +487,16 @@ def _concluded_choice(
     return None
 
 
+_CONTRAST = re.compile(r"\b(?:on the other hand|whereas|while|less|in contrast)\b", re.IGNORECASE)
+
+
 def _undenied_texts(text: str, options: Sequence[Option]) -> tuple[str, ...]:
     """The one option left where a text denies all others by their texts."""
-    named_letters = set(_named_options(text, options))
+    if _named_options(text, options):
+        return ()
     text = normalize(text)
-    remaining = []
-    for option in options:
-        is_named = next(option.occurrences(text), None) is not None
-        if not is_named or option.letter in named_letters:
-            remaining.append(option.letter)
-    if len(remaining) == 1 and not named_letters:
-        return tuple(remaining)
-    return ()
+    remaining = _letters_where(options, lambda it: next(it.occurrences(text), None) is None)
+    return tuple(remaining) if len(remaining) == 1 else ()
 
 
 # the clause behind one of these draws the conclusion of a sentence
@@ -708,8 +686,14 @@ def _named_options(text: str, options: Sequence[Option]) -> list[str]:
         for start, end in option.spans(text):
             if not is_denied(text, start, end):
                 spans.append((start, end, option.letter))
+                label = _LABEL_BEHIND.match(text, end)
+                if label:  # "the second image (B)" names two where that is A
+                    spans.append((end, label.end(), label[1].upper()))
     letters = list(dict.fromkeys(letter for _, _, letter in longest_spans(spans)))
     return letters or _named_formulas(text, options) or _options_by_words(text, options)
+
+
+_LABEL_BEHIND = re.compile(r" \(([a-e])\)")
 
 
 def _named_formulas(text: str, options: Sequence[Option]) -> list[str]:
@@ -750,11 +734,11 @@ def _options_by_words(text: str, options: Sequence[Option]) -> list[str]:
     if "if " in text:
         text = _CONDITION.sub("", text)
     is_brief = len(text.split()) < 4
-    letters = []
-    for letter, distinctive, is_distinct in _distinctive_words(tuple(options)):
-        if (is_brief or is_distinct) and _says_all(text, distinctive):
-            letters.append(letter)
-    return letters
+    return [
+        letter
+        for letter, distinctive, is_distinct in _distinctive_words(tuple(options))
+        if (is_brief or is_distinct) and _says_all(text, distinctive)
+    ]
 
 
 _CONDITION = re.compile(r"(?:^|(?<=[.!?] ))if [^,.]*,")
@@ -811,19 +795,11 @@ def _word_span(text: str, word: str) -> tuple[int, int] | None:
 
 def _says_all(text: str, words: Iterable[str]) -> bool:
     """Whether a text says all of these words and denies none."""
-    for word in words:
-        span = _word_span(text, word)
-        if span is None or is_denied(text, *span):
-            return False
-    return True
+    spans = (_word_span(text, word) for word in words)
+    return all(span is not None and not is_denied(text, *span) for span in spans)
 
 
 def _polar_options(options: Sequence[Option]) -> dict[Polar, str]:
     """Polarity -> letter, where the options are yes and no, or true and false."""
-    polar: dict[Polar, str] = {}
-    for option in options:
-        if option.text in POLARITY:
-            polar[POLARITY[option.text]] = option.letter
-    if len(polar) == len(options) == 2:
-        return polar
-    return {}
+    polar = {POLARITY[it.text]: it.letter for it in options if it.text in POLARITY}
+    return polar if len(polar) == len(options) == 2 else {}

@@ -20,6 +20,7 @@ from hqm.scoring.plain_text import (
     BOX,
     BOX_END,
     MARKS,
+    TASK,
     UNSPACED_LETTERS,
     breaks_off,
     breaks_off_in_formula,
@@ -39,7 +40,7 @@ EXCEPTION = re.compile(
 )
 """What stands behind it is what a statement does not hold for: "all except 2015"."""
 _OPTION_LINE = re.compile(r"^\s*[*-]?\s*\ue002?[(\[]?([A-Z]{1,2})[.):\]][ \t\ue003]*\S")
-_ITEM = r"(?:(?!\b(?:is|are|and|or|not|so|but|as|would)\b)[^()\n])*"
+_ITEM = r"(?:[A-Z] and [A-Z]\b|(?!\b(?:is|are|and|or|not|so|but|as|would)\b)[^()\n])*"
 # options that are repeated in one line, as (A) ... (B) ... (C)
 _LISTED = re.compile(rf"\(A\){_ITEM}\(B\){_ITEM}\(C\){_ITEM}(?:\([D-Z]\){_ITEM})*")
 # an option that is called the right one in the list of all
@@ -155,9 +156,7 @@ def _correction_starts(text: str, offset: int) -> tuple[int, ...]:
         return ()
     mark = _MARK_BEFORE.search(text, max(0, offset - 8), offset)
     is_no = text[offset : offset + 2] in ("no", "No", "NO")
-    if mark and is_no:
-        return (mark.start(), offset)
-    return (offset,)
+    return (mark.start(), offset) if mark and is_no else (offset,)
 
 
 def _may_contrast(text: str, offset: int) -> bool:
@@ -282,9 +281,7 @@ def _conclusion_starts(text: str, offset: int) -> tuple[int, ...]:
     while end and text[end - 1].isspace():  # a slice of all that stands before would be copied
         end -= 1
     is_line_start = offset == 0 or "\n" in text[end:offset]
-    if is_line_start or text[end - 1 : end] in _CONCLUSION_MARKS:
-        return (offset,)
-    return ()
+    return (offset,) if is_line_start or text[end - 1 : end] in _CONCLUSION_MARKS else ()
 
 
 _CONCLUSION_MARKS = tuple('.!?;,:"”)')
@@ -408,10 +405,8 @@ def longest_spans(spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int,
     """
     uncovered = []
     for start, end, name in spans:
-        is_covered = False
-        for low, high, _ in spans:
-            is_covered = is_covered or (low <= start and end <= high and high - low > end - start)
-        if not is_covered:
+        others = (other for other in spans if other[0] <= start and end <= other[1])
+        if all(high - low <= end - start for low, high, _ in others):
             uncovered.append((start, end, name))
     return uncovered
 
@@ -469,7 +464,7 @@ def parse_answer(text: str) -> ParsedAnswer:
     """
     if "```" in text:
         text = _behind_programs(text)
-    spoken = _without_listing(first_turn(plain(text)))
+    spoken = _without_listing(TASK.sub("", first_turn(plain(text))))
     if any(map(spoken.__contains__, _CODE_WORDS)) and _CODE.search(spoken):
         spoken = spoken[spoken.rfind(BOX) :] if "<answer>" in text and BOX in spoken else ""
     offsets = _CUES.offsets(spoken)
@@ -480,11 +475,11 @@ def parse_answer(text: str) -> ParsedAnswer:
         offsets = _CUES.offsets(spoken)
     retractions = _RETRACTION.find(spoken, offsets["retraction"], is_unspaced)
     retraction_end = max((match.end() for match in retractions), default=-1)
-    explicit = []
-    for passage in _explicit_passages(spoken, offsets, is_unspaced):
-        is_retracted = passage.start <= retraction_end
-        if passage.text and not is_retracted:
-            explicit.append(passage)
+    explicit = [
+        passage
+        for passage in _explicit_passages(spoken, offsets, is_unspaced)
+        if passage.text and passage.start > retraction_end
+    ]
     prose = _FENCE.sub("\n", spoken) if "```" in spoken else spoken
     emphasised = _BOLD_TEXT.findall(prose) if BOLD in prose else []
     prose_offsets = offsets if prose == spoken else _CUES.offsets(prose)
@@ -556,9 +551,8 @@ def _explicit_passages(
 def _is_supposed(before: str) -> bool:
     """Whether the words before a cue make it announce nothing."""
     # the pattern looks back from the end, and is asked only where it can match
-    if _IF_WORDS.isdisjoint(ascii_words(before)[-3:]):
-        return False
-    return _IF.search(before) is not None
+    may_match = not _IF_WORDS.isdisjoint(ascii_words(before)[-3:])
+    return may_match and _IF.search(before) is not None
 
 
 _NO_AT_END = re.compile(r"\bno\b\W*$", re.IGNORECASE)
@@ -785,7 +779,12 @@ def is_denied(text: str, start: int, end: int) -> bool:
 
 
 # articles are left out of comparisons, for options seldom have them
-_ARTICLE = re.compile(r"(?:a(?<!\wa)n?|t(?<!\wt)he)\s+(?=\w)")
+# and "A is closer", "Box A fits more closely" speak of a letter
+_ARTICLE = re.compile(
+    r"(?:a(?<!\wa)n?|A(?<!\wA)(?:[nN]|(?!(?<=[a-z] A) [a-z]))|[tT](?<!\w[tT])(?:he|HE))\s+"
+    r"(?!(?:is|are|was|has|and|or)\b)(?=\w)"
+)
+_INNER_QUOTE = re.compile(r"[\"“”](?=[^\W\d])|(?<=[^\W\d])[\"“”]")
 
 
 @lru_cache(maxsize=8192)
@@ -799,7 +798,8 @@ def normalize(text: str) -> str:
     text = plain(text)
     if not text.isascii():
         text = MARKS.sub("", text)
-    text = text.replace("$", "").casefold()
+    text = _INNER_QUOTE.sub("", text.replace("$", ""))
+    text = (_ARTICLE.sub("", text) or text).casefold()
     if not text.isascii():
         letters = _MAYBE_ACCENTS.sub(_without_accents, unicodedata.normalize("NFD", text))
         text = unicodedata.normalize("NFC", letters)
@@ -807,8 +807,7 @@ def normalize(text: str) -> str:
     text = with_plain_dates(text)
     if "grey" in text:
         text = re.sub(r"\bgrey\b", "gray", text)
-    text = text.replace("colour", "color")
-    return _ARTICLE.sub("", text) or text
+    return text.replace("colour", "color")
 
 
 _MAYBE_ACCENTS = re.compile("[\u0300-\U0010ffff]+")

@@ -7,7 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from hqm.scoring.commitments import (
@@ -25,7 +26,7 @@ from hqm.scoring.number_clauses import IN_PARENTHESES, SUBORDINATE, without_pare
 from hqm.scoring.plain_text import says_unable
 from hqm.scoring.polar_answers import NEGATIVE
 from hqm.scoring.statements import asked_words, content_words, contraries_of
-from hqm.scoring.written_numbers import LATIN, Number, sole_number
+from hqm.scoring.written_numbers import LATIN, Number, numbers_in, sole_number
 
 # lists in brackets or braces, and tuples that are the whole text or of numbers
 _BRACKETS = re.compile(
@@ -42,8 +43,8 @@ _MEMBER_AFFIXES = re.compile(
     re.IGNORECASE,
 )
 _SEPARATOR = re.compile(
-    r"\s*(?:[,;、，→>\n]|\b(?:and|und|et|y|e|и|plus|then|followed by|as well as|along with|sowie"
-    r"|ainsi que|así como|assim como|а также)\b|&|以及|[和及与](?=\S)"
+    r"\s*(?:(?<!\d),|,(?!\d{3}(?!\d))|[;、，→>\n]|\b(?:and|und|et|y|e|и|plus|then|followed by"
+    r"|as well as|along with|sowie|ainsi que|así como|assim como|а также)\b|&|以及|[和及与](?=\S)"
     r"|および|そして|그리고|및|와(?=\s)"
     r"|(?<=[\u30a1-\u30fc\u4e00-\u9fff])と(?=[\u30a1-\u30fc\u4e00-\u9fff])"
     # the Arabic conjunction is part of the word behind it, and that of Hindi a word
@@ -67,7 +68,8 @@ ORDER_QUESTION = re.compile(
 )
 # an answer that the list has no members
 EMPTY_LIST = re.compile(
-    r"\b(?:none|nothing|empty|nobody|no one)\b|(?:\bnot|n't) \w+ any\b|^\W*no \w+(?:\W*$|,| (?:has"
+    r"\b(?:none|nothing|empty|nobody|no one)\b|(?:\bnot|n't) \w+ any\b(?! (?:\w+ )?(?:info|detail"
+    r"|data|mention|evidence))|^\W*no (?!info|data|results?\b)\w+(?:\W*$|,| (?:has"
     r"|have|had|is|are|was|were|can be seen)\b)|\b(?:is|are|has|have|had) no\b(?!\s+(?:way|info"
     r"|image"
     r"|picture))",
@@ -102,67 +104,90 @@ def read_list(text: str) -> tuple[str, ...]:
     ends = tuple(sentence for sentence in ends if not NEGATIVE.search(sentence)) or ends
     readings = (
         *map(split_members, answer.concluding[:1]),
-        line_members(answer, 0),
+        *member_columns(answer)[:1],
         *map(split_members, reversed(ends)),
     )
     return next(filter(is_list, readings), ())
 
 
-def line_members(answer: ParsedAnswer, column: int, max_words: int = 4) -> tuple[str, ...]:
-    """The members of a list with one on each line, numbered, or below a heading that ends in a
-    colon; of "Top: black" the first column or the last.
+def member_columns(answer: ParsedAnswer, max_words: int = 4) -> list[tuple[str, ...]]:
+    """The columns of a list with a member on each line, numbered, or below a heading that ends in a
+    colon, of which each cell is of a few words: of "Top: black" both.
     """
-    lines = list(filter(str.strip, answer.text.split("\n")))
-    rows = [line.strip(" |").split("|") for line in lines if re.match(r"\s*\|(?!\s*:?--)", line)]
-    bullets = list(filter(_BULLET.match, lines))
-    if len(lines) > 1 and lines[0].rstrip().endswith(":"):
-        lines = lines[1:]
-    if len(bullets) > 1:
-        lines = []
-        for line in bullets:
-            columns = re.split(r"\s[–—-]\s|:\s", _BULLET.sub("", line))
-            lines.append(columns[column])
-    if len(rows) > 2:
-        lines = [row[0] for row in rows[1:]]
+    columns = list_columns(answer.text)
     # a paragraph on a line of its own is no member
-    if any(line.count(" ") > _MAX_MEMBER_SPACES and "(" not in line for line in lines):
-        return ()  # prose
-    members = tuple(filter(None, map(clean_member, lines)))
-    if is_list(members, max_words) and not says_unable(answer.text):
-        return members
-    return ()
+    texts = [line for line in chain(*columns) if "(" not in line]
+    if says_unable(answer.text) or any(line.count(" ") > _MAX_MEMBER_SPACES for line in texts):
+        return []  # prose
+    members = (tuple(filter(None, map(clean_member, column))) for column in columns)
+    return [column for column in members if is_list(column, max_words)]
 
 
 _MAX_MEMBER_SPACES = 40
 
 
-def _table_columns(text: str) -> list[tuple[str, ...]]:
-    """The columns of a table in Markdown, without their heads."""
+def list_rows(text: str) -> list[tuple[str, ...]]:
+    """The rows of a list or table with a member on each line, without headings, and without what
+    is indented below a member; each is split into columns at the signs that all have.
+
+    >>> list_rows("Owners:\\n- Ann: 3 (kept)\\n- Bo: 4")
+    [('Ann', '3 (kept)'), ('Bo', '4')]
+    """
+    table = _table_rows(text)
+    if table:
+        return table
+    lines = list(filter(str.strip, text.split("\n")))
+    bullets = list(filter(_BULLET.match, lines))
+    if len(bullets) > 1:
+        indent = min(len(line) - len(line.lstrip()) for line in bullets)
+        lines = [line for line in bullets if not line[indent].isspace()]
+    elif len(lines) > 1:
+        lines = [line for line in lines if not line.rstrip().endswith(":")]
+    lines = [_BULLET.sub("", line) for line in lines]
+    shared = [sign for sign in _COLUMN_SIGNS if all(map(sign.search, lines))]
+    if lines and shared:
+        n_signs = min(len(shared[0].findall(line)) for line in lines)
+        return [tuple(shared[0].split(line, maxsplit=n_signs)) for line in lines]
+    # one line of several may have a sign within its member
+    return [tuple(_COLUMN_SIGN.split(line) if len(bullets) > 1 else [line]) for line in lines]
+
+
+def list_columns(text: str) -> list[tuple[str, ...]]:
+    """The columns of the rows of a list: the first and last where some rows have more."""
+    rows = list_rows(text)
+    if len(set(map(len, rows))) == 1:
+        return list(zip(*rows, strict=True))
+    return [tuple(map(itemgetter(0), rows)), tuple(map(itemgetter(-1), rows))] if rows else []
+
+
+_COLUMN_SIGNS = tuple(map(re.compile, (r"\s[–—-]\s", r":\s", r"\s(?=\()")))
+_COLUMN_SIGN = re.compile(r"\s[–—-]\s|:\s")
+
+
+def _table_rows(text: str) -> list[tuple[str, ...]]:
+    """The rows of a table in Markdown, without its head."""
     lines = [line.strip().strip("|") for line in text.split("\n") if _TABLE_LINE.match(line)]
     rows = [tuple(map(str.strip, line.split("|"))) for line in lines if not _RULE.match(line)]
     if len(rows) < 3 or len(set(map(len, rows))) > 1:
         return []
-    return list(zip(*rows[1:], strict=True))
+    return rows[1:]
 
 
 _TABLE_LINE = re.compile(r"\s*\|.*\|\s*$")
 
 
 def bullet_blocks(text: str) -> list[tuple[str, ...]]:
-    """The rows of each block of bullets, without what explains them; empty lines divide no block.
+    """The columns of each block of bullets, without what is in parentheses; empty lines divide no
+    block.
 
-    >>> bullet_blocks("Signs:\\n- A\\n- B\\nWith a curve:\\n- B (at the top)\\n- C: left")
-    [('A', 'B'), ('B', 'C')]
+    >>> bullet_blocks("Signs:\\n- A\\n- B\\nWith a curve:\\n- B: 1 (at the top)\\n- C: 2")
+    [('A', 'B'), ('B', 'C'), ('1 ', '2')]
     """
-    blocks = _table_columns(text)
-    block: list[str] = []
-    for line in (*filter(str.strip, text.split("\n")), ""):
-        if _BULLET.match(line):
-            row = IN_PARENTHESES.sub("", _BULLET.sub("", line))
-            block.append(re.split(r"\s[–—-]\s|:\s", row)[0].strip(" .*"))
-        elif block:
-            blocks.append(tuple(block))
-            block = []
+    blocks = list(zip(*_table_rows(text), strict=True))
+    lines = filter(str.strip, IN_PARENTHESES.sub("", text).split("\n"))
+    for is_bullet, block in groupby(lines, lambda line: _BULLET.match(line) is not None):
+        if is_bullet:
+            blocks += list_columns("\n".join(block))
     return blocks
 
 
@@ -746,6 +771,17 @@ def concluding_numbers(
     if len(concluded) == n_keys != len(numbers):
         return answer.concluding[0], concluded
     return last, numbers
+
+
+def number_columns(text: str) -> list[list[Number]]:
+    """The numbers of the columns that have one in each row of a list, or the only ones of its rows.
+
+    >>> [list(map(str, column)) for column in number_columns("Ann (1994) - 7\\nBo (1995) - 8")]
+    [['1994', '1995'], ['7', '8']]
+    """
+    columns = [*list_columns(text), tuple(map(" ".join, list_rows(text)))]
+    numbers = [tuple(map(numbers_in, column)) for column in columns if len(column) > 1]
+    return [list(chain(*column)) for column in numbers if set(map(len, column)) == {1}]
 
 
 def says_single(sentence: str, answer: ParsedAnswer) -> bool:

@@ -25,9 +25,11 @@ from hqm.scoring.list_answers import (
     has_others,
     hedges,
     is_list,
-    line_members,
+    list_rows,
+    member_columns,
     names_joined,
     names_phrase,
+    number_columns,
     other_members,
     phrases_in,
     read_list,
@@ -210,6 +212,7 @@ def _further_lists(
     if len(answer.statements) <= _MAX_LISTING_SENTENCES:
         affirmative = [line for line in answer.statements if not NEGATIVE.search(line)]
         lists += map(split_members, affirmative)
+    lists.append(tuple(map(" ".join, list_rows(answer.text))))
     return [members for members in lists if len(members) == len(targets)]
 
 
@@ -362,7 +365,7 @@ def _likely_lists(
         return list(filter(None, (sorted_members, read_list("; ".join(affirmed)))))
     bold = answer.emphasised[::-1]
     max_words = max(4, *(len(target.split()) for target in targets))
-    columns = (line_members(answer, column, max_words) for column in (-1, 0))
+    columns = member_columns(answer, max_words)[::-1]
     return list(filter(None, (_spaced_members(answer, targets), read_list(text), *columns, bold)))
 
 
@@ -444,6 +447,17 @@ def _match_numbers(text: str, keys: list[Fraction], item: Item) -> ShortMatch | 
     answer = parse_answer(text)
     if _OPEN_MEMBER.search(answer.text) and not answer.explicit:
         return None
+    is_sorted = keys == sorted(keys) and not ORDER_QUESTION.search(item.prompt)
+    by_columns = _match_columns(number_columns(answer.text), keys, is_sorted)
+    if by_columns and by_columns.right:
+        return by_columns
+    return _match_listed_numbers(text, answer, keys, item) or by_columns
+
+
+def _match_listed_numbers(
+    text: str, answer: ParsedAnswer, keys: list[Fraction], item: Item
+) -> ShortMatch | None:
+    """The match of the numbers in a list, or of the last sentence."""
     numbers = [
         sole_number(member) or _named_step(member, item.prompt) for member in read_list(text)
     ]
@@ -462,6 +476,17 @@ def _match_numbers(text: str, keys: list[Fraction], item: Item) -> ShortMatch | 
     if keys == sorted(keys) and not ORDER_QUESTION.search(item.prompt):
         values.sort()
     return ShortMatch(values == keys, ", ".join(map(str, numbers)))
+
+
+def _match_columns(
+    columns: Sequence[Sequence[Number]], keys: list[Fraction], is_sorted: bool
+) -> ShortMatch | None:
+    """The match of the column of numbers that is the key, or else of the first."""
+    for column in columns:
+        values = [number.value for number in column]
+        if (sorted(values) if is_sorted else values) == keys:
+            return ShortMatch(True, ", ".join(map(str, column)))
+    return ShortMatch(False, ", ".join(map(str, columns[0]))) if columns else None
 
 
 def _numbers_of_sentence(

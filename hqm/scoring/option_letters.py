@@ -16,6 +16,52 @@ from hqm.scoring.cue_search import CueIndex, CueSearch, words_pattern
 from hqm.scoring.written_numbers import LATIN
 from hqm.types import LETTERS
 
+# --- letters at the beginning ---
+
+# the words that may stand before a letter without changing what is chosen
+HEAD_WORDS = re.compile(
+    r"^(?:[\s\"'“”:>,*-]|(?:the|option|choice|answer|letter|answers|number|la|le|el|die|der|das"
+    r"|lettre|letra|opción|opção|opzione|選択肢|选项|вариант|буква|likely|probably|clearly|definitely"
+    r"|therefore|thus|then|indeed|either|both|(?:that|it)(?:'s)?|is|with|for|no|yes|not quite"
+    r"|rather"
+    r"|должно"
+    r"|быть|be|to be|should be|would be|must be|change|to|my|final|correct"
+    r"|will go)\b[\s,:;.—–-]*)*",
+    re.IGNORECASE,
+)
+# a capital alone, or a small letter in brackets or before a mark: "a" is an article
+_HEAD_LETTER = re.compile(
+    r"[\[({]{0,2}([A-Z])(?:[\])}]{1,2}|(?![A-Za-z0-9_À-ɏ]|['’][A-Za-z]|-\w"
+    r"|\s*[=≈]\s*(?:[a-z]?\W*\d|½|[a-z]\b)))"
+    r"|[\[(]([a-z])[\])]"
+    r"|([a-z])(?=[.)\"'](?:[\s,}]|$)|$)"
+)
+# several letters in a row are one choice of several options
+_NEXT_LETTER = re.compile(
+    r"[\s,/&;]*(?:\b(?:and|or|und|oder|et|ou|y|e|o)\b|[,/&、和或]|(?=[\[(]))\s*"
+)
+
+
+def head_letters(text: str, letters: str) -> tuple[tuple[str, ...], int]:
+    """The letters that a passage begins with, and where they end."""
+    start = HEAD_WORDS.match(text).end()  # type: ignore[union-attr]
+    if re.search(r"\bno\s*$", text[:start], re.IGNORECASE):
+        return (), start
+    named: list[str] = []
+    end = start
+    while (match := _HEAD_LETTER.match(text, end)) is not None:
+        letter = (match[1] or match[2] or match[3]).upper()
+        if letter not in letters or is_word(match, text):
+            break
+        named.append(letter)
+        end = match.end()
+        follows = _NEXT_LETTER.match(text, end)
+        if follows is None or _HEAD_LETTER.match(text, follows.end()) is None:
+            break
+        end = follows.end()
+    return tuple(dict.fromkeys(named)), end
+
+
 # --- letters of other alphabets ---
 
 # В and Д are left out: В is sent for B and for the third letter, Д for D and for the fifth

@@ -268,7 +268,10 @@ def _boxed(text: str) -> str:
 
 
 _ANOTHER_QUESTION = re.compile(
-    r"\n\s*(?:question|human|user|hint)\s*:|\n[^\S\n]*\n\s*Q\s*:", re.IGNORECASE
+    r"\n\s*(?:question|human|user|hint)\s*:|\n[^\S\n]*\n\s*Q\s*:"
+    r"|\A\W*(?:yes|no)\b[^\n?]*\n\s*(?:is|are|was|were|do|does|did|has|have|can|what|which|where"
+    r"|who|when|how)\b[^\n.!?]+\?",
+    re.IGNORECASE,
 )
 """Some models go on with another question, and answer it as well."""
 _ANOTHER_PROBLEM = re.compile(r"\banswer is\b[^\n]*\n\s*\n\s*problem\s*:", re.IGNORECASE)
@@ -292,6 +295,18 @@ def first_turn(text: str) -> str:
     if another is None:
         return text
     return text[: text.rfind("\n", 0, another.end())].rstrip()
+
+
+TASK = re.compile(
+    r"\A(?:\W*(?:(?:okay|ok|alright|so|first|now|well)[, ]+)*"
+    r"(?:the (?:user|question|prompt)(?: is|'s)? (?:want|ask|wonder|need|request|inquir)\w*"
+    r"|(?:(?:i|we)(?:'ll|'m| am)? (?:(?:need|have|going|want|will|must)(?: to)?)|let(?:'s| us| me)"
+    r"|i'll|we'll) (?:first )?(?:find|determine|figure out|identify|work out|analy[sz]e)) "
+    r"(?:(?!\b(?:answer is|so|therefore|thus|which is)\b)(?:[^.!?:=\n]|(?<=\b[A-Z])\.|\.(?=\S)))+"
+    r"(?:[.!?](?:\s+|$)|\n\s*|$))+",
+    re.IGNORECASE,
+)
+"""Sentences at the beginning that only say what is asked or to be done: "We need to find ..."."""
 
 
 def compact_formula(text: str) -> str:
@@ -526,6 +541,7 @@ _UNABLE = WordSearch(
         r"|out of focus|smudged|blurred|pixelated)\b|\btoo (?:blurr(?:y|ed)|grainy|pixelated"
         r"|small|dark|faint|far|low)\b"
         r"|\bi (?:do not|don't) (?:know|have|make|provide|identify|speculate|recogni[sz]e"
+        r"|feel comfortable"
         r"|(?:currently |actually )?see (?:any|an|the|a) (?:attached |uploaded )?(?:image|picture"
         r"|photo|chart|graph|figure|diagram|table|file|attachment|screenshot)s?\b)"
         rf"|\bno {_IMAGE} (?:(?:was|were|is|are|has been|have been) )?(?:provided|attached|included"
@@ -533,7 +549,8 @@ _UNABLE = WordSearch(
         rf"|\b{_IMAGE} (?:(?:is|was|seems?|appears?|looks?) )?(?:to (?:be|have been) )?(?:missing"
         r"|unavailable|broken|corrupted|blank)\b|\bplease (?:upload|share|attach|send)\b"
         r"|\bcould you (?:please )?(?:upload|share|attach|send|provide|clarify|specify)\b"
-        r"|\bno (?:idea|way to|answer|clue)\b|\bit depends\b"
+        r"|\bno (?:\w+ )?(?:information|data|details|results?) (?:(?:was|were|is|are) )?(?:found"
+        r"|available|provided)\b|\bno (?:idea|way to|answer|clue)\b|\bit depends\b"
         r"|\b(?:this|(?:this|the) answer) (?:depends|varies|(?:will|would|may|can|could) (?:vary"
         r"|depend)) (?:on|depending)\b"
         rf"|\bthere (?:{_MUST} be|is|was) an? (?:\w+ )?(?:error|mistake|inconsistency|typo)"
