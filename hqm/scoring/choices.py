@@ -48,6 +48,7 @@ from hqm.scoring.option_letters import (
 )
 from hqm.scoring.plain_text import compact_formula, plain, says_unable
 from hqm.scoring.polar_answers import POLARITY, Polar, leading_polarity, read_polar
+from hqm.scoring.restatements import restating_sentences
 from hqm.scoring.written_numbers import RANGE, Number, numbers_in, range_ends, sole_number
 from hqm.types import LETTERS
 
@@ -153,9 +154,9 @@ def _read_parsed(
     answer: ParsedAnswer, text: str, options: tuple[str, ...], question: str
 ) -> tuple[str, ...]:
     """The letters of the options that an answer chose which begins with none of them alone."""
-    if not answer.text:
-        return ()
     letters = LETTERS[: len(options)]
+    if "".join(answer.text.split()) in ("", letters):  # "A B C D"
+        return ()
     is_called = any(not passage.corrects for passage in answer.explicit)
     if not is_called and (is_cut_listing(answer.sentences, letters) or varies(answer.text)):
         return ()
@@ -337,7 +338,11 @@ def _named_choice(
         conclusion = _concluded_choice(answer, options, question)
     if conclusion is not None:
         return conclusion
-    letter = lone_letter(last, LETTERS[: len(options)])
+    for sentence in reversed(restating_sentences(answer.sentences, question)):
+        letters_named = _named_options(sentence, options)
+        if len(letters_named) == 1:
+            return tuple(letters_named)
+    letter = lone_letter(last, LETTERS[: len(options)], question)
     if letter:
         return (letter,)
     # in a long answer one thing may be illegible and the rest not
@@ -368,7 +373,7 @@ def _is_undecided(answer: ParsedAnswer, options: Sequence[Option]) -> bool:
     return says_unable(first) or len(named) != 1 or not others or not is_contrast
 
 
-_OPEN_CLAUSE = re.compile(r"\b(?:which|whether)\b")
+_OPEN_CLAUSE = re.compile(r"\b(?:which|whether|about)\b")
 _TURN_TO_GUESS = re.compile(
     r"\b(?:but|however|likely|probably|seems?|appears?|guess|still|assum\w+|if)\b", re.IGNORECASE
 )
@@ -466,11 +471,14 @@ def _concluded_choice(
     answer: ParsedAnswer, options: Sequence[Option], question: str
 ) -> tuple[str, ...] | None:
     """The choice of the conclusion, or of the first or last sentence; None where it names none."""
-    # "Box B, on the other hand, is too large"
-    end = max(
-        (answer.sentences[-1], answer.sentences[0]),
-        key=lambda sentence: (not _CONTRAST.search(sentence), shared_words(sentence, question)),
-    )
+    asks_denied = _NEGATION.search(question[question.rfind(". ") + 1 :]) is not None
+
+    def relevance(sentence: str) -> tuple[bool, int]:
+        # "Box B, on the other hand, is too large", "The third image does not fit"
+        is_contrary = (_NEGATION.search(sentence) is not None) != asks_denied
+        return not (is_contrary or _CONTRAST.search(sentence)), shared_words(sentence, question)
+
+    end = max((answer.sentences[-1], answer.sentences[0]), key=relevance)
     in_question = _named_options(question, options)
     for text in answer.concluding[:1]:
         remaining = _undenied_texts(text, options)
@@ -488,6 +496,9 @@ def _concluded_choice(
 
 
 _CONTRAST = re.compile(r"\b(?:on the other hand|whereas|while|less|in contrast)\b", re.IGNORECASE)
+
+
+_NEGATION = re.compile(r"\b(?:not|neither|never)\b|n't\b")
 
 
 def _undenied_texts(text: str, options: Sequence[Option]) -> tuple[str, ...]:

@@ -236,7 +236,8 @@ def split_members(text: str) -> tuple[str, ...]:
         text = first  # "The star and the circle; the square is red"
     if not brackets:
         text = SUBORDINATE.split(text, maxsplit=1)[0]
-    text = _LEADING_REMARK.sub("", text.strip(" ."))
+    # "Ann (id: 7), Bo (id: 8)" has no introduction before its colon
+    text = _LEADING_REMARK.sub("", IN_PARENTHESES.sub("", text.strip(" .")))
     listed = _LIST_INTRODUCTION.sub("", text) if not brackets else text
     is_introduced = listed != text and _SEPARATOR.search(listed)
     text = listed if is_introduced else _PREDICATE.sub("", text)
@@ -244,7 +245,7 @@ def split_members(text: str) -> tuple[str, ...]:
     text = _DENIED_REMARK.sub("", text)
     if not text.isascii():
         text = _CHINESE_INTRODUCTION.sub("", _CHINESE_CONTRAST.sub("", text))
-    text = re.sub(r",? respectively\b", "", IN_PARENTHESES.sub("", text))
+    text = re.sub(r",? respectively\b", "", text)
     if re.fullmatch(r"[^\W\d]+(?:\s*/\s*[^\W\d]+)+", text):
         return tuple(map(str.strip, text.split("/")))
     # alternatives are no list: the answer leaves open which of them it means

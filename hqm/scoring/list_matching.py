@@ -467,7 +467,7 @@ def _match_listed_numbers(
         if len(new_numbers) < len(keys) and is_single:
             is_common = {number.value for number in new_numbers} == set(keys)
             return ShortMatch(is_common, ", ".join(map(str, new_numbers)))
-        numbers = _numbers_of_sentence(last, new_numbers, len(keys))
+        numbers = _numbers_of_sentence(last, new_numbers, len(keys)) or _closing_numbers(answer)
     values = [number.value for number in numbers if number is not None]
     if not values and EMPTY_LIST.search(answer.text):
         return ShortMatch(False, "none")
@@ -496,6 +496,15 @@ def _numbers_of_sentence(
     predicate = re.sub(r"^.*\b(?:are|is)\b", "", sentence)
     readings = (new_numbers, undenied_numbers(predicate))
     return next((list(numbers) for numbers in readings if len(numbers) == n_keys), [])
+
+
+def _closing_numbers(answer: ParsedAnswer) -> list[Number | None]:
+    """The numbers of a list of three or more in which an answer of one sentence ends."""
+    listed = _CLOSING_NUMBERS.search(answer.text) if len(answer.statements) == 1 else None
+    return list(numbers_in(listed[0])) if listed else []
+
+
+_CLOSING_NUMBERS = re.compile(r"(?<![\d.,])\d[\d.]*(?:, \d[\d.]*)+,? and \d[\d.]*\W*$")
 
 
 def _affirmed_numbers(text: str, question: str) -> str:

@@ -400,10 +400,12 @@ _ORDINAL = re.compile(
 )
 
 
-def ordinal_index(text: str) -> int:
-    """The index of the option that a sentence counts ("the second option", "option 2"), or -1."""
+def ordinal_index(text: str, question: str) -> int:
+    """The index of the option that a sentence counts ("the second option", "option 2"), or -1; the
+    second image of which a question speaks is none.
+    """
     ordinal = _ORDINAL.search(text)
-    if ordinal:
+    if ordinal and ordinal[0].lower() not in question.lower():
         return _ORDINALS.index(ordinal[1].lower()) % 5
     number = re.search(r"\b(?:option|choice)\s+#?(\d)\b", text, re.IGNORECASE)
     if number:
@@ -429,10 +431,15 @@ def is_word(match: re.Match[str], text: str) -> bool:
     if match[0] not in ("A", "I"):
         return False
     is_subject = match[0] == "I" and _PERSONAL_VERB.match(text, match.end()) is not None
-    return is_subject or _VERB.match(text, match.end()) is None
+    # no sentence has an article in capitals: "the point labelled A on the map"
+    is_inside = _INSIDE_SENTENCE.match(text, max(0, match.start() - 2)) is not None
+    return is_subject or (not is_inside and _VERB.match(text, match.end()) is None)
 
 
-def lone_letter(text: str, letters: str) -> str:
+_INSIDE_SENTENCE = re.compile(r"[a-z] A [a-z]")
+
+
+def lone_letter(text: str, letters: str, question: str = "") -> str:
     """The only letter of an option that a sentence has and does not deny; an ordinal ("the second
     option") is one.
     """
@@ -443,7 +450,7 @@ def lone_letter(text: str, letters: str) -> str:
         is_supposed = _SUPPOSITION.search(text, start, match.start()) is not None
         if is_letter and not is_supposed and not is_denied(text, *match.span()):
             mentioned.add(match[1])
-    index = ordinal_index(text)
+    index = ordinal_index(text, question)
     if 0 <= index < len(letters):
         mentioned.add(letters[index])
     if len(mentioned) == 1:
@@ -513,7 +520,7 @@ def letter_behind_or(text: str) -> tuple[str, ...]:
     return (letter[1].upper(),) if letter else ()
 
 
-_SECOND_LETTER = re.compile(r",? (?:or|and) \(?([a-j])\)")
+_SECOND_LETTER = re.compile(r"(?:,? (?:or|and)|,) \(?([a-j])\)")
 
 
 def judges_letter(sentence: str) -> bool:
@@ -555,13 +562,17 @@ def letter_with_predicate(
     predicates = {statement[2] if statement else "" for statement in statements}
     if len(predicates) != 1 or "" in predicates:
         return None
-    subject = re.compile(
-        rf"\b([A-H])\b(?:(?! than |[Nn]ot |n't)[^.])*?\b{re.escape(predicates.pop())}\b"
-    )
+    predicate = re.escape(predicates.pop())
+    near = rf"\b([A-H])\b(?: (?!than |[Nn]ot )[\w-]+){{0,4}}? {predicate}\b"
+    far = rf"\b([A-H])\b(?:(?! than |[Nn]ot |n't)[^.])*?\b{predicate}\b"
     letters = [statement[1] for statement in statements if statement]
-    subjects = [match[1] for match in map(subject.search, sentences) if match]
-    if subjects and subjects[-1] in letters:
-        return (LETTERS[letters.index(subjects[-1])],)
+    # "Point B is deeper in the scene, closer to the wall" has another subject
+    near_subjects, far_subjects = (
+        list(filter(None, map(re.compile(subject).search, sentences))) for subject in (near, far)
+    )
+    for subject in (near_subjects or far_subjects)[-1:]:
+        if subject[1] in letters:
+            return (LETTERS[letters.index(subject[1])],)
     return ()
 
 

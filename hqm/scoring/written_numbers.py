@@ -508,7 +508,7 @@ def _parse_number(match: re.Match[str]) -> Number:
     """The number that `_NUMBER` matched, with its sign, scale and unit."""
     value, decimals = _value(match)
     # the vowel signs of Hindi are no word characters of `re`
-    scales = re.split(r"[\s-]+", match["scale"].lower().strip(" -")) if match["scale"] else []
+    scales = re.findall(r"[^\s-]+", (match["scale"] or "").lower())
     for scale in scales:
         value *= SCALES[scale]
     if scales and value.denominator == 1:
