@@ -541,7 +541,7 @@ def _clause_choice(text: str, options: Sequence[Option], question: str) -> tuple
         text[inference.end() :] if inference else "",
         answering_clause(text, question),
         without_side_remark(normalize(text)),
-        re.split("; |, but ", text)[-1],
+        re.split("; |, but |[、，،]", text)[-1],
     ]
     choices = [_named_options(clause, options) for clause in clauses]
     if all(option.number is not None for option in options):  # "18 - 3 = 15", both of them options

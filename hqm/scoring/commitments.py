@@ -87,9 +87,10 @@ _UNSPACED_CUES = (
     r"|，)选择?\s*[:：]?(?!项)",
     r"(?:最終的な|正しい)?(?:答え|回答|解答|正解|選択肢)(?:は|：|:)",
     r"(?:최종|정확한)?\s*(?:정답|답|답변)(?:은|는|:)",
-    r"(?:правильный\s+|верный\s+)?(?:ответ|вариант)\s*(?::|—|–|-|это)?",
-    r"(?:الإجابة|الجواب)(?:\s+(?:الصحيحة|الصحيح|النهائية|هي|هو))*\s*:?",
-    r"(?:सही\s+)?(?:उत्तर|जवाब)(?:\s+है)?\s*:?|(?:پاسخ|جواب)(?:\s+(?:صحیح|درست|نهایی))*\s*:?",
+    r"(?:правильный\s+|верный\s+)?(?:ответ|вариант)(?![а-яё])\s*(?::|—|–|-|это)?",
+    r"(?:الإجابة|الجواب|الخيار(?= الصحيح))(?:\s+(?:الصحيحة|الصحيح|النهائية|هي|هو))*\s*:?",
+    r"(?:(?:सही\s+)?(?:उत्तर|जवाब)|सही विकल्प)(?:\s+है)?\s*:?",
+    r"(?:پاسخ|جواب)(?:\s+(?:صحیح|درست|نهایی))*\s*:?",
 )
 _UNSPACED_LETTER = re.compile(f"[{UNSPACED_LETTERS}]")
 _CUE = CueSearch(
@@ -292,19 +293,19 @@ _CONCLUSION = CueSearch(
         r"|in all(?! (?!there\b|i\b)(?-i:[a-z]))|as a result"
         r"|(?:which|this|that) (?:means|implies|makes it)(?: that)?"
         # English sentences begin with "Also," and German conclusions without a comma
-        r"|daher|also(?!,)|deshalb|donc|ainsi|por (?:lo )?tanto|portanto|quindi|dunque"
-        r"|таким образом|следовательно|итак)\b[\s,:]*",
+        r"|daher|also(?!,)|deshalb|deswegen|somit|folglich|donc|ainsi|par conséquent"
+        r"|por (?:lo )?tanto|por consiguiente|así que|de modo que|portanto|quindi|dunque"
+        r"|таким образом|следовательно|итак|значит)\b[\s,:]*",
         re.IGNORECASE,
     ),
     first_words=frozenset(
         (
             *"and so therefore thus hence consequently accordingly overall finally".split(),
             *"altogether daher also deshalb donc ainsi por portanto quindi dunque таким".split(),
-            *("следовательно", "итак", "as a", "to conclude"),
-            *("in conclusion", "in summary", "in short", "in total", "in all"),
-            *("which means", "which implies", "which makes"),
-            *("this means", "this implies", "this makes"),
-            *("that means", "that implies", "that makes"),
+            *"deswegen,somit,folglich,значит,par conséquent,así que,de modo,as a".split(","),
+            *"следовательно,итак,to conclude,in conclusion,in summary,in short".split(","),
+            *"which means,which implies,which makes,this means,this implies".split(","),
+            *"this makes,that means,that implies,that makes,in total,in all".split(","),
         )
     ),
     find_starts=_conclusion_starts,
@@ -312,8 +313,9 @@ _CONCLUSION = CueSearch(
         (
             _UNSPACED_LETTER,
             re.compile(
-                r"(?:^|(?<=[.。！？\n，,]))\s*(?:因此|所以|综上|总之|したがって|つまり|よって|따라서|그러므로"
-                r"|즉(?=[\s,])|결론적으로)[\s,，、:：]*",
+                r"(?:^|(?<=[.。।！？\n，,،]))\s*(?:因此|所以|综上|总之|したがって|つまり|よって|따라서|그러므로"
+                r"|즉(?=[\s,])|결론적으로|ゆえに|以上より|由此可见|总的来说"
+                r"|لذلك|لذا|إذن|وبالتالي|بالتالي|وعليه|इसलिए|अतः|इस प्रकार)[\s,،，、:：]*",
                 re.MULTILINE,
             ),
         ),
@@ -400,9 +402,7 @@ def is_doubtful(text: str) -> bool:
 
 
 def longest_spans(spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """The spans (start, end, name) that no longer one covers: of "dark blue" not the "blue" in
-    it.
-    """
+    """The spans (start, end, name) that no longer one covers: not the "blue" of "dark blue"."""
     uncovered = []
     for start, end, name in spans:
         others = (other for other in spans if other[0] <= start and end <= other[1])

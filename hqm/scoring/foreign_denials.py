@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from hqm.scoring.polar_words import (
+    ASKS_PRESENCE,
     CLAUSE_END,
     FINAL_VERB_LANGUAGES,
     Language,
@@ -131,21 +132,13 @@ def with_plain_presence(text: str, question: str) -> str:
     if text.isascii() and question.isascii() and not _SIGHT_IN_ASCII.search(text):
         return text
     language = language_of(text)
-    if language is None or _ASKS_PRESENCE.search(question) is None:
+    if language is None or ASKS_PRESENCE.search(question) is None:
         return text
     for sight, presence in _SIGHT.get(language.name, ()):
         text = re.sub(sight, presence, text, flags=re.IGNORECASE)
     return text
 
 
-_ASKS_PRESENCE = re.compile(
-    r"\b(?:hay|gibt|a-t-il|il y a|há|tem|есть|existen?|sehen|voit|ve|vê|видн\w+|aparecen?"
-    r"|befinde[nt]|هناك)\b"
-    r"|\bist (?:ein|kein|auf|im|in)|(?<![てで])(?:います|いる|あり|ある)|写って|見え|映って"
-    r"|(?:이|가|은|는) ?(?:있|보이)|有|(?:ي|ت)وجد|ترى|(?:में|पर) .*(?:है|हैं)\W*$",
-    re.IGNORECASE,
-)
-"""What a question has that asks whether something is there."""
 # language -> how it says that something can or cannot be seen or found, and that it is there or not
 _SIGHT: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
     {
@@ -214,6 +207,7 @@ _SIGHT: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
             (r"\bможно (?:увидеть|заметить|разглядеть|наблюдать)\b", "есть"),
         ),
         "ar": (
+            (r"(?:لا|لم) (?:يتم|تتم|يجر) \w+(?=\s)", "لا"),
             (r"(?:لا|لم|لن) (?:(?:يتم|أستطيع|يمكن|يمكنني|أتمكن من) )?(?:أن أرى|رؤية"
              r"|العثور على|أجد|أرى?"
              r"|[يت]ظهر)(?=\s)", "لا"),

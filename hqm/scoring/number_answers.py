@@ -65,7 +65,7 @@ _FILLERS = (
     r"|in total|you should see|should be|it|it's|was|year|no|make|that|be|i see|i count"
     r"|there (?:is|are|was|were)|≈|~|=|:|option)\s*)*"
 )
-_UP_TO_NUMBER = rf"\s*[:]?\s*{_FILLERS}[$€£¥({{\[\s]*$"
+_UP_TO_NUMBER = rf"\s*[:]?\s*{_FILLERS}[$€£¥({{\[\s]*(?:\b(?:R|US|A|C|HK|NZ|S))?$"
 # a verb or sign that states the number behind it
 _COPULA = WordSearch(
     re.compile(
@@ -338,14 +338,24 @@ def _counts_nothing(answer: ParsedAnswer, question: str) -> bool:
             _counts_otherwise(text, answer, question) for text in answer.concluding[:1]
         )
         return not (is_recounted or _new_numbers(_OPTION_NUMBER.sub("", answer.text), question))
-    # "There are two pens. No pencil is to be seen", asked for pencils
-    if not answer.text.isascii() and any(
-        denies_asked_noun(re.split("[,，]", sentence, maxsplit=1)[0], question)
-        for sentence in (*answer.concluding[:1], *answer.statements[:2])
+    # "There are two pens. No pencil is to be seen", asked for pencils; "バスは1台もありません"
+    if not answer.text.isascii() and (
+        _NOT_ONE.search(first)
+        or any(
+            denies_asked_noun(re.split("[,，]", sentence, maxsplit=1)[0], question)
+            for sentence in (*answer.concluding[:1], *answer.statements[:2])
+        )
     ):
         return True
     is_brief = len(answer.text) < _MAX_ZERO_CHARS and not names_number(answer.text)
     return is_brief and _FOREIGN_ZERO.search(first) is not None and not says_unable(answer.text)
+
+
+_NOT_ONE = re.compile(
+    r"(?:[1一]|한 ?|하나)\S{0,2}[も도也都][^。.]{0,14}(?:な[いし]|ません|없|没|不)"
+    r"|एक भी \S+(?: \S+)? नहीं"
+)
+"""What says that there is not a single one."""
 
 
 def _counts_otherwise(conclusion: str, answer: ParsedAnswer, question: str) -> bool:

@@ -30,7 +30,9 @@ IN_PARENTHESES = re.compile(r"\([^()]*\)")
 # the clause of a sum in other languages than English: "insgesamt also 7"
 _FOREIGN_TOTAL = re.compile(
     r"\b(?:insgesamt|zusammen|en total|au total|en tout|in totale|no total|ao todo|всего|итого"
-    r"|soit|es decir|o sea|ou seja|то есть|значит)\b"
+    r"|soit|es decir|o sea|ou seja|то есть|значит|ergibt|lo que da|o que dá|ce qui fait"
+    r"|получа\w+|totali[zs]ando?|somando|sumando|suman"
+    r"|(?:o|el|le) (?:valor |custo |precio |coste? |importe |montant |prix )?total)\b"
     r"|一共|总共|共有|共计|合计|总计|合計|全部で|합쳐|총|모두|कुल|المجموع|مجموع|إجمالي",
     re.IGNORECASE,
 )
@@ -258,9 +260,12 @@ def foreign_total(text: str) -> Number | None:
     """The number of the clause that gives a sum in another language: "一共五个人"."""
     if _FOREIGN_TOTAL.search(text) is None:
         return None
-    for clause in re.split(r"(?<!ou seja)(?<!decir)(?<!o sea)[,，;；、]", text):
-        numbers = undenied_numbers(clause)
-        if len(numbers) == 1 and _FOREIGN_TOTAL.search(clause):
+    for clause in re.split(r"(?<!ou seja)(?<!decir)(?<!o sea)(?:[,，](?!\d)|[;；、،؛])", text):
+        total = _FOREIGN_TOTAL.search(clause)
+        numbers = undenied_numbers(clause) if total else []
+        if len(numbers) > 1 and total:  # "두 개가 있으니 모두 다섯 개"
+            numbers = [number for number in numbers if number.start >= total.end()]
+        if len(numbers) == 1:
             return numbers[0]
     return None
 

@@ -20,8 +20,9 @@ from hqm.types import LETTERS
 
 # the words that may stand before a letter without changing what is chosen
 HEAD_WORDS = re.compile(
-    r"^(?:[\s\"'“”:>,*-]|(?:the|option|choice|answer|letter|answers|number|la|le|el|die|der|das"
-    r"|lettre|letra|opción|opção|opzione|選択肢|选项|вариант|буква|likely|probably|clearly|definitely"
+    r"^(?:[\s\"'“”:>,、「『*-]|(?:選択肢|选项|選項|보기|विकल्प)\s*"
+    r"|(?:the|option|choice|answer|letter|answers|number|la|le|el|die|der|das"
+    r"|lettre|letra|opción|opção|opzione|вариант|буква|likely|probably|clearly|definitely"
     r"|therefore|thus|then|indeed|either|both|(?:that|it)(?:'s)?|is|with|for|no|yes|not quite"
     r"|rather"
     r"|должно"
@@ -32,7 +33,8 @@ HEAD_WORDS = re.compile(
 # a capital alone, or a small letter in brackets or before a mark: "a" is an article
 _HEAD_LETTER = re.compile(
     r"[\[({]{0,2}([A-Z])(?:[\])}]{1,2}|(?![A-Za-z0-9_À-ɏ]|['’][A-Za-z]|-\w"
-    r"|\s*[=≈]\s*(?:[a-z]?\W*\d|½|[a-z]\b)))"
+    r"|\s*[=≈]\s*(?:[a-z]?\W*\d|½|[a-z]\b)"
+    r"|\s*(?:→|至|到|から|에서|부터|से|إلى)\s*[A-Z](?![A-Za-z])))"
     r"|[\[(]([a-z])[\])]"
     r"|([a-z])(?=[.)\"'](?:[\s,}]|$)|$)"
 )
@@ -76,6 +78,9 @@ _LATIN_LETTERS = MappingProxyType(
     | {"С": "C"}
 )
 _OTHER_SIGN = re.compile(f"[{''.join(_LATIN_LETTERS)}]")
+_OPTION_SIGN = re.compile(
+    rf"(?<![^\W①-⑥])[{''.join(_LATIN_LETTERS)}](?![^\W①-⑥\u0900-\u0963]|[\u0900-\u0963])"
+)
 _OTHER_LETTER = re.compile(
     rf"(?:(?<=[(\[:：—–«\"])|(?<=[(\[:：—–«\"] )|(?<=الخيار )|(?<=вариант )|(?<=विकल्प )"
     rf"|^)([{''.join(_LATIN_LETTERS)}])"
@@ -93,10 +98,10 @@ def with_latin_letters(text: str, options: Sequence[str], question: str = "") ->
     text = _with_letter_of_number(text, options, question)
     if text.isascii() or _OTHER_SIGN.search(text) is None:
         return text
-    option_text = "".join(options)
+    option_letters = set(_OPTION_SIGN.findall(" ".join(options)))
 
     def latin(match: re.Match[str]) -> str:
-        if match[1] in option_text:  # the options themselves are such letters
+        if match[1] in option_letters:  # the options themselves are such letters
             return match[1]
         return _LATIN_LETTERS[match[1]]
 
@@ -251,7 +256,8 @@ def without_ruled_out(text: str) -> tuple[str, frozenset[str]]:
 
 
 def names_letters(options: Sequence[str]) -> bool:
-    """Whether an option speaks of others by their letters, or is a letter that is not its own.
+    """Whether an option speaks of others by their letters, is a letter that is not its own, or
+    would rule out a letter before it: "(B) 错误".
 
     >>> names_letters(("red", "blue", "Both A and B")), names_letters(("B", "A"))
     (True, True)
@@ -261,7 +267,8 @@ def names_letters(options: Sequence[str]) -> bool:
     for letter, option in zip(LETTERS[: len(options)], options, strict=True):
         capitals = _LONE_CAPITAL.findall(option)
         is_other = option in LETTERS and option != letter
-        if len(capitals) > 1 or is_other or (capitals and _REFERENCE.search(option)):
+        is_reference = capitals and _REFERENCE.search(option)
+        if len(capitals) > 1 or is_other or is_reference or _RULED_OUT.match(f" {option}"):
             return True
     return False
 
@@ -272,9 +279,9 @@ _REFERENCE = re.compile(r"\b(?:only|both|neither|all|none)\b", re.IGNORECASE)
 # --- letters that are called correct, or weighed ---
 
 _CORRECT = re.compile(
-    r"(?:\b(?:option|choice|answer|letter)s?\s*)?(?<![\w'])(?<!\bthrough )[(\[]?([A-Z])[)\]]?"
-    r"(?![\w'])(?:[,:] (?:(?!\b[A-Z]\b)[^.\n]){0,60}?)?\s+(?:is|are|seems?|looks?|must be"
-    r"|would be|appears?|was)\s+(?:to be\s+)?"
+    r"(?:\b(?:option|choice|answer|letter)s?\s*)?(?<![\w'])(?<!\bthrough )(?<!\bor )"
+    r"[(\[]?([A-Z])[)\]]?(?![\w'])(?:[,:] (?:(?!\b[A-Z]\b)[^.\n]){0,60}?)?"
+    r"\s+(?:is|are|seems?|looks?|must be|would be|appears?|was)\s+(?:to be\s+)?"
     r"(?:(?:therefore|thus|clearly|definitely|indeed|the|most|only|one|that|a)\s+)*"
     r"(?:correct|right|best|better|answer|closest|true|match|likely|appropriate|accurate|fitting)\b"
     r"|(?<![\w'])([A-Z])\s+(?:(?:fits|works|matches|suits)(?: \w+){0,3} (?:best|better)"
@@ -376,7 +383,9 @@ def called_correct_abroad(text: str, letters: str) -> list[tuple[str, int]]:
 
 
 _DENIED_BEFORE = re.compile(
-    r"\b(?:nicht|weder|kein\w*|wenn|falls|no|ni|si|non|ne|não|nem|se|не|ни|если)\b[^.,;]*$",
+    r"\b(?:nicht|weder|kein\w*|wenn|falls|no|ni|si|non|ne|não|nem|se|не|ни|если)\b[^.,;]*$"
+    r"|(?:場合|なら|とすると|とすれば|경우|다면|라면)は?[、,]?\s*$"
+    r"|(?:如果|假如|假设|यदि|अगर|إذا|لو)[^。.;；।]*$",
     re.IGNORECASE,
 )
 # an option that is weighed: "B. red - the car is blue"

@@ -474,8 +474,8 @@ NO_IMAGE_ABROAD = (
 """What says that there is no image to look at, or that it cannot be opened."""
 UNABLE_ABROAD = (
     *NO_IMAGE_ABROAD,
-    r"(?:kann|lässt sich|ist)(?: [\wäöü]+){0,4} nicht (?:\w+ )?(?:sagen|beurteil|bestimm|feststell"
-    r"|beantwort|möglich|sicher|klar|eindeutig)\w*"
+    r"(?:kann|lässt sich|ist)(?: [\wäöü]+){0,4} nicht (?:\w+ )?(?:sagen|beurteil|berechn|bestimm"
+    r"|feststell|beantwort|möglich|sicher|klar|eindeutig)\w*"
     r"|\bdas (?:kann|lässt) (?:ich|man|sich) (?:\w+ ){0,3}?nicht (?:erkennen|sehen|lesen)"
     r"|\bkeine (?:\w+ )?antwort\b|kann nicht|weiß nicht|\bunklar\b"
     r"|\bbleibt (?:\w+ )?(?:unbekannt|offen)\b",
@@ -488,9 +488,9 @@ UNABLE_ABROAD = (
     r"|tenho (?:\w+ )?(?:comentári|informaç|ideia|opini|dados))",
     r"не (?:могу (?!увид)|знаю|ясно|удаётся)|невозможно|неизвестно|неясно|трудно сказать",
     "无法|不能确定|不确定|不知道|不清楚|看不清|难以",
-    "(?:分|わ)か(?:らない|りません)|(?:判断|判別|特定|識別|確認|回答|決定|算出|求め|答え)(?:する|る)?"
+    "(?:分|わ)か(?:らない|りません)|(?:判断|判別|特定|識別|確認|回答|決定|算出|計算|推定|求め|答え)(?:する|る)?"
     "(?:こと[はが])?(?:でき(?!る|ま[すし])|困難)|不明|情報が(?:必要|不足|足り)",
-    "알 수 없|모르|(?:판단|확인)할 수 없|불분명|어렵",
+    "알 수 없|모르|(?:판단|확인|계산)할 수 없|불분명|어렵",
     "لا (?:يمكن|أستطيع|أعرف)|غير واضح|نمی‌توان",
     "नहीं (?:बता|कह)|पता नहीं|स्पष्ट नहीं|(?:निर्धारित|ज्ञात) नहीं",
 )

@@ -71,7 +71,7 @@ def _alternatives(words: Iterable[str]) -> str:
 _LEAD = re.compile(
     # a letter before it is that of an option: "(B) no"
     r"^[\W_]*(?:[A-H]\)[.:]?\s+(?=(?:yes|no|true|false)\b))?"
-    rf"{ASSURANCE}(?P<word>(?:{_alternatives((*YES, *NO))})(?![\w'])"
+    rf"{ASSURANCE}(?P<word>(?:{_alternatives((*YES, *NO))})(?!\w|'(?!입니다|이에요|예요))"
     rf"|(?:{_alternatives((*_TRUE, *_FALSE))})"
     r"(?=\s*(?:[.,;:!)\n—–。，！।、،]|$|answer\b|because\b|since\b|as\b"
     r"|(?:it|they|he|she|there|this|that) (?:is|are|was|were|does|do|did|has|have)\W*$))"
@@ -144,7 +144,11 @@ _VERDICT = re.compile(
 )
 # questions about all or both: one exception denies them
 _UNIVERSAL = re.compile(
-    r"\b(?:both|all|every|each|and|whole|entire|always|throughout|only)\b", re.IGNORECASE
+    r"\b(?:both|all|every|each|and|whole|entire|always|throughout|only"
+    r"|beide[nrs]?|alle[nrs]?|ambos|ambas|(?:l[oa]s|os|as|les) (?:dos|dois|duas|deux)"
+    r"|tod[oa]s|tous|toutes|об[ае]|все)\b|都|どちらも|両方|[匹人台本枚つ]とも|すべて|全て"
+    r"|모두|둘 다|كلا|كلتا|جميع|दोनों|सभी",
+    re.IGNORECASE,
 )
 # an answer that sees nothing is unread, unless the question asks what can be seen
 _UNSEEN = re.compile(
@@ -182,7 +186,10 @@ _EXISTENTIAL_CLAUSE = re.compile(r"\W*there (?:is|are|was|were)\b", re.IGNORECAS
 _NEGATIVE_CONTRAST = re.compile(r"\b(?:but|while|whereas)\b[^.]*(?:\bnot\b|n't\b)", re.IGNORECASE)
 _NOT_UNIVERSAL = re.compile(
     r"^\W*(?:(?:all|every\w*)(?: of the)?(?: \w+)? (?:but|except|apart from)|most|only|just"
-    r"|neither|none|not (?:all|both|every)|one of (?:them|the)|some of)\b",
+    r"|neither|none|not (?:all|both|every)|one of (?:them|the)|some of"
+    r"|nur|lediglich|s[oó]lo|solamente|únicamente|seule?s?|uniquement|apenas|somente|só"
+    r"|(?:\w+ )?только|лишь)\b|^\W*(?:只有|仅|केवल|सिर्फ|फ़क़त)"
+    r"|^[^。.,،、]{1,24}(?:だけ[がは]|のみ[がは]|만 |فقط)",
     re.IGNORECASE,
 )
 # a clause with one of these commits itself to nothing
@@ -280,7 +287,7 @@ def _committed_polar(answer: ParsedAnswer, question: str, negated: bool) -> Pola
             return polarity
     final = FINAL_POLARITY.search(last)
     if final:
-        return POLARITY[(final[1] or final[2]).lower()]
+        return POLARITY["".join(filter(None, final.groups())).lower()]
     if leading_polarity(answer.text) is None:
         is_unseen = not negated and any(map(denies_scene, (answer.statements[0], last)))
         commented = "no" if is_unseen else _commented_polarity(answer, question, negated)

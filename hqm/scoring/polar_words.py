@@ -42,7 +42,8 @@ FINAL_POLARITY = re.compile(
     r"|with|effectively|basically|essentially|practically|así que|por (?:lo )?tanto|donc|also"
     r"|daher|quindi|portanto|поэтому|так что))"
     r"\s*[\"']?(yes|no|yep|yeah|nope|sí|oui|non|ja|nein|sim|não|да|нет)\b[\"']?[.!]?$"
-    r"|[,;] (?:(?:but|so|and|then|still|though),? )(yes|no|yep|yeah|nope)\b(?=[,.;:!])",
+    r"|[,;] (?:(?:but|so|and|then|still|though),? )(yes|no|yep|yeah|nope)\b(?=[,.;:!])"
+    r"|(?:므로|니까|어서|때문에|서),? (그렇지 않습니다|그렇습니다|맞습니다|아닙니다)[.]?$",
     re.IGNORECASE,
 )
 # language -> what agrees and what denies; a word in a row of words, or a phrase by itself
@@ -74,7 +75,7 @@ _ASSENTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyTy
              "c'est faux", "ce n'est pas vrai", "ce n'est pas exact", "ce n'est pas le cas"),
         ),
         "pt": (
-            ("exatamente", "correto", "com certeza", "isso mesmo", "é verdade",
+            ("exatamente", "correto", "certo", "com certeza", "isso mesmo", "é verdade",
              "isso é verdade"),
             ("nenhum", "nenhuma", "incorreto", "de forma alguma", "de jeito nenhum",
              "de modo algum",
@@ -99,10 +100,10 @@ _ASSENTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyTy
         ),
         "ko": (
             ("맞습니다", "맞아요", "그렇습니다", "있습니다", "있어요", "있다", "있음", "그래",
-             "응", "물론입니다",
+             "응", "물론입니다", "예입니다", "네입니다",
              "그런 것 같습니다"),
             ("아닙니다", "없습니다", "없어요", "없다", "없음", "아니에요", "아니다", "아뇨",
-             "아니", "아니야", "틀렸습니다",
+             "아니", "아니야", "아니요입니다", "아니오입니다", "틀렸습니다",
              "그렇지 않습니다", "그렇지 않아요", "사실이 아닙니다"),
         ),
         "zh": (
@@ -263,6 +264,7 @@ _SYNONYMS: Mapping[str, str] = MappingProxyType(
     | dict.fromkeys(("menschen", "mensch", "leute", "personen"), "person")
     | dict.fromkeys(("लोग", "लोगों"), "व्यक्ति")
     | dict.fromkeys(("أشخاص", "ناس", "الناس", "الأشخاص"), "شخص")
+    | dict.fromkeys(("التقطت", "التقط", "تلتقط", "يلتقط"), "لقطة")
     | {"gente": "persona", "gens": "personne", "pessoal": "pessoa"}
 )
 
@@ -300,29 +302,29 @@ def _pattern(alternatives: str) -> re.Pattern[str]:
 _LANGUAGES = (
     Language(
         "ja", "[\u3041-\u3096\u30a1-\u30fa]",
-        _pattern("ありません|いません|ません|(?<!だけ)(?:で|では|じゃ|くは?)なく|ない|なし|いえません"),
-        _pattern("かもしれ|分か|わか|できま|判断|おそらく|たぶん|かどうか"),
+        _pattern("(?:わけでは)?(?:ありません|ない)|いません|ません|(?<!だけ)(?:で|では|じゃ|くは?)なく|ない|なし|いえません"),
+        _pattern("かもしれ|分か|わか|できま|判断|おそらく|たぶん|かどうか|限らな|限りませ"),
         frozenset("はがをにのでもとへかょうですますあるいりっれてしたくこそ画像写真絵中見写映んこれそれ有存在当たつ姿"),
         unspaced=True,
     ),
     Language(
         "ko", "[\uac00-\ud7a3]",
         _pattern("없(?!이(?: |$))[가-힣]*|않[가-힣]*|아니[가-힣]*|아닙[가-힣]*"),
-        _pattern("아마|모르|알 수|판단|수도 있|[는은]지"),
-        frozenset("이가은는을를에의도있습니다까요어음중사진미지그림속안보입나요네죠인되하고서찾수"),
+        _pattern("아마|모르|알 수|판단|수도 있|[는은]지|반드시"),
+        frozenset("이가은는을를에의도있습니다까요어음중사진미지그림속안보입나요네죠인되하고서찾수것"),
         unspaced=True,
     ),
     Language(
         "zh", "[\u4e00-\u9fff]",
         _pattern("没有|并没有|没|不是|不(?![仅止但错])|无|未"),
-        _pattern("可能|能|知道|确定|清楚|判断|也许|大概|或许|是否"),
+        _pattern("可能|能|知道|确定|清楚|判断|也许|大概|或许|是否|一定"),
         frozenset("图片中里像照画面张幅这那有是的了着吗么在一只个条位名辆把可以看到见存显示出现些任何并任他她它们您你我而子似乎好像应该"),
         unspaced=True,
     ),
     Language(
         "ru", "[\u0400-\u04ff]",
-        _pattern(r"\b(?:нет|не|ни|ник(?:ак|т|ого)\w*|отсутству\w+)\b"),
-        _pattern(r"\b(?:возможно|могу|знаю|ли|может быть|вероятно)\b"),
+        _pattern(r"\b(?:нет|не|ни|ник(?:ак|т|ого)\w*|ничего|отсутству\w+)\b"),
+        _pattern(r"\b(?:возможно|могу|знаю|ли|может быть|вероятно|обязательно)\b"),
         _words("он она оно они на в и а с есть ли это этом изображении картинке фото видно видна "
                "виден изображен",
                "изображена является являются одной одного здесь там был была похоже что кажется "
@@ -333,22 +335,22 @@ _LANGUAGES = (
     Language(
         "ar", "[\u0600-\u06ff]",
         _pattern(r"(?:^|(?<=\s))[وف]?(?:لا|ليس|ليست|لم|لن|غير)(?=\s|$)"),
-        _pattern("ربما|قد |أستطيع|يمكن|أعرف|ما إذا"),
+        _pattern("ربما|قد |أستطيع|يمكن|أعرف|ما إذا|بالضرورة"),
         _words("هل يوجد توجد في الصورة هذه هناك على أي من هو هي الصوره أن يبدو تبدو هذا موجود "
-               "موجودة"),
+               "موجودة أنه أنها إنه إنها نلاحظ نرى وبالتالي إذن لذلك لذا فهو فهي"),
     ),
     Language(
         "hi", "[\u0900-\u097f]",
         _pattern(r"नहीं|(?:^|(?<=\s))न(?=\s)"),
-        _pattern("शायद|सकता|पता|कह(?!ीं)|या नहीं"),
+        _pattern("शायद|सकता|पता|कह(?!ीं)|या नहीं|ज़रूरी|जरूरी"),
         _words("क्या में है हैं एक कोई चित्र तस्वीर छवि इस यह वह की का के पर दिखाई दे रहा रही दिख "
-               "कहीं भी नज़र नजर आता आती मौजूद उपस्थित"),
+               "कहीं भी नज़र नजर आता आती मौजूद उपस्थित ने हुआ हुई हुए यानी इसलिए अतः उसने उन्होंने उसके उनके वे"),
     ),
     Language(
         "de", "",
-        _pattern(r"\b(?:nicht(?! nur)|kein\w*|niemand|nirgends|weder)\b"),
+        _pattern(r"\b(?:nicht(?! nur)|kein\w*|niemand|nichts|nirgends|weder)\b"),
         _pattern(r"\b(?:vielleicht|möglicherweise|vermutlich|könnte|kann|kannst|weiß|erkennbar"
-                 r"|erkennen|ob|oder)\b"),
+                 r"|erkennen|ob|oder|unbedingt|zwangsläufig)\b"),
         _words("er sie diese dieser dieses der die das den dem des ein eine einen einem einer ist "
                "sind war es gibt auf im in zu",
                "irgendein irgendeine sehen bild foto sich befindet zeigt und hier da wird man "
@@ -359,35 +361,37 @@ _LANGUAGES = (
     ),
     Language(
         "es", "",
-        _pattern(r"\b(?:no(?! (?:solo|sólo)\b)|ning[uú]n[oa]?|nunca|tampoco|ni)\b"),
+        _pattern(r"\b(?:no(?! (?:solo|sólo)\b)|ning[uú]n[oa]?|nadie|nada|nunca|tampoco|ni)\b"),
         _pattern(r"\b(?:quizás?|tal vez|posiblemente|podría|puedo|puede|logro|distingo|sé"
-                 r"|posible|si|o)\b"),
+                 r"|posible|si|o|necesariamente)\b"),
         _words("él ella ellos ellas el la los las un una unos es son está están hay en se ve ven "
                "imagen foto que y con de",
                "del al esta este puede ver observa aprecia aparece algún alguna alguno visible "
                "parece "
-               "parecen ser estar esa ese presente"),
+               "parecen ser estar esa ese presente sí"),
     ),
     Language(
         "fr", "",
-        _pattern(r"\b(?:ne|n|pas|aucune?|jamais|ni)\b"),
+        _pattern(
+            r"\b(?:ne|n|pas|aucune?|jamais|ni|rien)\b|(?<=n['’]y a )personne|\bpersonne (?=n[e'’])"
+        ),
         _pattern(r"\b(?:peut-être|probablement|pourrait|peux|peut|arrive|parviens|distingue"
-                 r"|sais|possible|si|ou)\b"),
+                 r"|sais|possible|si|ou|nécessairement|forcément)\b"),
         _words("le la les l un une des de d du est sont il elle ils elles y a dans sur cette cet "
                "ce image photo",
                "que qu et avec on voit peut voir t ils quelque visible bien semble semblent "
                "être ces "
-               "présent présente"),
+               "présent présente à au aux"),
     ),
     Language(
         "pt", "",
-        _pattern(r"\b(?:não(?! só\b)|nenhuma?|nunca|nem)\b"),
-        _pattern(r"\b(?:talvez|possivelmente|poderia|posso|consigo|consegue|sei|possível|se"
-                 r"|ou)\b"),
+        _pattern(r"\b(?:não(?! só\b)|nenhuma?|ninguém|nada|nunca|nem)\b"),
+        _pattern(r"\b(?:talvez|possivelmente|poderia|posso|consigo|consegue|sei|possível|(?<!-)se"
+                 r"|ou|necessariamente)\b"),
         _words("ele ela eles elas o a os as um uma é são está estão há em na no nas nos imagem "
                "foto que e com de do da",
                "esta este vê pode ver existe aparece algum alguma visível parece parecem ser estar "
-               "nesta neste nessa nesse desta deste presente"),
+               "nesta neste nessa nesse desta deste presente sim à às ao aos"),
     ),
     Language(
         "it", "",
@@ -467,7 +471,7 @@ def language_of(text: str) -> Language | None:
     if "¿" in text:
         return next(language for language in _LANGUAGES if language.name == "es")
     counts = _language_counts(text)
-    best_count = max(1, counts.pop("", 0))
+    best_count = max(1, counts[""])
     best = None
     for language in _LANGUAGES if counts else ():
         if counts[language.name] > best_count:
@@ -476,6 +480,7 @@ def language_of(text: str) -> Language | None:
     return best
 
 
+@lru_cache(maxsize=4096)
 def _language_counts(text: str) -> Counter[str]:
     """How many words of a text each language in Latin letters has; "" stands for English."""
     words = _folded_words(text)
@@ -488,7 +493,7 @@ def statement_language(text: str, question: str) -> Language | None:
     """Return the language of a statement; that of its question where it is too short to tell."""
     language = language_of(text)
     # "Nein, rot." is too short to tell its language, and follows that of the question
-    if language is None and _ENGLISH.isdisjoint(_folded_words(text)):
+    if language is None and (_ACCENTED.search(text) or _ENGLISH.isdisjoint(_folded_words(text))):
         return language_of(question)
     if language is not None and not language.script:
         # "La femme porte un chapeau" has words that French and Spanish share
@@ -502,5 +507,15 @@ def statement_language(text: str, question: str) -> Language | None:
     return language
 
 
+_ACCENTED = re.compile("[à-öø-ÿ]", re.IGNORECASE)
+"""Letters that English has not: "A lâmpada" does not begin with its article."""
 FINAL_VERB_LANGUAGES = ("ja", "ko", "hi")
 """Languages whose verb ends a clause."""
+ASKS_PRESENCE = re.compile(
+    r"\b(?:hay|gibt|a-t-il|il y a|há|tem|есть|existen?|sehen|voit|ve|vê|видн\w+|aparecen?"
+    r"|befinde[nt]|هناك)\b"
+    r"|\bist (?:ein|kein|auf|im|in)|(?<![てで])(?:います|いる|あり|ある)|写って|見え|映って"
+    r"|(?:이|가|은|는) ?(?:있|보이)|有|(?:ي|ت)وجد|ترى|(?:में|पर) .*(?:है|हैं)\W*$",
+    re.IGNORECASE,
+)
+"""What a question has that asks whether something is there."""

@@ -274,7 +274,7 @@ def _match_number(text: str, key: Number, item: Item, rivals: Sequence[str]) -> 
 _COUNT_QUESTION = re.compile(
     r"(?:^|[.!?:;,]\s)\W*(?:and |so |then )?(?:how many|wie viele|cuánt[oa]s|combien de|quant[oa]s"
     r"|quant[ie]\b|сколько)\b|^\W*كم "
-    r"|多少[个只名人条张辆本]|几[个只名人条张辆本]|いくつ|何[人個本匹枚台冊頭羽]|몇|(?:कितने|कितनी)\s",
+    r"|多少[个只名人条张辆本把艘座棵朵件]|几[个只名人条张辆本把艘座棵朵件]|いくつ|何[人個本匹枚台冊頭羽脚輪杯足隻]|몇|(?:कितने|कितनी)\s",
     re.IGNORECASE,
 )
 

@@ -17,6 +17,7 @@ from types import MappingProxyType
 
 from hqm.scoring.cue_search import ascii_words
 from hqm.scoring.polar_words import (
+    ASKS_PRESENCE,
     CLAUSE_END,
     FINAL_VERB_LANGUAGES,
     YES_ABROAD,
@@ -66,8 +67,13 @@ def denies_in_other_language(text: str, question: str) -> bool | None:
     has_many_clauses = len(clauses) > 2 * _MAX_COMPARED_SENTENCES
     # words can be compared only within one language
     if language_of(question) is language:
-        if language.unspaced and len(clauses) == 1 and clauses[0] in question:
-            return False  # a verb of the question is a yes: "戴着。"
+        if len(clauses) == 1 and clauses[0] in question:
+            if language.unspaced:
+                return False  # a verb of the question is a yes: "戴着。"
+            if _lacks_verb(clauses[0], question, language):
+                return None
+        if _denies_any(clauses, question):
+            return True
         if has_many_clauses:
             clauses = _reasoned_clause(clauses[0], language, question)
         return _restated_denial(clauses, language, question)
@@ -82,6 +88,32 @@ def denies_in_other_language(text: str, question: str) -> bool | None:
         # "not closed" may say that it is open
         return True if not _has_contrary(language.content(first)) else None
     return None
+
+
+def _denies_any(clauses: Sequence[str], question: str) -> bool:
+    """Whether an answer says "nobody" to a question for anybody."""
+    return _ASKS_ANY.search(question) is not None and any(map(_NOBODY.search, clauses))
+
+
+def _lacks_verb(clause: str, question: str, language: Language) -> bool:
+    """Whether a clause breaks off before the verb of a question in Hindi."""
+    asked = _HINDI_QUESTION_SIGN.sub("", question)
+    return language.name == "hi" and not asked.endswith(clause.rstrip())
+
+
+_HINDI_QUESTION_SIGN = re.compile(r"क्या|[?।\s]+$")
+_ASKS_ANY = re.compile(
+    r"\b(?:jemand(?:en)?|etwas|alguien|algo|quelqu['’]une?|quelque chose|alguém|кто-\w+|что-\w+)\b"
+    r"|誰か|何か|누가|누군가|무언가|뭔가|أحد|شيء|(?:कोई|कुछ) है|有人",
+    re.IGNORECASE,
+)
+_NOBODY = re.compile(
+    r"\b(?:niemand(?:en)?|nichts|nadie|nada|ninguém|никого|никто|ничего)\b"
+    r"|\bn['’]y a (?:personne|rien)\b|\b(?:personne|rien) n[e'’]|誰も|何も|아무도|아무것도|لا أحد"
+    r"|لا يوجد (?:أحد|شيء)|(?:कोई|कुछ)(?: भी)? नहीं|没有?人|空无",
+    re.IGNORECASE,
+)
+"""What denies a question that has `_ASKS_ANY`."""
 
 
 def _reasoned_clause(first: str, language: Language, question: str) -> list[str]:
@@ -146,7 +178,8 @@ def _restated_denial(clauses: Sequence[str], language: Language, question: str) 
     for clause in clauses:
         content = set(language.content(clause))
         denies = language.denial.search(clause) is not None
-        if not question_words or not content or language.doubt.search(clause):
+        is_open = language.doubt.search(clause) or _CONDITION.match(clause)
+        if not question_words or not content or is_open:
             continue
         if (
             denies
@@ -169,11 +202,29 @@ def _restated_denial(clauses: Sequence[str], language: Language, question: str) 
             and not _denies_first_asked(clause, language, question_words)
         ):
             continue  # "The dog is not on the sofa" does not say that there is no dog
+        if not denies and _has_other_predicate(clause, language, question):
+            continue
         verdicts.add(denies)
     # two clauses that disagree say nothing
     if len(verdicts) == 1:
         return verdicts.pop()
     return None
+
+
+_APPEARS = re.compile(
+    r"(?:よう(?:です|に見え|だ)|らしい|と(?:思わ|考え)|みたい|(?:것 같|듯|것으로 보)"
+    r"|(?:लग|प्रतीत|दिख)\S* ).*"
+)
+"""What says at the end of a clause that something only appears so."""
+
+
+def _has_other_predicate(clause: str, language: Language, question: str) -> bool:
+    """Whether the verb at the end of a clause is not that of a question, which does not ask whether
+    something is there: "ランプは消えています", asked "ランプはついていますか".
+    """
+    is_final = language.name in FINAL_VERB_LANGUAGES and not ASKS_PRESENCE.search(question)
+    predicate = language.content(_APPEARS.sub("", clause))[-1:]
+    return is_final and not set(predicate) <= set(language.content(question))
 
 
 _CORRECTS = re.compile(
@@ -196,14 +247,22 @@ def _leaves_out_subject(
     clause: str, content: set[str], question_words: set[str], language: Language
 ) -> bool:
     """Whether a clause has all of a question but one word, its subject: "Lleva gafas"."""
-    if content - question_words or _EXISTENTIAL.search(clause):
+    # "he wears black glasses" is a yes, asked whether the man wears glasses
+    max_added = _MAX_ADDED_WORDS if _SUBJECT_PRONOUN.search(clause) else 0
+    if len(content - question_words) > max_added or _EXISTENTIAL.search(clause):
         return False
     if language.unspaced:
-        return len(clause) <= _MAX_VERB_CHARS
-    return len(question_words - content) == 1 and len(question_words) > 2
+        return content <= question_words and len(clause) <= _MAX_VERB_CHARS
+    return len(question_words - content) == 1 and len(question_words) > (1 if max_added else 2)
 
 
 _MAX_VERB_CHARS = 14
+_MAX_ADDED_WORDS = 2
+_SUBJECT_PRONOUN = re.compile(
+    r"\b(?:er|sie|ils?|elles?|él|ell[ao]s?|el[ea]s?|он[аои]?)\b"
+    r"|(?:^|\s)(?:أنه|أنها|إنه|إنها|فهو|فهي|هو|هي|उसने|उन्होंने|वह|वे|उसके|उनके)(?=\s)",
+    re.IGNORECASE,
+)
 _EXISTENTIAL = re.compile(
     r"\b(?:hay|gibt|il y a|há|есть|existe)\b|(?:いま|いる|あり|ある)|(?:이|가) 있|有|يوجد|توجد",
     re.IGNORECASE,
@@ -249,7 +308,8 @@ def _denies_first_asked(clause: str, language: Language, question_words: set[str
     behind it where the verb comes last.
     """
     for denial in language.denial.finditer(clause):
-        if language.name in FINAL_VERB_LANGUAGES:
+        is_final = denial[0].casefold() == "нет" and not clause[denial.end() :].strip(" .")
+        if is_final or language.name in FINAL_VERB_LANGUAGES:
             nearest = language.content(clause[: denial.start()])[-1:]
         else:
             nearest = language.content(clause[denial.end() :])[:1]

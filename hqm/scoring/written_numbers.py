@@ -35,7 +35,7 @@ _OTHER_LANGUAGES = (
     " quindici sedici diciassette diciotto diciannove",
     "zero - dois três quatro cinco seis sete oito nove dez onze doze treze quatorze quinze"
     " dezesseis dezessete dezoito dezenove",
-    "- - - - - - - - - - - - - - - - dezasseis dezassete - dezanove",
+    "- - - - - - - - - - - - - - catorze - dezasseis dezassete - dezanove",
     "ноль один два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать"
     " тринадцать четырнадцать пятнадцать шестнадцать семнадцать восемнадцать девятнадцать",
     "零 一 二 三 四 五 六 七 八 九 十 十一 十二 十三 十四 十五 十六 十七 十八 十九",
@@ -53,6 +53,22 @@ _OTHER_LANGUAGES = (
 _OTHER_TENS = (
     ("vingt trente quarante cinquante soixante", "-",
      "- deux trois quatre cinq six sept huit neuf"),
+    ("vingt trente quarante cinquante soixante", " et ", "un"),
+    ("vingt trente quarante cinquante soixante", " et ", "une"),
+    ("vingt trente quarante cinquante soixante", "-et-", "un"),
+    ("veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa", " y ", "una"),
+    ("veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa", " y ", "un"),
+    ("vinte trinta quarenta cinquenta sessenta setenta oitenta noventa", " e ", "uma duas"),
+    ("двадцать тридцать сорок пятьдесят шестьдесят семьдесят восемьдесят девяносто", " ",
+     "одна две"),
+    # "쉰" is fifty, and begins a verb as well
+    ("스물 서른 마흔 - 예순 일흔 여든 아흔", "", "하나 둘 셋 넷 다섯 여섯 일곱 여덟 아홉"),
+    ("스물 서른 마흔 - 예순 일흔 여든 아흔", "", "한 두 세 네"),
+    ("veinti", "", "una"),
+    ("veinti", "", "ún"),
+    ("- - - - soixante - quatre-vingt", "-",
+     "- - - - - - - - - dix onze douze treize quatorze quinze seize dix-sept dix-huit dix-neuf"),
+    ("- - - - - - quatre-vingt", "-", "un deux trois quatre cinq six sept huit neuf"),
     ("veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa", " y ",
      "uno dos tres cuatro cinco seis siete ocho nueve"),
     ("vinte trinta quarenta cinquenta sessenta setenta oitenta noventa", " e ",
@@ -78,9 +94,28 @@ _ARABIC_TENS = (
 _HINDI_WORDS = (
     "बीस इक्कीस बाईस तेईस चौबीस पच्चीस छब्बीस सत्ताईस अट्ठाईस उनतीस तीस इकतीस बत्तीस तैंतीस "
     "चौंतीस पैंतीस"
-    " छत्तीस सैंतीस अड़तीस उनतालीस चालीस"
+    " छत्तीस सैंतीस अड़तीस उनतालीस चालीस इकतालीस बयालीस तैंतालीस चौवालीस पैंतालीस छियालीस सैंतालीस"
+    " अड़तालीस उनचास पचास इक्यावन बावन तिरेपन चौवन पचपन छप्पन सत्तावन अट्ठावन उनसठ साठ इकसठ बासठ"
+    " तिरेसठ चौंसठ पैंसठ छियासठ सड़सठ अड़सठ उनहत्तर सत्तर इकहत्तर बहत्तर तिहत्तर चौहत्तर पचहत्तर"
+    " छिहत्तर सतहत्तर अठहत्तर उन्यासी अस्सी इक्यासी बयासी तिरासी चौरासी पचासी छियासी सत्तासी"
+    " अट्ठासी नवासी नब्बे इक्यानवे बानवे तिरानवे चौरानवे पंचानवे छियानवे सत्तानवे अट्ठानवे"
+    " निन्यानवे सौ"
 )
-_HINDI_TENS = "चालीस पचास साठ सत्तर अस्सी नब्बे सौ"
+# the hundreds from one on, behind which tens may stand
+_HUNDREDS = (
+    "hundert zweihundert dreihundert vierhundert fünfhundert sechshundert siebenhundert achthundert"
+    " neunhundert",
+    "einhundert",
+    "cien doscientos trescientos cuatrocientos quinientos seiscientos setecientos ochocientos"
+    " novecientos",
+    "ciento doscientas trescientas cuatrocientas quinientas seiscientas setecientas ochocientas"
+    " novecientas",
+    "cem duzentos trezentos quatrocentos quinhentos seiscentos setecentos oitocentos novecentos",
+    "cento duzentas trezentas quatrocentas quinhentas seiscentas setecentas oitocentas novecentas",
+    "сто двести триста четыреста пятьсот шестьсот семьсот восемьсот девятьсот",
+    "مئة مئتان ثلاثمئة أربعمئة خمسمئة ستمئة سبعمئة ثمانمئة تسعمئة",
+    "مائة مئتين ثلاثمائة أربعمائة خمسمائة ستمائة سبعمائة ثمانمائة تسعمائة",
+)
 _GERMAN_TENS = "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig"
 _GERMAN_DIGITS = "ein zwei drei vier fünf sechs sieben acht neun"
 # before a counter the first four Korean numbers are shortened, and mean other things elsewhere
@@ -121,16 +156,15 @@ def _foreign_words() -> dict[str, int]:
             for tens_words in _ARABIC_TENS:
                 for tens, word in enumerate(tens_words.split(), 2):
                     values |= {word: 10 * tens, f"{unit} و{word}": 10 * tens + digit}
-    values = {word: value for word, value in values.items() if not word.startswith("- ")}
+    values |= {f"百{word}": 100 + values[word] for word in list(values) if "十" in word}
     values |= {word: value for value, word in enumerate(_HINDI_WORDS.split(), 20)}
-    values |= {word: 10 * tens for tens, word in enumerate(_HINDI_TENS.split(), 4)}
-    del values["-"], values["veinti"]
+    values = {word: value for word, value in values.items() if not word.startswith("-")}
+    del values["veinti"]
     for value, word in enumerate("한 두 세 네 다섯 여섯 일곱 여덟 아홉".split(), 1):
         for counter in _KOREAN_COUNTERS:
             values |= {f"{word} {counter}": value, f"{word}{counter}": value}
             values |= {f"열{word} {counter}": 10 + value, f"열{word}{counter}": 10 + value}
-    for counter in _KOREAN_COUNTERS:
-        values |= {f"스무 {counter}": 20, f"스무{counter}": 20}
+            values |= {f"스무 {counter}": 20, f"스무{counter}": 20}
     return values
 
 
@@ -141,6 +175,7 @@ NUMBER_WORDS: Mapping[str, int] = MappingProxyType(
     | {word: 10 * i for i, word in enumerate(_TENS, 2)}
     | _compound_words()
     | _foreign_words()
+    | {word: 100 * digit for words in _HUNDREDS for digit, word in enumerate(words.split(), 1)}
     | {
         "dozen": 12,
         "a couple": 2,
@@ -151,6 +186,12 @@ NUMBER_WORDS: Mapping[str, int] = MappingProxyType(
         "a hundred": 100,
         "a thousand": 1000,
         "a million": 10**6,
+        "quatre-vingts": 80,
+        "soixante et onze": 71,
+        **dict.fromkeys("mil mille tausend eintausend тысяча ألف".split(), 1000),
+        **dict.fromkeys("ألفان ألفين zweitausend".split(), 2000),
+        **dict.fromkeys(("مائتان", "مائتين"), 200),
+        **dict.fromkeys(("un millón", "um milhão", "un million", "eine million"), 10**6),
     }
 )
 SCALES: Mapping[str, int] = MappingProxyType(
@@ -169,8 +210,8 @@ SCALES: Mapping[str, int] = MappingProxyType(
     | {
         word: factor
         for factor, words in {
-            100: "百",
-            10**3: "tausend mil mille тысяча тысячи тысяч тыс ألف آلاف हज़ार हजार 천",
+            100: "百 सौ",
+            10**3: "tausend mil mille тысяча тысячи тысяч тыс ألف آلاف हज़ार हजार 千 천",
             10**4: "万 萬 만",
             10**5: "लाख",
             10**6: "百万 millionen mio million millions millón millones milhão milhões milione"
@@ -267,12 +308,13 @@ _WORD = words_pattern(NUMBER_WORDS)
 _DIGITS = (
     r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}(?!\d)"  # 1.396,5 and 1.396.500
     r"|\d{1,3}(?:[,'’\u00a0\u202f]\d{3})+(?:\.\d+)?(?![\d,]*\d)"  # 1,396.5
+    r"|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?(?![\d,]*\d)"  # 12,34,567 of India
     r"|\d{1,3}(?: \d{3})+(?:[.,]\d+)?(?!\d)"  # 1 396,5
     r"|\d+(?:[.,]\d+)?|\.\d+"
 )
 _NO_UNIT = (
     "or|and|is|are|was|were|to|of|in|on|at|for|with|as|but|not|from|that|which|remain|remains|left"
-    "|de|di|because|since|so|if|than|minus|plus|times|by|x|who|have|has|had|more|fewer|less"
+    "|de|di|e|because|since|so|if|than|minus|plus|times|by|x|who|have|has|had|more|fewer|less"
 )
 LATIN = "A-Za-z0-9_À-ɏЀ-ӿ"  # Chinese and Japanese write numbers without a space before them
 _SPACED = (
@@ -287,11 +329,11 @@ _NUMBER = re.compile(
     r"(?:\s*(?:[x×*·]|\\times)\s*10\s*\^?\s*(?P<power>\(?[-−]?\d+\)?)|[eE](?P<exponent>[+-]?\d+)"
     r"|\s?\^\s?(?P<raised>\(?[-−]?\d+\)?))?"
     r"(?P<over>\s*/\s*(?P<under>\d+(?:\.\d+)?)(?![/\d]))?"
-    rf"|(?P<word>(?<![{_SPACED}])(?:(?:{'|'.join(_TENS)})\s(?:{'|'.join(SMALL_NUMBERS[1:10])})"
+    rf"|(?P<word>(?:(?<![{_SPACED}])|(?<=\sو))(?:(?:{'|'.join(_TENS)})\s(?:{'|'.join(SMALL_NUMBERS[1:10])})"
     rf"|(?:{_WORD})(?!共|般|定|起|样))(?:[-\s]dozen)?)(?![{LATIN}{_SPACED}]))"
     r"(?P<percent>\s*(?:%|percent\b|per cent\b|percentage points?\b))?"
     r"(?P<scale>[\s-]*(?:hundred(?:[\s-]+(?:thousand|million|billion))?|mil (?:millones|milhões)"
-    rf"|{_SCALE})(?![{LATIN}{_SPACED}])"
+    rf"|{_SCALE})(?![{LATIN}{_SPACED}])|[万萬만億亿억千천](?=\d)"
     rf"|(?-i:[kKMB])(?![{LATIN}/]))?"
     rf"(?:\s*(?P<unit>°\s?[CFK]?|π|(?!(?:{_NO_UNIT}"
     rf"|{_WORD})\b)[a-zA-Zµ]+(?![{LATIN}])(?:\s?/\s?[a-zA-Z]+)?(?:\^[23])?))?",
@@ -396,7 +438,7 @@ def _decimal(digits: str) -> tuple[Fraction, int]:
     digits = re.sub(r"['’\s\u00a0\u202f]", "", digits)
     if re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}", digits):
         digits = digits.replace(".", "").replace(",", ".")
-    elif re.fullmatch(r"(?!0,\d+$)\d{1,3}(?:,\d{3})+(?:\.\d+)?", digits):  # 0,375 is 0.375
+    elif re.fullmatch(r"(?!0,\d+$)\d{1,3}(?:,\d{2,3})*,\d{3}(?:\.\d+)?", digits):  # 0,375 is 0.375
         digits = digits.replace(",", "")
     else:
         digits = digits.replace(",", ".")
@@ -471,7 +513,7 @@ _ROOT_SUM = re.compile(
     r"(?:[\d.]+\s*[-+−±]\s*)?\d*\s?√[({]?[\d.]+[)}]?(?:\s*[-+−±/]\s*[\d.]+(?!\s*[√=]))?"
 )
 """A sum or quotient with a root."""
-_ENGLISH_WORDS = frozenset({"once", "due", "elf"})
+_ENGLISH_WORDS = frozenset({"once", "due", "elf", "mil"})
 """Number words of Spanish, Italian and German that are other words in English: "once again"."""
 
 
@@ -603,12 +645,12 @@ def _with_fraction(number: Number, text: str) -> Number:
 def _merge(first: Number, second: Number, text: str) -> Number | None:
     """Two numbers of a text that follow each other as one; None where they are two."""
     separator = text[first.end : second.start]
-    if separator in ("", "零") and first.word and second.word:
-        return _joined_characters(first, second)
-    # "minus two hundred and five": the sign before the first word holds for the second
-    if _are_words_of_one(first, second) and re.fullmatch(r"\s+(?:and\s+)?", separator):
-        total = first.value + (second.value if first.value > 0 else -second.value)
-        return Number(total, 0, False, second.unit, first.start, second.end, True)
+    is_scaled = separator in ("", " ") and _SCALE_END.search(text, first.start, first.end)
+    if is_scaled and 0 < second.value < _lowest_place(first.value):  # "3만 5,400원"
+        total = first.value + second.value
+        return Number(total, 0, second.percent, second.unit, first.start, second.end)
+    if first.word and second.word and not first.unit and _NUMBER_JOINT.fullmatch(separator):
+        return _joined_words(first, second, 10**3 if " " in separator else 10**4)
     ratio = _unit_ratio(first, second)
     if ratio and re.fullmatch(r"\s*(?:,|and\b)?\s*", separator):
         total = first.value + second.value * ratio  # 2 hours and 30 minutes
@@ -623,23 +665,29 @@ def _merge(first: Number, second: Number, text: str) -> Number | None:
     return None
 
 
-def _joined_characters(first: Number, second: Number) -> Number | None:
-    """Two numbers in Chinese characters as one: 350 of 三百五十, 1,200,000 of 一百二十万."""
-    myriad = 10**4
-    is_scaled = second.value % myriad == 0 < second.value and first.value < myriad
-    factor = myriad if is_scaled else 1
-    max_added = 1000 if first.value % 1000 == 0 else 100
-    if first.value < 0 or first.value % 100 or not second.value < max_added * factor:
+_SCALE_END = re.compile("(?:[万萬만億亿억천]|लाख|करोड़|हज़ार|हजार)$")
+_NUMBER_JOINT = re.compile(r"零?|\s+(?:(?:and|e)\s+|و)?", re.IGNORECASE)
+"""What stands between two words of one number."""
+
+
+def _lowest_place(value: Fraction) -> int:
+    """The value of the lowest place of a whole number that is not zero: 100 of 1,200."""
+    digits = str(abs(value))
+    return 10 ** (len(digits) - len(digits.rstrip("0"))) if digits.isdecimal() else 1
+
+
+def _joined_words(first: Number, second: Number, scale: int) -> Number | None:
+    """Two number words as one: 350 of 三百五十, 1,200,000 of 一百二十万."""
+    is_scaled = second.value % scale == 0 < second.value and abs(first.value) < scale
+    factor = scale if is_scaled else 1
+    if not first.value or first.value % 100:
         return None
-    total = first.value * factor + second.value
+    if not 0 < second.value < _lowest_place(first.value) * factor:
+        return None
+    # "minus two hundred and five": the sign before the first word holds for the second
+    added = second.value if first.value > 0 else -second.value
+    total = first.value * factor + added
     return Number(total, 0, False, second.unit, first.start, second.end, True)
-
-
-def _are_words_of_one(first: Number, second: Number) -> bool:
-    """Whether two number words make one number: "two hundred" and "five"."""
-    if not (first.word and second.word and first.value and first.value % 100 == 0):
-        return False
-    return 0 < second.value < (1000 if first.value % 1000 == 0 else 100)
 
 
 def _unit_ratio(first: Number, second: Number) -> Fraction | None:
