@@ -338,7 +338,7 @@ def _named_choice(
         conclusion = _concluded_choice(answer, options, question)
     if conclusion is not None:
         return conclusion
-    for sentence in reversed(restating_sentences(answer.sentences, question)):
+    for sentence in restating_sentences(answer.sentences, question)[-1:]:
         letters_named = _named_options(sentence, options)
         if len(letters_named) == 1:
             return tuple(letters_named)
