@@ -33,7 +33,7 @@ _FOREIGN_TOTAL = re.compile(
     r"|soit|es decir|o sea|ou seja|то есть|значит|ergibt|lo que da|o que dá|ce qui fait"
     r"|получа\w+|totali[zs]ando?|somando|sumando|suman"
     r"|(?:o|el|le) (?:valor |custo |precio |coste? |importe |montant |prix )?total)\b"
-    r"|一共|总共|共有|共计|合计|总计|合計|全部で|합쳐|총|모두|कुल|المجموع|مجموع|إجمالي",
+    r"|一共|总共|共有|共计|合计|总计|合計|全部で|(?<![時統設会])計(?=\d)|합쳐|총|모두|कुल|المجموع|مجموع|إجمالي",
     re.IGNORECASE,
 )
 # a sentence with one of these states a result, whatever numbers lead to it
@@ -135,8 +135,8 @@ _SIMPLIFIED = re.compile(
     r"\b(?:which|that|this) (?:simplifies|reduces|converts|works out|comes out|amounts|adds up"
     r"|is equal"
     r"|is equivalent) to\b|\bin other words\b,?|\bi\.e\.,?|[,;] (?:sprich|d\. ?h\.|c'est-à-dire"
-    r"|es decir"
-    r"|o sea|ou seja|т\. ?е\.|то есть)\b,?|(?:なので|ので|ため)、|(?:이므로|므로),?\s"
+    r"|es decir|o sea|ou seja|т\. ?е\.|то есть)\b,?"
+    r"|(?:なので|ので|ため)、|(?:이므로|므로),?\s|[가-힣]인 (?=\d)"
     r"|[,，、]\s?(?:즉|つまり|すなわち|即|也就是|यानी|أي )",
     re.IGNORECASE,
 )

@@ -302,7 +302,7 @@ def _pattern(alternatives: str) -> re.Pattern[str]:
 _LANGUAGES = (
     Language(
         "ja", "[\u3041-\u3096\u30a1-\u30fa]",
-        _pattern("(?:わけでは)?(?:ありません|ない)|いません|ません|(?<!だけ)(?:で|では|じゃ|くは?)なく|ない|なし|いえません"),
+        _pattern("(?:わけでは)?(?:ありません|ない)|いません|ません|おらず|(?<!だけ)(?:で|では|じゃ|くは?)なく|ない|なし|いえません"),
         _pattern("かもしれ|分か|わか|できま|判断|おそらく|たぶん|かどうか|限らな|限りませ"),
         frozenset("はがをにのでもとへかょうですますあるいりっれてしたくこそ画像写真絵中見写映んこれそれ有存在当たつ姿"),
         unspaced=True,
@@ -373,7 +373,8 @@ _LANGUAGES = (
     Language(
         "fr", "",
         _pattern(
-            r"\b(?:ne|n|pas|aucune?|jamais|ni|rien)\b|(?<=n['’]y a )personne|\bpersonne (?=n[e'’])"
+            r"\b(?:ne|n|pas|aucune?|jamais|ni|rien)\b|(?<=n['’]y a )(?:personne|point)"
+            r"|\bpersonne (?=n[e'’])"
         ),
         _pattern(r"\b(?:peut-être|probablement|pourrait|peux|peut|arrive|parviens|distingue"
                  r"|sais|possible|si|ou|nécessairement|forcément)\b"),

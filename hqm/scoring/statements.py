@@ -101,7 +101,7 @@ def _lacks_verb(clause: str, question: str, language: Language) -> bool:
     return language.name == "hi" and not asked.endswith(clause.rstrip())
 
 
-_HINDI_QUESTION_SIGN = re.compile(r"क्या|[?।\s]+$")
+_HINDI_QUESTION_SIGN = re.compile(r"\s*क्या|[?।\s]+$")
 _ASKS_ANY = re.compile(
     r"\b(?:jemand(?:en)?|etwas|alguien|algo|quelqu['’]une?|quelque chose|alguém|кто-\w+|что-\w+)\b"
     r"|誰か|何か|누가|누군가|무언가|뭔가|أحد|شيء|(?:कोई|कुछ) है|有人",

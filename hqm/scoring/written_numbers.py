@@ -216,11 +216,11 @@ SCALES: Mapping[str, int] = MappingProxyType(
             10**5: "लाख",
             10**6: "百万 millionen mio million millions millón millones milhão milhões milione"
             " milioni"
-            " миллион миллиона миллионов млн مليون ملايين",
+            " миллион миллиона миллионов млн مليون ملايين मिलियन",
             10**7: "करोड़ 千万",
             10**8: "亿 億 억",
             10**9: "milliarde milliarden mrd milliard milliards bilhão bilhões miliardo miliardi"
-            " миллиард миллиарда миллиардов млрд مليار مليارات",
+            " миллиард миллиарда миллиардов млрд مليار مليارات अरब बिलियन",
         }.items()
         for word in words.split()
     }
