@@ -55,7 +55,7 @@ _SEPARATOR = re.compile(
 _LIST_INTRODUCTION = re.compile(
     r"^.*?(?:\b(?:belong to|namely|are|is|were|was|includes?|see|shows?|contains?|have|has|spot"
     r"|identify|lists?)\b"
-    r"|:)\s*",
+    r"|:(?!(?<=\d:)\d))\s*",  # not of 3:15
     re.IGNORECASE,
 )
 _PREDICATE = re.compile(
@@ -229,6 +229,7 @@ def split_members(text: str) -> tuple[str, ...]:
         text = brackets[1] or brackets[2] or brackets[3]
     elif says_unable(text):
         return ()
+    text = _space_commas(text)
     if "=" in text:
         text = re.sub(r"\bor\b", ",", text)
     first, *clauses = text.split(";")
@@ -241,7 +242,7 @@ def split_members(text: str) -> tuple[str, ...]:
     listed = _LIST_INTRODUCTION.sub("", text) if not brackets else text
     is_introduced = listed != text and _SEPARATOR.search(listed)
     text = listed if is_introduced else _PREDICATE.sub("", text)
-    text = re.sub(r"^[^:,;\n]{0,40}:\s*", "", text)
+    text = re.sub(r"^[^:,;\n]{0,40}:(?!(?<=\d:)\d)\s*", "", text)  # not of 3:15
     text = _DENIED_REMARK.sub("", text)
     if not text.isascii():
         text = _CHINESE_INTRODUCTION.sub("", _CHINESE_CONTRAST.sub("", text))
@@ -254,6 +255,21 @@ def split_members(text: str) -> tuple[str, ...]:
     return tuple(filter(None, map(clean_member, _SEPARATOR.split(text))))
 
 
+def _space_commas(text: str) -> str:
+    """A text with a space behind each comma that divides two numbers, and is not within one.
+
+    >>> _space_commas("5,12,150"), _space_commas("1,000 and 2,000")
+    ('5, 12, 150', '1,000 and 2,000')
+    """
+    has_thousands = all(map(_THOUSANDS.fullmatch, _DIGIT_COMMAS.findall(text)))
+    # only where other signs divide the members may commas be within them
+    if has_thousands and _SEPARATOR.search(_THOUSANDS.sub("0", text)):
+        return text
+    return re.sub(r"(?<=\d),(?=\d)", ", ", text)
+
+
+_DIGIT_COMMAS = re.compile(r"\d+(?:,\d+)+")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 _PLAIN_LIST = re.compile(
     r"(?:(?=.*[A-Za-z]{2})[\w'-]+(?:, ?[\w'-]+){2,}|\d+(?:\s*[×*·]\s*\d+)+)\.?", re.ASCII
 )
