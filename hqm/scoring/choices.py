@@ -364,13 +364,20 @@ def _is_undecided(answer: ParsedAnswer, options: Sequence[Option]) -> bool:
     """
     first, last = answer.sentences[0], answer.sentences[-1]
     # "which of the first or second image" names none
-    named = _named_options(_OPEN_CLAUSE.split(first)[0], options)
+    opening = _OPEN_CLAUSE.split(first)[0]
+    letters_named = _named_options(opening, options)
     if not says_unable(last):
-        is_open = says_unable(first) and len(named) != 1 and not answer.concluding
-        return is_open and _TURN_TO_GUESS.search(answer.text) is None
+        # "It does not show a red ball. It shows a green house"
+        opening = normalize(opening)
+        all_letters = {it.letter for it in options if next(it.occurrences(opening), None)}
+        last_letters = set(_named_options(last, options))
+        is_denial = all_letters and len(last_letters - all_letters) == len(last_letters) == 1
+        if answer.concluding or is_denial or len(letters_named) == 1:
+            return False
+        return says_unable(first) and _TURN_TO_GUESS.search(answer.text) is None
     others = _named_options(last, options)
-    is_contrast = named[:1] not in ([], others[:1]) or _CONTRAST.search(last) is not None
-    return says_unable(first) or len(named) != 1 or not others or not is_contrast
+    is_contrast = letters_named[:1] not in ([], others[:1]) or _CONTRAST.search(last) is not None
+    return says_unable(first) or len(letters_named) != 1 or not others or not is_contrast
 
 
 _OPEN_CLAUSE = re.compile(r"\b(?:which|whether|about)\b")
@@ -475,7 +482,8 @@ def _concluded_choice(
 
     def relevance(sentence: str) -> tuple[bool, int]:
         # "Box B, on the other hand, is too large", "The third image does not fit"
-        is_contrary = (_NEGATION.search(sentence) is not None) != asks_denied
+        # in "it isn't; it is blue" the first half alone does
+        is_contrary = (_NEGATION.search(sentence.split(";")[-1]) is not None) != asks_denied
         return not (is_contrary or _CONTRAST.search(sentence)), shared_words(sentence, question)
 
     end = max((answer.sentences[-1], answer.sentences[0]), key=relevance)
