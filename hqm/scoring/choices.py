@@ -363,21 +363,24 @@ def _is_undecided(answer: ParsedAnswer, options: Sequence[Option]) -> bool:
     not choose: "Box B fits. Box A is too small".
     """
     first, last = answer.sentences[0], answer.sentences[-1]
+    is_first_unable = says_unable(first)
+    is_last_unable = says_unable(last)
+    if not (is_first_unable or is_last_unable):
+        return False
     # "which of the first or second image" names none
     opening = _OPEN_CLAUSE.split(first)[0]
     letters_named = _named_options(opening, options)
-    if not says_unable(last):
-        # "It does not show a red ball. It shows a green house"
-        opening = normalize(opening)
-        all_letters = {it.letter for it in options if next(it.occurrences(opening), None)}
-        last_letters = set(_named_options(last, options))
-        is_denial = all_letters and len(last_letters - all_letters) == len(last_letters) == 1
-        if answer.concluding or is_denial or len(letters_named) == 1:
-            return False
-        return says_unable(first) and _TURN_TO_GUESS.search(answer.text) is None
-    others = _named_options(last, options)
-    is_contrast = letters_named[:1] not in ([], others[:1]) or _CONTRAST.search(last) is not None
-    return says_unable(first) or len(letters_named) != 1 or not others or not is_contrast
+    last_letters = _named_options(last, options)
+    if is_last_unable:
+        is_contrast = letters_named[:1] not in ([], last_letters[:1]) or _CONTRAST.search(last)
+        return is_first_unable or len(letters_named) != 1 or not (last_letters and is_contrast)
+    # "It does not show a red ball. It shows a green house"
+    opening = normalize(opening)
+    all_letters = {it.letter for it in options if next(it.occurrences(opening), None)}
+    is_denial = all_letters and len({*last_letters} - all_letters) == len({*last_letters}) == 1
+    if answer.concluding or is_denial or len(letters_named) == 1:
+        return False
+    return _TURN_TO_GUESS.search(answer.text) is None
 
 
 _OPEN_CLAUSE = re.compile(r"\b(?:which|whether|about)\b")

@@ -114,7 +114,7 @@ def member_columns(answer: ParsedAnswer, max_words: int = 4) -> list[tuple[str, 
     """The columns of a list with a member on each line, numbered, or below a heading that ends in a
     colon, of which each cell is of a few words: of "Top: black" both.
     """
-    columns = list_columns(answer.text)
+    columns = _columns(list_rows(answer.text))
     # a paragraph on a line of its own is no member
     texts = [line for line in chain(*columns) if "(" not in line]
     if says_unable(answer.text) or any(line.count(" ") > _MAX_MEMBER_SPACES for line in texts):
@@ -152,9 +152,8 @@ def list_rows(text: str) -> list[tuple[str, ...]]:
     return [tuple(_COLUMN_SIGN.split(line) if len(bullets) > 1 else [line]) for line in lines]
 
 
-def list_columns(text: str) -> list[tuple[str, ...]]:
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """The columns of the rows of a list: the first and last where some rows have more."""
-    rows = list_rows(text)
     if len(set(map(len, rows))) == 1:
         return list(zip(*rows, strict=True))
     return [tuple(map(itemgetter(0), rows)), tuple(map(itemgetter(-1), rows))] if rows else []
@@ -187,7 +186,7 @@ def bullet_blocks(text: str) -> list[tuple[str, ...]]:
     lines = filter(str.strip, IN_PARENTHESES.sub("", text).split("\n"))
     for is_bullet, block in groupby(lines, lambda line: _BULLET.match(line) is not None):
         if is_bullet:
-            blocks += list_columns("\n".join(block))
+            blocks += _columns(list_rows("\n".join(block)))
     return blocks
 
 
@@ -796,7 +795,8 @@ def number_columns(text: str) -> list[list[Number]]:
     >>> [list(map(str, column)) for column in number_columns("Ann (1994) - 7\\nBo (1995) - 8")]
     [['1994', '1995'], ['7', '8']]
     """
-    columns = [*list_columns(text), tuple(map(" ".join, list_rows(text)))]
+    rows = list_rows(text)
+    columns = [*_columns(rows), tuple(map(" ".join, rows))]
     numbers = [tuple(map(numbers_in, column)) for column in columns if len(column) > 1]
     return [list(chain(*column)) for column in numbers if set(map(len, column)) == {1}]
 
