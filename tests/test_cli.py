@@ -123,6 +123,12 @@ def test_audit_from_recorded_answers(run: Run, dogs: Path, sheets: Path, tmp_pat
     status, output, _ = run(*words, "--all")
     assert output.startswith("read 0, stored before 144, errors 0\n")
     assert (tmp_path / "out" / "report.html").read_text() == page
+    # the output of --json is that document alone; the counts are said beside it
+    store = tmp_path / "out" / "store.sqlite"
+    status, output, err = run(*words[:4], "--out", tmp_path / "json", "--store", store, "--json")
+    assert status == 0
+    assert json.loads(output)["audits"][0]["benchmark"] == "mine"
+    assert "read 0, stored before 144, errors 0\n" in err
     # from the store alone, and from audit.json alone
     status, output, _ = run(
         "audit",

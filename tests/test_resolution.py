@@ -278,7 +278,7 @@ def test_recorded_answers_say_their_resolution(pictures: Path, tmp_path: Path, r
         "audit", pictures, "--recorded", file, "--out", tmp_path / "out", "--json", "--quiet"
     )
     assert status == 0, err
-    (audit,) = json.loads(output[output.index("{") :])["audits"]
+    (audit,) = json.loads(output)["audits"]
     shifts = [e for e in audit["estimates"] if e["indicator"] == "resolution.mean_shift"]
     rows = [next(iter(e["detail"]["by_respondent"].values())) for e in shifts]
     assert [(row["whole"], row["scaled"]) for row in rows] == [(1.0, 14 / 16), (1.0, 12 / 16)]

@@ -7,7 +7,7 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -177,7 +177,7 @@ def audit(
         if not output.quiet:
             for name, answers in session.respondents.imported_answers.items():
                 print_lines(f"{name}: {answers.sentence}", to=sys.stderr)
-        complete, errors = (True, []) if offline else _administer(session)
+        complete, errors = (True, []) if offline else _administer_beside(session)
         if no_report and options.asking.expected and not output.dry_run:
             show.probability_counts(session)
         if not no_report and not output.dry_run:
@@ -325,6 +325,17 @@ def _by_corrected_key(session: Session, audits: list[BenchmarkAudit]) -> list[Ke
                 )
             )
     return effects
+
+
+def _administer_beside(session: Session) -> tuple[bool, list[str]]:
+    """Ask what is missing, the counts beside the output where that is one JSON document; the result
+    is that of `_administer`.
+    """
+    output = session.options.output
+    is_document = output.as_json and not output.dry_run
+    # extensions print as well
+    with redirect_stdout(sys.stderr) if is_document else nullcontext():
+        return _administer(session)
 
 
 def _administer(session: Session) -> tuple[bool, list[str]]:
