@@ -263,6 +263,30 @@ def test_a_log_of_inspect_names_its_form_and_the_options(tmp_path: Path) -> None
     assert (row.form, row.options, row.key) == ("parallel", ("red", "blue"), "A")
 
 
+def test_a_run_that_inspect_tried_again_is_one_run(tmp_path: Path) -> None:
+    def sample(item: str, **fields: object) -> dict[str, object]:
+        message = {"message": {"content": f"an answer to {item}"}, "stop_reason": "stop"}
+        return {"id": item, "epoch": 1, "input": item, "output": {"choices": [message]}, **fields}
+
+    failed = [sample("q1"), sample("q2", error={"message": "timed out"})]
+    retried = [sample("q1"), sample("q2"), sample("q3")]
+    # another run of the model, which failed at the same place, has a name of its own
+    runs = {"1": ("T", failed), "2": ("T", failed[:1]), "3": ("T", retried), "4": ("U", failed)}
+    for name, (task_id, samples) in runs.items():
+        header = {"task": "t", "task_id": task_id, "model": "m"}
+        log = {"version": 2, "status": "error", "eval": header, "plan": {}, "samples": samples}
+        (tmp_path / f"{name}.json").write_text(json.dumps(log))
+    logs = read_logs([tmp_path])
+    assert [[row.id for row in log.rows] for log in logs] == [
+        [],
+        [],
+        ["q1", "q2", "q3"],
+        ["q1", "q2"],
+    ]
+    path = tmp_path / "3.json"
+    assert [tells(log.notes[-1], "log.continued", path=path) for log in logs[:2]] == [True, True]
+
+
 def test_perturbed_questions_of_helm_are_left_out_and_said(tmp_path: Path) -> None:
     instance = {"id": "id1", "input": {"text": "Is it?"}}
     states = [{"instance": instance}, {"instance": {**instance, "perturbation": {"name": "typos"}}}]

@@ -107,7 +107,7 @@ def read_logs(
                 remedy="Name the files of answers; an error then says what they lack.",
             )
         logs += [*logs_in_folder.values(), *_without_answers(path, logs_in_folder)]
-    return _evaluated_once(logs)
+    return _continued_once(_evaluated_once(logs))
 
 
 def _describe_files(files: Sequence[Path]) -> str:
@@ -137,6 +137,32 @@ def _evaluated_once(logs: Sequence[Log]) -> list[Log]:
                 break
         distinct_logs.append(log)
     return distinct_logs
+
+
+def _continued_once(logs: Sequence[Log]) -> list[Log]:
+    """The logs, without the rows of a run that another log continues after a failure, where its
+    answers stand again.
+    """
+    runs: dict[str, list[tuple[int, frozenset[tuple[object, ...]]]]] = defaultdict(list)
+    for i, log in enumerate(logs):
+        if log.run_id and log.rows:
+            runs[log.run_id].append((i, _answered_items(log)))
+    distinct_logs = list(logs)
+    for parts in runs.values():
+        for i, items in parts:
+            # of equal ones the last stays, as names of logs begin with their time
+            later = [j for j, others in parts if items < others or (items == others and i < j)]
+            if later:
+                note = f"its answers are taken from {logs[later[-1]].path}, which continues its run"
+                distinct_logs[i] = replace(logs[i], rows=(), notes=(*logs[i].notes, note))
+    return distinct_logs
+
+
+def _answered_items(log: Log) -> frozenset[tuple[object, ...]]:
+    """What the rows of a log answer, errors left out."""
+    answered = (row for row in log.rows if row.answer and row.answer.state != "error")
+    items = ((row.task, row.respondent, row.form, row.run, row.judge, row.ids) for row in answered)
+    return frozenset(items)
 
 
 def _evaluates(evaluation: Log, log: Log) -> bool:

@@ -257,6 +257,8 @@ class Log:
     """The scores of which the tool says that lower is better."""
     asks: bool = False
     """Whether the rows are questions with their right answers, which nobody has answered."""
+    run_id: str = ""
+    """What names the run, where a run that goes on after a failure keeps its name."""
     names_respondents: bool = True
     """Whether the rows say who answered; else the file's name does."""
 

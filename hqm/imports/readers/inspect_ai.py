@@ -160,6 +160,8 @@ def _log(
         notes=tuple(notes),
         settings=settings,
         totals=_totals(header.get("results") or {}),
+        # `inspect eval-retry` keeps it, and copies the samples that it need not ask again
+        run_id=str(run.get("task_id") or ""),
     )
 
 
