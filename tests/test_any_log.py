@@ -216,6 +216,28 @@ def test_tables_of_scores_in_every_shape_say_the_same(shape: str, tmp_path: Path
     assert benchmark.metrics[0].name == ("f1" if shape == "long" else "score")
 
 
+def test_a_cell_without_a_score_is_a_missing_answer(tmp_path: Path, run: Run) -> None:
+    """An audit began with "0 of 80 answers missing" whatever cells were empty."""
+    rows = [
+        {"model": m, "item": f"q{i}", "score": "" if i % 20 == 3 else round(scored(i, m))}
+        for m in MODELS
+        for i in range(40)
+    ]
+    out = tmp_path / "out"
+    status, _, err = run("audit", table(tmp_path / "t.csv", rows), "--out", out, "--no-report")
+    n_answers = 40 * len(MODELS)
+    assert status == 0
+    assert tells(err, "log.last", missing=2 * len(MODELS), answers=n_answers), err
+
+
+def test_a_file_without_rows_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "empty.csv"
+    path.write_text("model,item,score\n")
+    with pytest.raises(AnswerError, match=pattern_of("log.empty")) as refusal:
+        hqm.from_logs(path)
+    assert "empty.csv" in str(refusal.value)
+
+
 @pytest.mark.parametrize("left_out", ["", "answer", "target", "answer target"])
 def test_a_tools_scores_stand_beside_hqms_where_hqm_can_score(
     left_out: str, tmp_path: Path

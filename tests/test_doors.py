@@ -744,8 +744,16 @@ def test_pictures_of_one_name_in_two_folders_are_two(
     assert len(items) == 24
     assert len({item.image for item in items}) == len({item.cluster for item in items}) == 12
     file.write_text("\n".join([*rows, rows[0]]))
-    with pytest.raises(HQMError, match=pattern_of("door.twice", first="record 1")):
+    with pytest.raises(HQMError, match=pattern_of("door.twice", first="record 1")) as refusal:
         benchmarks_of_logs(read_logs([file], columns=columns))
+    assert tells(str(refusal.value), "door.twice-wording")
+
+
+def test_a_score_under_an_unknown_name_is_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("system,example,grader,rating\na,e1,x,4\nb,e1,x,5\n")
+    with pytest.raises(HQMError, match=pattern_of("door.no-score")):
+        benchmarks_of_logs(read_logs([file]))
 
 
 def scores_with(column: str = "note", value: Callable[[int, int], object] | None = None) -> Sheet:

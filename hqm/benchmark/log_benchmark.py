@@ -39,7 +39,7 @@ from hqm.files.records import file_stem, name_fields
 from hqm.imports.detect import answers_of, holds_logs, read_logs
 from hqm.imports.log_answers import ImportedLogs, LogSettings, match_logs
 from hqm.imports.match import summarize_rows
-from hqm.imports.row import Log, Row
+from hqm.imports.row import SCORE_ALONE, Log, Row
 from hqm.scoring.metrics import PER_CENT, UNIT, Metric, mean_of
 from hqm.types import (
     ORIGINAL,
@@ -234,7 +234,9 @@ def benchmarks_of_logs(
         logs_by_task = dict(zip([settings.title], logs_by_task.values(), strict=False))
     if not logs_by_task:
         raise AnswerError(
-            "no row has an answer or a score", remedy="Name the files that a tool wrote."
+            "no row has an answer or a score",
+            location=str(logs[0].path) if len(logs) == 1 else "",
+            remedy="Name the files that a tool wrote.",
         )
     names: dict[str, str] = {}
     benchmarks: list[LogBenchmark] = []
@@ -568,7 +570,7 @@ def _with_scores(row: Row, scores: Mapping[str, Mapping[str, float]]) -> Respons
     answer = row.answer or Response("", "missing")
     # A tool may record the score alone: the answer was given, or there would be no score.
     if answer.state == "missing":
-        answer = Response("", "ok", "only its score is recorded", answer.detail)
+        answer = Response("", "ok", SCORE_ALONE, answer.detail)
     recorded_scores = {
         judge: dict(judge_scores) for judge, judge_scores in scores.items() if judge_scores
     }

@@ -22,11 +22,10 @@ from hqm.files.datasets import names_picture
 from hqm.imports.answer_table import TABLE, refuse_no_items
 from hqm.imports.intake import find_repeated, refuse_twice
 from hqm.imports.match import has_other_key, normalised, picture_key
-from hqm.imports.row import Log, Row
+from hqm.imports.row import RECORDED_SCORES, Log, Row
 from hqm.types import LETTERS, ORIGINAL, PICTURES, VIDEO, Form, Item, Task
 
-SCORES = "scores"
-"""The key under which an answer keeps every score: judge -> score's name -> value."""
+SCORES = RECORDED_SCORES
 _MOST_TYPES = 50
 
 
@@ -347,8 +346,8 @@ def _check_answered_once(logs: Sequence[Log]) -> None:
             f"{item} of {first.respondent} is answered",
             second.place,
             first.place,
-            "Keep one of the two; or say what tells them apart: --columns run=NAME, or"
-            f" --columns {column}=NAME.",
+            "Keep one of the two; or say what tells them apart: --columns run=NAME,"
+            f" --columns form=NAME or --columns {column}=NAME.",
         )
 
 

@@ -41,7 +41,7 @@ from hqm.imports.match import (
     with_questions_beside,
 )
 from hqm.imports.recordings import Recording, answers_to, other_keys_note, read_recordings
-from hqm.imports.row import Log, Row, form_of
+from hqm.imports.row import RECORDED_SCORES, SCORE_ALONE, Log, Row, form_of
 from hqm.signature import sha256_file
 from hqm.types import ORIGINAL, FileRole, Form, Item, Response
 
@@ -100,7 +100,8 @@ class ImportedLogs:
             )
         # of the items that are audited, as where a part of the benchmark is
         for recording in self.recordings:
-            answered[recording.respondent, recording.form, recording.run] += len(recording.answers)
+            key = (recording.respondent, recording.form, recording.run)
+            answered[key] += sum(map(_is_given, recording.answers.values()))
         # the difference of counters has no number below 0: pictures may be scaled in several ways
         missing = (n_items - answered).total()
         sentence = (
@@ -428,6 +429,13 @@ def _same_answers(recordings: Sequence[Recording]) -> list[str]:
             f"{listed} gave the same answers in several runs: copies, or answers without chance"
         )
     return notes
+
+
+def _is_given(answer: Response) -> bool:
+    """Whether a row has an answer or a score: a cell of a table of scores may be empty."""
+    if answer.reason == SCORE_ALONE:
+        return RECORDED_SCORES in answer.detail
+    return answer.state != "missing"
 
 
 def _check_name(logs: Sequence[Log], respondent: str | None) -> None:

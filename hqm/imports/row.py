@@ -176,13 +176,15 @@ class Row:
         if not names and not error and not (score_alone and "score" in record):
             accepted_fields = (*ANSWERS, "score") if score_alone else ANSWERS
             remedy = "Say which column has the answer: --columns answer=NAME."
+            if score_alone:
+                remedy = f"{remedy[:-1]}, or the score: --columns score=NAME."
             raise AnswerError(no_field(accepted_fields, record), location=location, remedy=remedy)
         # a column without a cell in this row gives way to the next one
         holds = next((name for name in names if record[name] is not None), "")
         if names or error:
             answer = ended(record, answer_text(only_member(record.get(holds)), location))
         else:
-            answer = Response("", "missing", "only its score is recorded")
+            answer = Response("", "missing", SCORE_ALONE)
         # LLaVA's rows have the question or the answer in `text`
         questions = (*QUESTIONS, "text") if holds not in ("", "text") else QUESTIONS
         ids = ids_in(record)
@@ -729,6 +731,10 @@ def number(value: object) -> float | None:
     return None
 
 
+# why a row of a table of scores has no answer
+SCORE_ALONE = "only its score is recorded"
+# the key under which an answer keeps every score: judge -> score's name -> value
+RECORDED_SCORES = "scores"
 SCORES = (
     "score",
     "correct",
