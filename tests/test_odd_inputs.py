@@ -246,6 +246,39 @@ RIGHT: dict[str, Change] = {
 }
 
 
+SHEETS: dict[str, tuple[Callable[[list[list[Any]]], list[list[Any]]], bool]] = {
+    "no name above the models": (lambda rows: [["", *rows[0][1:]], *rows[1:]], True),
+    "empty cells behind": (lambda rows: [[*row, "", ""] for row in rows], True),
+    "a title above the heading": (lambda rows: [["Results"], *rows], False),
+    "groups above the heading": (lambda rows: [["", "easy", "", "hard"], *rows], False),
+    "a note beside the table": (lambda rows: [*rows[:2], [*rows[2], "?"], *rows[3:]], False),
+}
+
+
+@pytest.mark.parametrize("name", SHEETS)
+def test_no_cell_of_a_sheet_is_lost(name: str, tmp_path: Path) -> None:
+    """Columns without a name were left out of a sheet, and with them all scores below a title."""
+    openpyxl = pytest.importorskip("openpyxl")
+    change, is_read = SHEETS[name]
+    table: list[list[Any]] = [["model", *(f"q{i}" for i in range(8))]]
+    table += [[f"m{m}", *((i + m) % 3 % 2 for i in range(8))] for m in range(4)]
+    book = openpyxl.Workbook()
+    for row in change(table):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    if not is_read:
+        with pytest.raises(HQMError, match=pattern_of("odd.nameless")):
+            read_logs([tmp_path / "t.xlsx"])
+        return
+    (log,) = read_logs([tmp_path / "t.xlsx"])
+    scores = {(row.respondent, row.id): row.score for row in log.rows}
+    assert scores == {
+        (row[0], item): cell
+        for row in table[1:]
+        for item, cell in zip(table[0][1:], row[1:], strict=True)
+    }
+
+
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_table_is_read_as_people_write_it(name: str, tmp_path: Path) -> None:
     plain = scored(tmp_path / "plain.csv", lambda row, i: row)

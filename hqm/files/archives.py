@@ -14,7 +14,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime, time
 from itertools import islice, zip_longest
@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from hqm.errors import DataError, missing_library
+from hqm.files.dialect import check_nameless, nameless_columns
 from hqm.text import unique_columns
 
 MAX_DOCUMENT_BYTES = 4 << 30
@@ -176,14 +177,26 @@ def sheet_rows(path: Path) -> list[dict[str, object]]:
     heading, *body = rows or [()]
     names = [_cell_text(cell).strip() for cell in heading]
     unique_columns(list(filter(None, names)), f"{path}:1")
+    # Rows behind a title above the heading are longer than it, and their cells have no name.
+    width = max(map(_filled_width, rows), default=0)
+    names = [*names[:width], *[""] * (width - len(names))]
+    nameless = nameless_columns(names) or list(range(_filled_width(heading), width))
     records: list[dict[str, object]] = []
     for number, row in enumerate(body, 2):
         if row.count(None) < len(row):
-            cells = zip_longest(names, map(_cell_text, row[: len(names)]), fillvalue="")
-            record: dict[str, object] = {name: cell for name, cell in cells if name}
+            cells = list(map(_cell_text, row[:width]))
+            check_nameless(cells, nameless, f"{path}:{number}")
+            record: dict[str, object] = dict(zip_longest(names, cells, fillvalue=""))
+            if nameless:
+                del record[""]
             _check_computed(record, f"{path}:{number}")
             records.append(record)
     return records
+
+
+def _filled_width(row: Sequence[object]) -> int:
+    """How many columns a row takes up to its last cell that is not empty."""
+    return max((i for i, cell in enumerate(row, 1) if cell not in (None, "")), default=0)
 
 
 _ERROR_CELLS = frozenset("#NULL! #DIV/0! #VALUE! #REF! #NAME? #NUM! #N/A #GETTING_DATA".split())

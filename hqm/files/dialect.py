@@ -11,7 +11,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import islice
 
@@ -167,6 +167,34 @@ def uses_decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
 
 class _Lines(list[str]):
     write = list.append
+
+
+def nameless_columns(names: Sequence[str]) -> list[int]:
+    """The places of columns without a name, as spreadsheets leave them behind the others, where
+    there are several; a single one counts the rows.
+    """
+    places = [i for i, name in enumerate(names) if not name]
+    return places if len(places) > 1 else []
+
+
+def check_nameless(cells: Sequence[str], places: Sequence[int], location: str) -> None:
+    """Refuse a row with a cell in a column without a name.
+
+    Raises
+    ------
+    DataError
+        There is such a cell.
+    """
+    filled = [cells[i] for i in places if i < len(cells) and cells[i].strip()]
+    if filled:
+        raise DataError(
+            f"{filled[0]!r:.60} stands in a column without a name",
+            location=location,
+            remedy=(
+                "Name the column in the heading, or empty it. The heading is the first row: remove"
+                " rows above it."
+            ),
+        )
 
 
 def csv_text(rows: Iterable[Iterable[object]]) -> str:

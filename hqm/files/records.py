@@ -27,7 +27,7 @@ from pathlib import Path, PurePath
 from typing import Any, Protocol, TextIO
 
 from hqm.errors import DataError
-from hqm.files.dialect import delimiter_of, encoding_of
+from hqm.files.dialect import check_nameless, delimiter_of, encoding_of, nameless_columns
 from hqm.files.memory import remembered
 from hqm.files.whole import write_text
 from hqm.text import unique_columns, visible_text
@@ -297,8 +297,9 @@ def _complete_rows(text: str, path: Path) -> Iterator[dict[str, object]]:
     for line, row in csv_rows(text, str(path)):
         if None in row or None in row.values():
             raise DataError(
-                f"the row does not have {len(row.keys() - {None})} fields",
+                f"the row does not have {len(row.keys() - {None})} fields, as the heading",
                 location=f"{path}:{line}",
+                remedy="Quote cells that hold the separator. Remove lines above the heading.",
             )
         yield row
 
@@ -312,33 +313,14 @@ def csv_rows(text: str, location: str) -> Iterator[tuple[int, dict[Any, Any]]]:
     rows = text_rows(lines, delimiter, lambda number, line: f"{location}:{line}")
     _, _, heading = next(rows, (0, 1, []))
     names = list(map(str.strip, map(visible_text, heading)))
-    nameless = _nameless(names)
+    nameless = nameless_columns(names)
     unique_columns(list(filter(None, names)), f"{location}:1")
     for _, line, cells in rows:
         row = dict(zip_longest(names, cells))
         if nameless:
-            _check_nameless(cells, nameless, f"{location}:{line}")
+            check_nameless(cells, nameless, f"{location}:{line}")
             del row[""]
         yield line, row
-
-
-def _nameless(names: Sequence[str]) -> list[int]:
-    """The places of columns without a name, as spreadsheets leave them behind the others, where
-    there are several; a single one counts the rows.
-    """
-    places = [i for i, name in enumerate(names) if not name]
-    return places if len(places) > 1 else []
-
-
-def _check_nameless(cells: Sequence[str], places: Sequence[int], location: str) -> None:
-    """Refuse a row with a cell in a column without a name."""
-    filled = [cells[i] for i in places if i < len(cells) and cells[i].strip()]
-    if filled:
-        raise DataError(
-            f"{filled[0]!r:.60} stands in a column without a name",
-            location=location,
-            remedy="Name the column in the heading, or empty it.",
-        )
 
 
 def text_rows(
@@ -617,11 +599,13 @@ class TextTable:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        return tuple(filter(None, self._heading)) if _nameless(self._heading) else self._heading
+        return (
+            tuple(filter(None, self._heading)) if nameless_columns(self._heading) else self._heading
+        )
 
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, Cells]]:
         heading = self._heading
-        nameless = _nameless(heading)
+        nameless = nameless_columns(heading)
         selected = [(name, heading.index(name)) for name in columns]
         with self._opened() as file:
             records = self._records(file)
@@ -635,7 +619,7 @@ class TextTable:
                         location=location,
                         remedy="Put quotes around cells that hold the delimiter or line ends.",
                     )
-                _check_nameless(cells, nameless, location)
+                check_nameless(cells, nameless, location)
                 for name, index in selected:
                     _check_text(cells[index], f"{location}, column {name!r}")
                 yield location, {name: cells[index] for name, index in selected}
