@@ -245,3 +245,28 @@ def test_an_error_that_is_printed_as_0_colours_no_gap() -> None:
     budget = ErrorBudget(metric="accuracy", rows=rows, gaps=(gap,))
     (mark,) = ErrorPicture.of_budget(budget, Points(100.0, 1)).gaps
     assert (mark.code, mark.words) == ("not_measured", "within every measured error")
+
+
+@pytest.mark.parametrize(
+    ("gap", "clear", "words"),
+    [
+        (0.13, (), "undecided on new items"),
+        (0.13, ("metric",), "undecided on new items"),
+        (0.13, ("wording",), "smaller than metric, undecided"),
+        (0.05, ("metric",), "smaller than items"),
+        (0.05, (), "within every measured error"),
+    ],
+)
+def test_a_gap_beyond_the_bar_of_other_items_is_not_called_smaller(
+    gap: float, clear: tuple[ErrorSource, ...], words: str
+) -> None:
+    """A gap of 13.0 points was "smaller than items", whose bar ended at 8.9."""
+    measured: list[ErrorSource] = ["items", *(clear or ("metric",))]
+    if clear == ("wording",):
+        measured.append("metric")
+    rows = tuple(BudgetRow(source=source, status="ok", half=0.089) for source in measured)
+    not_clear = tuple(source for source in measured if source not in clear)
+    pair = Gap(first="a", other="b", gap=gap, low=-0.01, high=0.2, clear=clear, not_clear=not_clear)
+    budget = ErrorBudget(metric="accuracy", rows=rows, gaps=(pair,))
+    (mark,) = ErrorPicture.of_budget(budget, Points(100.0, 1)).gaps
+    assert mark.words == words

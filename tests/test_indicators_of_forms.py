@@ -185,6 +185,11 @@ def test_the_length_of_answers_moves_with_the_wording() -> None:
     )
     assert list(result.detail["by_respondent"].values()) == [[2, 3], [2, 3], [4, 5]]
     assert result.coefficient.value == pytest.approx(1)
+    # a table of scores has no texts, whose length would be 0 under every wording
+    silent = tuple(replace(form, words=np.where(np.isfinite(words), 0.0, NAN)) for form in pair)
+    of_scores = case("parallel_forms", "form", silent, ACCURACY, PROTOCOL)
+    absent = number(of_scores, "parallel_forms.length_shift")
+    assert absent.coefficient.status == "not_applicable"
 
 
 @pytest.mark.parametrize(

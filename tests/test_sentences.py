@@ -301,6 +301,10 @@ def test_a_policy_sets_the_limits() -> None:
     )
     assert code_of(audit, "repeat", strict) == "look"
     assert text_of("report.runs-needed", runs="2") in answer_texts(audit, strict)["repeat"]
+    # the estimate keeps the limit and its upper end does not: one run is not said to keep it
+    near = measured_to(0.025, 0.08, 0.0199)
+    assert code_of(near, "repeat", strict) == "not_shown"
+    assert not tells(answer_texts(near, strict)["repeat"], "report.runs-needed")
     assert "“strict”" in answer_texts(audit, strict)["quote"]
     assert code_of(audit, "more") == "fine"
     assert code_of(audit, "more", strict) == "look"
@@ -398,6 +402,16 @@ def test_the_order_is_that_of_every_wording() -> None:
     audit = budgeted(replace(audit, respondents=tuple(rows)), wording)
     order = text_of("report.reordered", n="1", pairs="45", wordings="two")
     assert order in answer_texts(audit)["wording"]
+    shifts = [
+        est("parallel_forms.mean_shift", value, other=other)
+        for value, other in ((-0.077, PARALLEL), (0.023, second))
+    ]
+    shifted = audit_of(SEARCHED, PAIRS, *shifts)
+    opposite = budgeted(replace(shifted, respondents=tuple(rows)), wording)
+    ends = {"low": "−7.7", "high": "+2.3"}
+    assert tells(headline(opposite).text, "report.opposite", **ends)
+    assert tells(answer_texts(opposite)["wording"], "report.opposite-mean", **ends)
+    assert not tells(answer_texts(audit)["wording"], "report.opposite-mean")
     # a shift over several wordings is no estimate, and a shift over one links to its own
     single = budgeted(audit, replace(wording, other=(PARALLEL,)))
     for shown, n_links in ((audit, 0), (single, 1)):
@@ -480,6 +494,18 @@ def test_items_for_the_first_two_come_from_their_standard_error() -> None:
     need = more_items(audit, Policy.load()).need("top")
     assert need is not None
     assert need.items == pytest.approx(1000 * (2.8016 * 0.06 / 0.05) ** 2 - 1000, rel=1e-3)
+
+
+def test_a_range_at_the_top_is_in_the_points_of_the_leaderboard() -> None:
+    """A sixth model of .980 was outside of a range that was printed to begin at 0.98."""
+    saturated = est(
+        "discriminability.measures_up_to",
+        0.9806,
+        flags=("CEILING",),
+        detail={"in_top": NAMES[:5]},
+    )
+    texts = answer_texts(audit_of(SEARCHED, PAIRS, saturated))
+    assert tells(texts["separate"], "report.near-full", count="5", score="98.1")
 
 
 def test_an_agreement_is_of_the_answers_that_it_counts() -> None:

@@ -309,6 +309,13 @@ def _weighted_agreement(case: Case) -> ItemAgreement:
     return replace(plain, agreement=tuple(shares))
 
 
+_TEXTS = need(
+    "the texts of the answers",
+    lambda case: all(np.nansum(matrix.words) > 0 for matrix in case.matrices),
+    "the texts of the answers are not known",
+)
+
+
 def _length_shift(case: Case) -> Result:
     """The mean shift of each respondent's mean number of words."""
     words = list(map(mean_words, case.matrices))
@@ -469,7 +476,7 @@ indicators = (
         unit=WORDS,
         title="length shift (words)",
         family=(PARALLEL_FORMS, BLINDNESS, RESOLUTION),
-        needs=(PAIR,),
+        needs=(PAIR, _TEXTS),
         better="neither",
         meaning="Mean difference of the answers' length in words, other minus first.",
         digits=2,

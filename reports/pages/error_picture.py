@@ -79,6 +79,10 @@ class GapMark:
     gap: Gap
     smaller_errors: tuple[str, ...]
     larger_errors: tuple[str, ...]
+    is_undecided: bool = False
+    """Whether the gap is longer than the bar of other items, and not shown to be above 0 on them:
+    the test of neighbours allows for how many are compared.
+    """
 
     @property
     def code(self) -> str:
@@ -97,7 +101,11 @@ class GapMark:
         if not self.larger_errors:
             return "above every measured error"
         if not self.smaller_errors:
-            return "within every measured error"
+            return "undecided on new items" if self.is_undecided else "within every measured error"
+        if self.is_undecided:
+            larger = [source for source in self.larger_errors if source != "items"]
+            names = ", ".join(short_source_names(larger))
+            return f"smaller than {names}, undecided" if names else "undecided on new items"
         # The shorter list is named; one of both says all, since each measured error is on one side.
         if len(self.larger_errors) <= len(self.smaller_errors):
             return f"smaller than {', '.join(short_source_names(self.larger_errors))}"
@@ -122,11 +130,13 @@ class ErrorPicture:
         # nothing.
         # A band that is printed as 0 would put every gap above it without saying anything.
         visible = {row.source for row in rows if row.source == "items" or _is_seen(row, points)}
+        items = next((row.half for row in rows if row.source == "items"), None)
         marks = []
         for gap in budget.gaps:
             smaller = tuple(source for source in gap.clear if source in visible)
             larger = tuple(source for source in gap.not_clear if source in visible)
-            marks.append(GapMark(gap, smaller, larger))
+            is_longer = items is not None and gap.gap is not None and abs(gap.gap) > items
+            marks.append(GapMark(gap, smaller, larger, is_longer and "items" in larger))
         return cls(points, rows, tuple(marks), measure)
 
     @classmethod

@@ -347,7 +347,8 @@ def run_error_sentences(audit: BenchmarkAudit, code: str, policy: Policy) -> Ite
     yield as_sentence(f"Its 95% upper limit is {upper_end} points.")
     # Runs and not items: another seed asks the same items again.
     runs = more_items(audit, policy).runs
-    if runs and code != "fine":
+    # One run is not shown to keep the limit, although its estimate does.
+    if runs and runs > 1 and code != "fine":
         yield as_sentence(f"The mean of {runs} runs keeps this limit.")
 
 

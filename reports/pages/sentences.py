@@ -294,6 +294,22 @@ def wording_row(audit: BenchmarkAudit) -> BudgetRow | None:
     return max(moved, key=lambda row: row.half or 0.0, default=None)
 
 
+def _opposite_shifts(audit: BenchmarkAudit, row: BudgetRow) -> str:
+    """The lowest and the highest shift of several wordings that move scores in both directions;
+    their mean would hide both. Empty otherwise.
+    """
+    estimates = [
+        find_estimate(audit, "parallel_forms.mean_shift", administration=other)
+        for other in row.other
+    ]
+    shifts = [e.value for e in estimates if e is not None and e.value is not None]
+    low, high = min(shifts, default=0.0), max(shifts, default=0.0)
+    if not low < 0 < high:
+        return ""
+    points = Points.for_metric(audit)
+    return f"{points.format(low, sign=True)} to {points.format(high, sign=True)}"
+
+
 def _wording_sentence(audit: BenchmarkAudit) -> str:
     row = wording_row(audit)
     if row is None:
@@ -304,6 +320,9 @@ def _wording_sentence(audit: BenchmarkAudit) -> str:
     else:
         change = "Another wording"
     n_changed = count_reordered_pairs(audit, row.other)
+    if opposite := _opposite_shifts(audit, row):
+        order = " and reorder models" if n_changed > 1 else ""
+        return f"Other wordings shift scores by {opposite} points{order}."
     if row.excludes_zero:
         verb = "lowers" if (row.shift or 0) < 0 else "raises"
         # One pair that changes places may be two equals; from two on the order is said to change.
@@ -641,6 +660,8 @@ def _wording_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ..
         shift_value = replace(estimate_text(shift), text=shift_text, muted=False)
     change = "Negated" if row.source == "negation" else "Reworded"
     sentences = [compose("{change}: {shift}.", change=change, shift=shift_value)]
+    if opposite := _opposite_shifts(audit, row):
+        sentences.append(as_sentence(f"That is the mean of shifts from {opposite} points."))
     sentences += map(as_sentence, _limit_sentence(audit, row, policy))
     n_changed = count_reordered_pairs(audit, row.other)
     # Places, and not only points: a reader of a leaderboard asks for the order.

@@ -634,9 +634,11 @@ def ceiling_note(audit: BenchmarkAudit) -> str:
     if top is None or "CEILING" not in top.flags:
         return ""
     count = len(top.detail.get("in_top") or ())
+    # In the points of the leaderboard: rounded otherwise, its range would take in a further model.
+    score = Points.for_metric(audit, top.metric).format(top.value)
     return (
-        f" {count} lie at {number(top.value, 2)} or better, where none is shown to differ from a"
-        " full score."
+        f" {count} lie at {score} or better, too near a full score for the difference to be found"
+        " (80% power)."
     )
 
 
