@@ -33,6 +33,7 @@ from hqm.scoring.number_clauses import (
     predicates_asked,
     result_clause,
     undenied_numbers,
+    with_counted_pairs,
     with_counted_times,
     without_addends,
     without_contrast,
@@ -135,10 +136,11 @@ _MAX_ZERO_CHARS = 80
 # a number of the question behind one of these says when or where, and not how many
 _TIME_PREPOSITION = re.compile(
     r"\b(?:in|at|for|from|of|of the|on|by|since|after|before|within|en|im|until|between|than"
-    r"|at least|at most|over|under|above|below"
+    r"|at least|at most|over|under|above|below|der|von(?: den)?|из|من"
     r"|year|step|when|if)\s*$",
     re.IGNORECASE,
 )
+_SUBSET_MARK = re.compile(r"[^\W\d]{0,3}(?:のうち|の中)|[^\W\d]{0,4}中|[^\W\d]?\s?중\b|\s?में से")
 _TIME_PHRASE = re.compile(r"\W*(?:in|for|at|during|en|im)\s+(\d+)\b", re.IGNORECASE)
 _COUNT_QUESTION = re.compile(
     r"how many (?:of the )?((?:[a-z]+ ){1,4}?)(?:are|is|was|were|do|does|did|can|could|has|have"
@@ -169,7 +171,7 @@ def read_number(text: str, counts: bool = False, question: str = "") -> Number |
     ('12', None)
     """
     text = without_ordinals(without_verification(text), question)
-    text = with_counted_times(with_signs(text), question)
+    text = with_counted_pairs(with_counted_times(with_signs(text), question), question)
     answer = parse_answer(text)
     if not answer.text:
         return None
@@ -626,6 +628,7 @@ def _new_numbers(text: str, question: str) -> list[Number]:
             # the unit of "2010 betrug" is a verb
             or (_may_be_year(number.value) and not is_unit(number.unit))
             or _TIME_PREPOSITION.search(_before(text, number))
+            or _SUBSET_MARK.match(text, number.end)
         )
         if not is_repeated and not is_time:
             new_numbers.append(number)

@@ -17,7 +17,11 @@ SUBORDINATE = re.compile(
     r"|when|after|before|out of|compared|rather than|instead of|per|up from|down from"
     r"|arranged|consisting|split|divided|grouped|reaching|(?:up|down)(?: by)? [$€£]?[\d.,]+\s?%?"
     r"(?: percent)? (?:from|on)|versus|vs|leaving|including|(?:one|some|two|all) of which|of which"
-    r"|plus another)\b|, (?:mais|pero|mas|aber|jedoch|но)\b",
+    r"|plus another)\b|, (?:mais|pero|mas|aber|jedoch|но)\b"
+    # "86,5 mm, 12 mm mehr als im Februar"
+    r"|, (?:soit |на )?\d[\d.,]*\s?[^\W\d]{0,12} (?:(?:mehr|weniger|höher|niedriger) als"
+    r"|(?:más|menos) que|de (?:plus|moins) qu|a (?:mais|menos) (?:que|do que)"
+    r"|(?:больше|меньше|выше|ниже),? чем)|[,،] (?:أي )?(?:بزيادة|بانخفاض)|, जो .*(?:अधिक|कम)",
     re.IGNORECASE,
 )
 # the number behind these is what a part is taken of: "134 of the 150"
@@ -29,11 +33,13 @@ _REFERENCE_AMOUNT = re.compile(
 IN_PARENTHESES = re.compile(r"\([^()]*\)")
 # the clause of a sum in other languages than English: "insgesamt also 7"
 _FOREIGN_TOTAL = re.compile(
-    r"\b(?:insgesamt|zusammen|en total|au total|en tout|in totale|no total|ao todo|всего|итого"
-    r"|soit|es decir|o sea|ou seja|то есть|значит|ergibt|lo que da|o que dá|ce qui fait"
+    r"\b(?:insgesamt|zusammen|en total|au total|en tout|in totale|n[ou]m? total|ao todo|всего|итого"
+    r"|soit(?! \d[\d.,]*\s?\w* de (?:plus|moins))|macht|in summe|en conjunto|в сумме"
+    r"|es decir|o sea|ou seja|то есть|значит|ergibt|lo que da|o que dá|ce qui fait"
     r"|получа\w+|totali[zs]ando?|somando|sumando|suman"
     r"|(?:o|el|le) (?:valor |custo |precio |coste? |importe |montant |prix )?total)\b"
-    r"|一共|总共|共有|共计|合计|总计|合計|全部で|(?<![時統設会])計(?=\d)|합쳐|총|모두|कुल|المجموع|مجموع|إجمالي",
+    r"|一共|总共|共有|(?<=[,，])共(?=[\d一二两三四五六七八九十])|共计|合计|总计|合計|全部で|合わせ[てる]"
+    r"|(?<![時統設会])計(?=\d)|합쳐|합하면|합계|총|모두|कुल|मिलाकर|المجموع|مجموع|إجمالي",
     re.IGNORECASE,
 )
 # a sentence with one of these states a result, whatever numbers lead to it
@@ -260,7 +266,9 @@ def foreign_total(text: str) -> Number | None:
     """The number of the clause that gives a sum in another language: "一共五个人"."""
     if _FOREIGN_TOTAL.search(text) is None:
         return None
-    for clause in re.split(r"(?<!ou seja)(?<!decir)(?<!o sea)(?:[,，](?!\d)|[;；、،؛])", text):
+    for clause in re.split(
+        r"(?<!ou seja)(?<!total)(?<!decir)(?<!o sea)(?:[,，](?!\d)|[;；、،؛])", text
+    ):
         total = _FOREIGN_TOTAL.search(clause)
         numbers = undenied_numbers(clause) if total else []
         if len(numbers) > 1 and total:  # "두 개가 있으니 모두 다섯 개"
@@ -312,6 +320,20 @@ _OWN_COUNT = re.compile(
     re.IGNORECASE,
 )
 """What a writer counts, behind what something says: "The caption says 5, but I see 6"."""
+
+
+_ARABIC_COUNT = re.compile(r"كم (?:عدد )?(?:ال)?(\w{3,}?)(?:ًا|اً|ا|ة|ات)?(?!\w)")
+"""What is counted in Arabic, without its ending."""
+
+
+def with_counted_pairs(text: str, question: str) -> str:
+    """A text in which the Arabic dual of what is counted has its number: "كتابان" is two books.
+
+    >>> with_counted_pairs("هناك كتابان.", "كم كتابًا على الطاولة؟")
+    'هناك 2 كتابان.'
+    """
+    counted = _ARABIC_COUNT.search(question)
+    return re.sub(rf"(?<!\w){counted[1]}ت?[اي]ن(?!\w)", r"2 \g<0>", text) if counted else text
 
 
 def copular_number(text: str) -> Number | None:

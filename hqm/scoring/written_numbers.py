@@ -44,7 +44,10 @@ _OTHER_LANGUAGES = (
     "صفر واحد اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة عشرة",
     "- واحدة اثنتان ثلاث أربع خمس ست سبع ثمان تسع عشر",
     "- - - - - - - - ثماني",
-    "- 하나 둘 셋 넷 다섯 여섯 일곱 여덟 아홉 열",
+    "- 하나 둘 셋 넷 다섯 여섯 일곱 여덟 아홉 열 열하나 열둘 열셋 열넷 열다섯 열여섯 열일곱"
+    " 열여덟 열아홉",
+    "- - - - - - - - - - - 열한 열두 열세 열네",
+    "- - - - - - - - - - - 십일 십이 십삼 십사 십오 십육 십칠 십팔 십구",
     "- - две - - - - - - -",
     "- - duas - - - - - - -",
     "- - двое трое четверо пятеро шестеро семеро - -",
@@ -76,6 +79,7 @@ _OTHER_TENS = (
     ("двадцать тридцать сорок пятьдесят шестьдесят семьдесят восемьдесят девяносто", " ",
      "один два три четыре пять шесть семь восемь девять"),
     ("二十 三十 四十 五十 六十 七十 八十 九十", "", "一 二 三 四 五 六 七 八 九"),
+    ("이십 삼십 사십 오십 육십 칠십 팔십 구십", "", "일 이 삼 사 오 육 칠 팔 구"),
     ("venti trenta quaranta cinquanta sessanta settanta ottanta novanta", "",
      "- due tre quattro cinque sei sette otto nove"),
     ("veinti", "", "uno dós trés cuatro cinco séis siete ocho nueve"),
@@ -106,6 +110,10 @@ _HUNDREDS = (
     "hundert zweihundert dreihundert vierhundert fünfhundert sechshundert siebenhundert achthundert"
     " neunhundert",
     "einhundert",
+    # "six cents" is an English price; "cent" alone is in `_NUMBER`
+    "- deux_cents trois_cents quatre_cents cinq_cents - sept_cents huit_cents neuf_cents",
+    "- deux_cent trois_cent quatre_cent cinq_cent - sept_cent huit_cent neuf_cent",
+    "- 이백 삼백 사백 오백 육백 칠백 팔백 구백",
     "cien doscientos trescientos cuatrocientos quinientos seiscientos setecientos ochocientos"
     " novecientos",
     "ciento doscientas trescientas cuatrocientas quinientas seiscientas setecientas ochocientas"
@@ -119,7 +127,10 @@ _HUNDREDS = (
 _GERMAN_TENS = "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig"
 _GERMAN_DIGITS = "ein zwei drei vier fünf sechs sieben acht neun"
 # before a counter the first four Korean numbers are shortened, and mean other things elsewhere
-_KOREAN_COUNTERS = "개 명 마리 대 권 장 그루 송이 사람 가지 번 잔 병 채".split()
+_KOREAN_COUNTERS = (
+    "개 명 마리 대 권 장 그루 송이 사람 가지 번 잔 병 채 점 벌 자루 켤레 통 곳 쌍 척 칸 줄 살 시간"
+    " 달 분 팀 조각 접시 그릇 다발"
+).split()
 
 
 def _compound_words() -> dict[str, int]:
@@ -155,16 +166,17 @@ def _foreign_words() -> dict[str, int]:
             values |= {f"{unit} عشر": 10 + digit, f"{unit} عشرة": 10 + digit}
             for tens_words in _ARABIC_TENS:
                 for tens, word in enumerate(tens_words.split(), 2):
-                    values |= {word: 10 * tens, f"{unit} و{word}": 10 * tens + digit}
+                    values |= {word: 10 * tens} | dict.fromkeys(
+                        (f"{unit} و{word}", f"{unit} و {word}"), 10 * tens + digit
+                    )
     values |= {f"百{word}": 100 + values[word] for word in list(values) if "十" in word}
     values |= {word: value for value, word in enumerate(_HINDI_WORDS.split(), 20)}
     values = {word: value for word, value in values.items() if not word.startswith("-")}
     del values["veinti"]
     for value, word in enumerate("한 두 세 네 다섯 여섯 일곱 여덟 아홉".split(), 1):
         for counter in _KOREAN_COUNTERS:
-            values |= {f"{word} {counter}": value, f"{word}{counter}": value}
-            values |= {f"열{word} {counter}": 10 + value, f"열{word}{counter}": 10 + value}
-            values |= {f"스무 {counter}": 20, f"스무{counter}": 20}
+            values |= dict.fromkeys((f"{word} {counter}", f"{word}{counter}"), value)
+            values |= dict.fromkeys((f"열{word} {counter}", f"열{word}{counter}"), 10 + value)
     return values
 
 
@@ -175,7 +187,16 @@ NUMBER_WORDS: Mapping[str, int] = MappingProxyType(
     | {word: 10 * i for i, word in enumerate(_TENS, 2)}
     | _compound_words()
     | _foreign_words()
-    | {word: 100 * digit for words in _HUNDREDS for digit, word in enumerate(words.split(), 1)}
+    | {
+        word.replace("_", " "): 100 * digit
+        for words in _HUNDREDS
+        for digit, word in enumerate(words.split(), 1)
+        if word != "-"
+    }
+    | {
+        f"{word}tausend": 1000 * thousands
+        for thousands, word in enumerate(["ein", *_OTHER_LANGUAGES[0].split()[2:]], 1)
+    }
     | {
         "dozen": 12,
         "a couple": 2,
@@ -183,13 +204,21 @@ NUMBER_WORDS: Mapping[str, int] = MappingProxyType(
         **dict.fromkeys(_DOZENS, 12),
         **dict.fromkeys(_HALF_DOZENS, 6),
         "两": 2,
+        "스무": 20,
         "a hundred": 100,
         "a thousand": 1000,
         "a million": 10**6,
+        "cent": 100,
+        **{"百": 100, "백": 100, "千": 1000},
+        **{"une dizaine": 10, "une quinzaine": 15, "une vingtaine": 20, "une trentaine": 30},
+        **{"une cinquantaine": 50, "une centaine": 100, "una decena": 10, "una veintena": 20},
+        **{"uma dezena": 10, "десяток": 10},
+        "six cent": 600,
+        **dict.fromkeys(("ciento uno", "ciento una", "cento e um", "cento e uma", "cent un"), 101),
         "quatre-vingts": 80,
         "soixante et onze": 71,
-        **dict.fromkeys("mil mille tausend eintausend тысяча ألف".split(), 1000),
-        **dict.fromkeys("ألفان ألفين zweitausend".split(), 2000),
+        **dict.fromkeys("mil mille tausend тысяча ألف".split(), 1000),
+        **dict.fromkeys("ألفان ألفين".split(), 2000),
         **dict.fromkeys(("مائتان", "مائتين"), 200),
         **dict.fromkeys(("un millón", "um milhão", "un million", "eine million"), 10**6),
     }
@@ -213,11 +242,11 @@ SCALES: Mapping[str, int] = MappingProxyType(
             100: "百 सौ",
             10**3: "tausend mil mille тысяча тысячи тысяч тыс ألف آلاف हज़ार हजार 千 천",
             10**4: "万 萬 만",
-            10**5: "लाख",
-            10**6: "百万 millionen mio million millions millón millones milhão milhões milione"
+            10**5: "लाख 십만",
+            10**6: "百万 백만 millionen mio million millions millón millones milhão milhões milione"
             " milioni"
             " миллион миллиона миллионов млн مليون ملايين मिलियन",
-            10**7: "करोड़ 千万",
+            10**7: "करोड़ 千万 천만",
             10**8: "亿 億 억",
             10**9: "milliarde milliarden mrd milliard milliards bilhão bilhões miliardo miliardi"
             " миллиард миллиарда миллиардов млрд مليار مليارات अरब बिलियन",
@@ -231,58 +260,17 @@ _UNITS: Mapping[str, tuple[str, Fraction]] = MappingProxyType(
     {
         name: (kind, Fraction(factor))
         for kind, units in {
-            "length": {
-                "m": "1",
-                "meter": "1",
-                "metre": "1",
-                "mm": "1/1000",
-                "millimeter": "1/1000",
-                "cm": "1/100",
-                "centimeter": "1/100",
-                "centimetre": "1/100",
-                "km": "1000",
-                "kilometer": "1000",
-                "kilometre": "1000",
-                "ft": "0.3048",
-                "foot": "0.3048",
-                "feet": "0.3048",
-                "inch": "0.0254",
-                "inche": "0.0254",
-                "yard": "0.9144",
-                "mile": "1609.344",
-            },
-            "money": {"dollar": "1", "euro": "1", "cent": "1/100"},
-            "mass": {
-                "g": "1",
-                "gram": "1",
-                "mg": "1/1000",
-                "kg": "1000",
-                "kilogram": "1000",
-                "lb": "453.59237",
-                "ounce": "28.349523125",
-                "oz": "28.349523125",
-            },
-            "volume": {
-                "l": "1",
-                "liter": "1",
-                "litre": "1",
-                "ml": "1/1000",
-                "milliliter": "1/1000",
-            },
-            "time": {
-                "s": "1",
-                "sec": "1",
-                "second": "1",
-                "ms": "1/1000",
-                "min": "60",
-                "minute": "60",
-                "h": "3600",
-                "hr": "3600",
-                "hour": "3600",
-                "day": "86400",
-            },
+            "length": "m:1 meter:1 metre:1 mm:1/1000 millimeter:1/1000 cm:1/100 centimeter:1/100"
+            " centimetre:1/100 km:1000 kilometer:1000 kilometre:1000 ft:0.3048 foot:0.3048"
+            " feet:0.3048 inch:0.0254 inche:0.0254 yard:0.9144 mile:1609.344",
+            "money": "dollar:1 euro:1 cent:1/100",
+            "mass": "g:1 gram:1 mg:1/1000 kg:1000 kilogram:1000 lb:453.59237 ounce:28.349523125"
+            " oz:28.349523125",
+            "volume": "l:1 liter:1 litre:1 ml:1/1000 milliliter:1/1000",
+            "time": "s:1 sec:1 second:1 ms:1/1000 min:60 minute:60 h:3600 hr:3600 hour:3600"
+            " day:86400",
         }.items()
-        for name, factor in units.items()
+        for name, factor in (unit.split(":") for unit in units.split())
     }
 )
 _KOREAN_ORDINAL = re.compile(r"(?:첫|두|세|네|다섯|여섯|일곱|여덟|아홉|열)\s?번째")
@@ -304,7 +292,7 @@ _FACTORS = ("π", "pi")
 _FRACTION_WORDS = MappingProxyType(
     {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fifth": 5, "eighth": 8, "tenth": 10}
 )
-_WORD = words_pattern(NUMBER_WORDS)
+_WORD = words_pattern(NUMBER_WORDS.keys() - {"cent", "six cent", "百", "백", "千"})
 _DIGITS = (
     r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}(?!\d)"  # 1.396,5 and 1.396.500
     r"|\d{1,3}(?:[,'’\u00a0\u202f]\d{3})+(?:\.\d+)?(?![\d,]*\d)"  # 1,396.5
@@ -322,23 +310,39 @@ LATIN = "A-Za-z0-9_À-ɏЀ-ӿ"  # Chinese and Japanese write numbers without a s
 _SPACED = (
     "\u0900-\u0963\u0966-\u097f\u0620-\u065f\u066e-\u06d3"  # letters of Hindi, Arabic and Persian
 )
+# German writes a number as one word
+_JOINED = "(?<=hundert|tausend)(?!tausend)"
+_JOINS = (
+    rf"{_JOINED}(?=\w*(?:[zß]ig|zehn|eins?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|elf|zwölf"
+    r"|hundert)(?!\w))"
+)
+_FRENCH_WORDS = words_pattern(
+    word
+    for row in (_OTHER_LANGUAGES[1], _OTHER_TENS[0][0], "six quatre-vingt mille")
+    for word in row.split()
+)
 _NUMBER = re.compile(
-    rf"(?<![{LATIN}.^√])"
-    r"(?P<sign>(?:minus|negative)\s+|(?:(?<![\d)\]])|(?<=[\d)\]] ))[-−–](?=[\d.$€£¥])"
-    r"(?![-−–]))?"
+    rf"(?:(?<![{LATIN}.^√])|{_JOINED})"
+    r"(?P<sign>(?:minus|negative|минус|영하|마이너스)\s+|(?:零下|负|氷点下|マイナス)(?=\D)"
+    r"|(?:(?<![\d)\]])|(?<=[\d)\]] ))[-−–](?=[\d.$€£¥])(?![-−–]))?"
     r"(?P<currency>[$€£¥₹]\s*(?P<late>[-−])?)?"
     rf"(?:(?P<digits>{_DIGITS})(?!\d*√)"
     r"(?:\s*(?:[x×*·]|\\times)\s*10\s*\^?\s*(?P<power>\(?[-−]?\d+\)?)|[eE](?P<exponent>[+-]?\d+)"
     r"|\s?\^\s?(?P<raised>\(?[-−]?\d+\)?))?"
     r"(?P<over>\s*/\s*(?P<under>\d+(?:\.\d+)?)(?![/\d]))?"
     rf"|(?P<word>(?:(?<![{_SPACED}])|(?<=\sو))"
+    # "한 점" is one thing, and "유사한 점" a similar one
+    r"(?!(?<=[가-힣])(?<!(?<![가-힣])[이삼사오육칠팔구]백)(?<!(?<![가-힣])백)[가-힣])"
     rf"(?:(?:{'|'.join(_TENS)})\s(?:{'|'.join(SMALL_NUMBERS[1:10])})"
-    rf"|(?:{_WORD})(?!共|般|定|起|样))(?:[-\s]dozen)?)(?![{LATIN}{_SPACED}]))"
+    rf"|(?:six )?cent(?=\s{_FRENCH_WORDS})"
+    rf"|(?:{_WORD})(?!共|般|定|起|样|(?<=열)(?!입|{'|'.join(_KOREAN_COUNTERS)})[가-힣])"
+    r"|백(?=[이삼사오육칠팔구]십|십[일이삼사오육칠팔구])|(?<![数何几上成幾])[百千](?=[一二两三四五六七八九十百人円匹枚本個台]))(?:[-\s]dozen)?)"
+    rf"(?:(?![{LATIN}{_SPACED}])|{_JOINS}))"
     r"(?P<percent>\s*(?:%|percent\b|per cent\b|percentage points?\b))?"
     r"(?P<scale>[\s-]*(?:hundred(?:[\s-]+(?:thousand|million|billion))?|mil (?:millones|milhões)"
     rf"|{_SCALE})(?![{LATIN}{_SPACED}])|[万萬만億亿억千천](?=\d)"
     rf"|(?-i:[kKMB])(?![{LATIN}/]))?"
-    rf"(?:\s*(?P<unit>°\s?[CFK]?|π|(?!(?:{_NO_UNIT}"
+    rf"(?:(?:\s+|(?<!hundert|tausend))(?P<unit>°\s?[CFK]?|π|(?!(?:{_NO_UNIT}"
     rf"|{_WORD})\b)[a-zA-Zµ]+(?![{LATIN}])(?:\s?/\s?[a-zA-Z]+)?(?:\^[23])?))?",
     re.IGNORECASE,
 )
@@ -350,11 +354,12 @@ _FIRST_WORDS = frozenset(
 _LATIN_WORDS = sorted(word for word in _FIRST_WORDS if word[0].isascii())
 # where a number may begin in a text in lower case
 _NUMBER_START = re.compile(
-    rf"[-$.\d]+|(?<![a-z0-9_]){words_pattern(filter(str.isascii, _LATIN_WORDS))}(?![a-z0-9_])"
+    rf"[-$.\d]+|(?:(?<![a-z0-9_])|{_JOINED}){words_pattern(filter(str.isascii, _LATIN_WORDS))}"
+    rf"(?:(?![a-z0-9_])|{_JOINS})"
 )
 _FOREIGN_NUMBER_START = re.compile(
-    rf"[-−–$€£¥₹.\d]+|(?<![{LATIN}]){words_pattern(_LATIN_WORDS)}(?![{LATIN}])"
-    rf"|[{_FOREIGN_LETTERS}]"
+    rf"[-−–$€£¥₹.\d]+|(?:(?<![{LATIN}])|{_JOINED}){words_pattern(_LATIN_WORDS)}"
+    rf"(?:(?![{LATIN}])|{_JOINS})|[{_FOREIGN_LETTERS}负氷マ영м]"
 )
 _MAX_DIGITS = 60
 _PARTICIPLE = re.compile(r"\s+\w+(?:ed|en)\b")
@@ -625,7 +630,8 @@ def _merge_numbers(numbers: Sequence[Number], text: str) -> list[Number]:
 
 _FRACTION_BEHIND = re.compile(
     r"\s+(?:and\s+)?(?:a|one)\s+(half|quarter|third)\b(?!\s+of\b)(?:\s+([a-zA-Z]+))?"
-    r"|\s+and\s+three\s+(quarters)\b",
+    r"|\s+and\s+three\s+(quarters)\b"
+    r"|\s+(?:[^\W\d]+\s+)?([ye]\s+(?:medi|mei)[oa]|et\s+demie?|с\s+половиной)\b",
     re.IGNORECASE,
 )
 
@@ -633,13 +639,18 @@ _FRACTION_BEHIND = re.compile(
 def _with_fraction(number: Number, text: str) -> Number:
     """A whole number with the fraction behind it: "three and a half metres"."""
     fraction = _FRACTION_BEHIND.match(text, number.end)
-    if fraction is None or number.value.denominator != 1 or number.percent or number.unit:
+    if (
+        fraction is None
+        or number.value.denominator != 1
+        or number.percent
+        or (number.unit and not fraction[4])  # "tres kilómetros y medio"
+    ):
         return number
-    if fraction[1]:
-        added = Fraction(1, _FRACTION_WORDS[fraction[1].lower()])
+    if fraction[1] or fraction[4]:
+        added = Fraction(1, _FRACTION_WORDS[(fraction[1] or "half").lower()])
     else:
         added = Fraction(3, 4)
-    unit = (fraction[2] or "").lower().removesuffix("s")
+    unit = (fraction[2] or number.unit).lower().removesuffix("s")
     # what follows a fraction is its unit only where it is one
     unit = unit if unit in _UNITS else ""  # "an hour and a half long"
     return replace(number, value=number.value + added, decimals=2, unit=unit, end=fraction.end())
@@ -669,7 +680,7 @@ def _merge(first: Number, second: Number, text: str) -> Number | None:
 
 
 _SCALE_END = re.compile("(?:[万萬만億亿억천]|लाख|करोड़|हज़ार|हजार)$")
-_NUMBER_JOINT = re.compile(r"零?|\s+(?:(?:and|e)\s+|و)?", re.IGNORECASE)
+_NUMBER_JOINT = re.compile(r"零?|\s+(?:(?:and|e)\s+|و ?)?", re.IGNORECASE)
 """What stands between two words of one number."""
 
 
@@ -793,18 +804,7 @@ _BOUND_BEFORE = re.compile(
 )
 _BOUND_BEHIND = re.compile(r"\s+or (?:fewer|less)\b|\s*\w?\s*(?:以下|以内|이하)", re.IGNORECASE)
 _BOUND_PARTS = (
-    *(
-        " than",
-        "most",
-        "at least",
-        "upwards",
-        "maximum",
-        "als",
-        "höchstens",
-        "up to",
-        "de",
-        "au plus",
-    ),
+    *" than,most,at least,upwards,maximum,als,höchstens,up to,de,au plus".split(","),
     *("máximo", "di", "более", "больше", "меньше", "多", "过", "少", "최대", "or ", "以", "이하"),
 )
 _MAX_BOUND_CHARS = 24
