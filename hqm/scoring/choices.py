@@ -784,8 +784,9 @@ def _distinctive_words(options: tuple[Option, ...]) -> list[tuple[str, frozenset
     return distinctive_words
 
 
-_SUFFIX = re.compile(r"(?<=\w{4})(?:es|s|ed|ing|e)$")
-_INFLECTION = re.compile(r"(?:e?s|e?d|ing|e)?(?!\w)")
+# endings of English, of adjectives in Spanish and Portuguese, and of Russian
+_SUFFIX = re.compile(r"(?<=\w{4})(?:es|s|ed|ing|e|[ao]s?|[аеёиоуыьэюя]|[аеиоуыюя][еиюямх])$")
+_INFLECTION = re.compile(r"(?:e?s|e?d|ing|e|[ao]s?|[а-яё]{1,3})?(?!\w)")
 _MAX_UNINFLECTED = 3
 
 

@@ -31,6 +31,7 @@ from hqm.scoring.plain_text import (
     without_closing_remarks,
     without_marks,
 )
+from hqm.scoring.polar_words import FIRST_THOUGHTS_ABROAD
 
 EXCEPTION = re.compile(
     r"\b(?:(?:all|each|(?:every|any)(?:thing|one|body)?)\b(?: (?!(?:is|are|was|were)\b)\w+)? but"
@@ -73,6 +74,9 @@ _SPACED_CUES = (
     r"\b(?:resposta|opção)\b(?:\s+(?:correta|final))?(?:\s+(?:é|seria))?\s*:?",
     r"\b(?:risposta|opzione)\b(?:\s+(?:corretta|finale|giusta))?(?:\s+(?:è|sarebbe))?\s*:?",
     r"\b(?:bonne|correcta|correta|corretta) (?:est|es|é|è)\b|\b(?:richtig|korrekt) (?:ist|wäre)\b",
+    # "Ich würde sagen b)"
+    r"\b(?:ich (?:würde sagen|tippe auf|denke|glaube)|(?:eu )?dir[ií]a que|elijo|je dirais|escolho"
+    r"|думаю|считаю)\b,?(?: (?:dass|es|ist|la|le|a|é|что|это))*\s*(?=\(?(?-i:[A-Z])\b|\(?[a-z]\))",
     r"\bantwoord\b(?:\s+is)?\s*:?|\boption\s+(?:ist|est|es)\b",
     # what is left when the others are ruled out: "queda la E"
     r"\b(?:quedan?|reste|bleibt|resta|sobra)\s+(?:(?:sólo|solo|nur|apenas|que|la|a)\s+)*"
@@ -82,7 +86,7 @@ _SPACED_CUES = (
 )
 _UNSPACED_CUES = (
     r"(?:应该是|应为|应该为|应是|而是|就是)\s*(?=[(（]?[A-Z](?![a-z]))",
-    r"(?:正确|最终|最后)?的?(?:答案|选项|结论)(?:应该|应当)?(?:是|为|选)?\s*[:：]?",
+    r"(?:正确|最终|最后)?的?(?:答案|选项|结论)(?:应该|应当)?(?:是|为|选)?\s*[:：]?|(?<![问回应])答[:：]",
     r"(?:故|应|因此|所以)\s*(?:本题)?\s*(?:选择?|答案[是为选])\s*[:：]?|(?:我|应该|^"
     r"|，)选择?\s*[:：]?(?!项)",
     r"(?:最終的な|正しい)?(?:答え|回答|解答|正解|選択肢)(?:は|：|:)",
@@ -128,7 +132,8 @@ _CUE = CueSearch(
         " prediction selection i we let one if leaves leaving between change changing answering"
         " choosing selecting going antwort lösung ergebnis bonne réponse respuesta opción resposta"
         " opção risposta opzione correcta correta corretta richtig korrekt antwoord prawidłowa"
-        " odpowiedź cevap đáp câu jawaban jawabannya queda quedan reste bleibt resta sobra".split()
+        " odpowiedź cevap đáp câu jawaban jawabannya queda quedan reste bleibt resta sobra"
+        " ich diría elijo je eu diria escolho думаю считаю".split()
     )
     | {"that leaves"},
     unspaced=((_UNSPACED_LETTER, re.compile("|".join(_UNSPACED_CUES), re.IGNORECASE)),),
@@ -208,13 +213,6 @@ _ELLIPTIC_CONTRAST = re.compile(
 )
 _AUXILIARIES = tuple(f" {verb}" for verb in "did does do was were is are has had have".split())
 _MAX_CONTRAST_CHARS = 160
-_FIRST_THOUGHTS_ABROAD = (
-    r"\b(?:zuerst|zunächst|anfangs)\b[^.\n]{2,80}?,\s*(?:aber|doch|jedoch)\b",
-    r"\b(?:primero|inicialmente|al principio)\b[^.\n]{2,80}?,\s*pero\b",
-    r"\b(?:d'abord|au début)[^.\n]{2,80}?,\s*mais\b",
-    r"\b(?:primeiro|a princípio|inicialmente)\b[^.\n]{2,80}?,\s*mas\b",
-    r"\b(?:сначала|вначале|на первый взгляд)\b[^.\n]{2,80}?,\s*(?:но|однако)\b",
-)
 
 
 # a first thought is removed before anything is read: it is corrected in the same sentence
@@ -235,7 +233,7 @@ _FIRST_THOUGHT = CueSearch(
         r"|misread))\b[^.\n]{2,80}?(?:[;,] (?:but|after|however|then)\b|;)"
         r"|(?:(?<=[.!?\n] )|(?<=\n)|^)(?:even )?(?:though|although)\b[^.,\n]{2,80},"
         r"|\b(?:al)?though (?:at first|initially)\b[^.,\n]{2,80},"
-        rf"|{'|'.join(_FIRST_THOUGHTS_ABROAD)}"
+        rf"|{'|'.join(FIRST_THOUGHTS_ABROAD)}"
         r"|\b(?:looks? like|resembles|might seem)\b[^.\n]{2,60}?,? but\b"
         r"(?=[^.\n]*\b(?:indicates?|suggests?|means|actually|really|must|in fact|it(?:'s| is))\b)",
         re.IGNORECASE,
@@ -244,7 +242,8 @@ _FIRST_THOUGHT = CueSearch(
         "at first,initially,my first,i first,i thought,i assumed,i misread,even though"
         ",even although,though,although,look like,looks like,resembles,might seem,zuerst,zunächst"
         ",anfangs,primero,inicialmente,al principio,au début,d abord,primeiro,a princípio,сначала"
-        ",вначале,на первый".split(",")
+        ",вначале,на первый,parece,on dirait,sieht aus,sieht zwar"
+        ",auf den ersten,a primera,à primeira,à première".split(",")
     ),
     find_starts=_first_thought_starts,
     unspaced=(
@@ -252,6 +251,7 @@ _FIRST_THOUGHT = CueSearch(
             re.compile("[最初처起开始乍فपश]"),
             re.compile(
                 "(?:最初は|初めは|一見)[^。\n]{1,40}?(?:が|けど|けれど)、?|처음에(?:는|ㄴ)?[^.\n]{1,40}?지만,?"
+                "|[^.\n]{1,24}처럼 보이지만,?"
                 "|(?:起初|一开始|最初|开始|乍看)[^。\n]{1,40}?[,，](?:但|不过|然而|后来|其实|实际上)(?:其实|是)?"
                 "|في البداية[^.\n]{2,60}?(?:لكن|ولكن)|(?:पहले|शुरू में)[^।\n]{2,60}?(?:लेकिन|परंतु"
                 "|पर) "
@@ -293,16 +293,18 @@ _CONCLUSION = CueSearch(
         r"|in all(?! (?!there\b|i\b)(?-i:[a-z]))|as a result"
         r"|(?:which|this|that) (?:means|implies|makes it)(?: that)?"
         # English sentences begin with "Also," and German conclusions without a comma
-        r"|daher|also(?!,)|deshalb|deswegen|somit|folglich|donc|ainsi|par conséquent"
-        r"|por (?:lo )?tanto|por consiguiente|así que|de modo que|portanto|quindi|dunque"
-        r"|таким образом|следовательно|итак|значит)\b[\s,:]*",
+        r"|daher|also(?!,)|deshalb|deswegen|somit|folglich|demnach|mithin|donc|ainsi|alors(?! que)"
+        r"|par (?:conséquent|suite)|por (?:lo )?tanto|por consiguiente|por eso|así (?:que|pues)"
+        r"|de modo que|por isso|dess[ae] (?:forma|modo)|então|portanto|quindi|dunque"
+        r"|таким образом|следовательно|итак|значит|поэтому|в итоге)\b[\s,:]*",
         re.IGNORECASE,
     ),
     first_words=frozenset(
         (
             *"and so therefore thus hence consequently accordingly overall finally".split(),
             *"altogether daher also deshalb donc ainsi por portanto quindi dunque таким".split(),
-            *"deswegen,somit,folglich,значит,par conséquent,así que,de modo,as a".split(","),
+            *"deswegen,somit,folglich,demnach,mithin,значит,поэтому,в итоге,as a".split(","),
+            *"par conséquent,par suite,alors,así que,así pues,de modo,então,dessa,desse".split(","),
             *"следовательно,итак,to conclude,in conclusion,in summary,in short".split(","),
             *"which means,which implies,which makes,this means,this implies".split(","),
             *"this makes,that means,that implies,that makes,in total,in all".split(","),
@@ -704,7 +706,8 @@ _QUESTION_WORDS = frozenset(
 _UP_TO_DENIED = (
     r"(?:\s+(?:be|a|an|the|option|choice|really|just|only|actually|answer|say|show|contain|include"
     r"|read|mention|see|have|\w+ing|made|of|depict|look like|on|in|at|by|from"
-    r"|es|est|ist|é|è|e|la|le|el|il|die|der|das|den|dem|einen?|une?|uno|uma?|du|des?|les|los|las"
+    r"|es|est|ist|é|è|e|son|sont|sind|são|hay|há|gibt"
+    r"|la|le|el|il|die|der|das|den|dem|einen?|une?|uno|uma?|du|des?|les|los|las"
     r"|letra|opción|opção))*(?:\s+[dl](?=['’]))?[\s\"'’(\[]*$"
 )
 # in Chinese the verb stands between, without a space: "没拿雨伞"
@@ -759,7 +762,7 @@ _DENIAL_AFTER = re.compile(
     r"(?:\s*(?:is|are|was|would be)?\s*(?:not\b(?!\s+\w{3,}ing\b)|n't\b)"
     r"|\s*\b(?:in?correct|wrong|false|ruled out"
     r"|eliminated|impossible|excluded)\b)"
-    r"|^[\"')\]]*\s*(?:选项)?[人個个名本枚匹台冊つ개명마리대번]?(?:より|ではな|じゃな|は(?:違|誤|間違)|不是|不对|不正确|错误|是错"
+    r"|^[\"')\]]*\s*(?:选项)?[人個个名本枚匹台冊つ羽頭杯軒階歳回件着皿개명마리대번]?(?:より|ではな|じゃな|は(?:違|誤|間違)|不是|不对|不正确|错误|是错"
     r"|[가이은는]? ?아니(?!면|요|오)|नही)",
     re.IGNORECASE,
 )

@@ -150,7 +150,7 @@ _SIGHT: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
             (r"らしき(?:もの|物|姿)", ""),
         ),
         "ko": (
-            (r"(?:확인|발견)?(?:할|찾을|볼) 수 없|(?:(?:발견|확인|감지|식별|관찰|포함"
+            (r"(?:확인|발견)?(?:할|찾을|(?:찾아)?볼) 수 없|(?:(?:발견|확인|감지|식별|관찰|포함"
              r"|표시)[되하]"
              r"|나타나|등장하|존재하|포함되어 있)지(?:는|도)? [않못]", "없"),
             (r"(?:확인할|찾을|볼) 수 있(?=습|어|다)", "있"),
@@ -164,7 +164,8 @@ _SIGHT: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
         "de": (
             (r"\b(?:konnte|wurde|wird|kann) ([^.;,]*?)\b(?=nicht (?:entdeck|gefund|seh|find"
              r"|erkenn|gesehen|festgestellt))", r"\1"),
-            (r"\b(?:nicht|nirgends|nirgendwo) (?:zu )?(?:erkennen|erkennbar|auszumachen|finden"
+            (r"\b(?:(?:kann|konnte) (?:ich|man) (?:hier |dort )?)?"
+             r"(?:nicht|nirgends|nirgendwo) (?:zu )?(?:erkennen|erkennbar|auszumachen|finden"
              r"|entdecken|sehen|gefunden|entdeckt|gesehen|erkannt|festgestellt|feststellen"
              r"|enthalten|dargestellt|gezeigt)\b"
              r"(?: werden\b| worden\b)?", "nicht"),
@@ -208,6 +209,7 @@ _SIGHT: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
         ),
         "ar": (
             (r"(?:لا|لم) (?:يتم|تتم|يجر) \w+(?=\s)", "لا"),
+            (r"(?:لم|لن) (?:أعثر|نعثر|يعثر|يُعثر) على(?=\s)", "لا"),
             (r"(?:لا|لم|لن) (?:(?:يتم|أستطيع|يمكن|يمكنني|أتمكن من) )?(?:أن أرى|رؤية"
              r"|العثور على|أجد|أرى?"
              r"|[يت]ظهر)(?=\s)", "لا"),

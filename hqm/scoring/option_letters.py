@@ -25,8 +25,8 @@ HEAD_WORDS = re.compile(
     r"|lettre|letra|opción|opção|opzione|вариант|буква|likely|probably|clearly|definitely"
     r"|therefore|thus|then|indeed|either|both|(?:that|it)(?:'s)?|is|with|for|no|yes|not quite"
     r"|rather"
-    r"|должно"
-    r"|быть|be|to be|should be|would be|must be|change|to|my|final|correct"
+    r"|donc|alors|daher|also|somit|por (?:lo )?tanto|pues|portanto|então|quindi|должно"
+    r"|быть|значит|поэтому|be|to be|should be|would be|must be|change|to|my|final|correct"
     r"|will go)\b[\s,:;.—–-]*)*",
     re.IGNORECASE,
 )
@@ -36,7 +36,7 @@ _HEAD_LETTER = re.compile(
     r"|\s*[=≈]\s*(?:[a-z]?\W*\d|½|[a-z]\b)"
     r"|\s*(?:→|至|到|から|에서|부터|से|إلى)\s*[A-Z](?![A-Za-z])))"
     r"|[\[(]([a-z])[\])]"
-    r"|([a-z])(?=[.)\"'](?:[\s,}]|$)|$)"
+    r"|([a-z])(?=[.)\"'](?:[\s,}]|$)|$|\s?(?:입니다|이다|이에요|예요|번|です|だ|である))"
 )
 # several letters in a row are one choice of several options
 _NEXT_LETTER = re.compile(
@@ -82,9 +82,11 @@ _OPTION_SIGN = re.compile(
     rf"(?<![^\W①-⑥])[{''.join(_LATIN_LETTERS)}](?![^\W①-⑥\u0900-\u0963]|[\u0900-\u0963])"
 )
 _OTHER_LETTER = re.compile(
-    rf"(?:(?<=[(\[:：—–«\"])|(?<=[(\[:：—–«\"] )|(?<=الخيار )|(?<=вариант )|(?<=विकल्प )"
+    rf"(?:(?<=[(\[:：—–«\"「『*])|(?<=[(\[:：—–«\"] )"
+    r"|(?<=вариант )|(?<=ответ )|(?<=Ответ )|(?<=что )|(?<=это )|(?<=выбираю )|(?<=답은 )"
+    r"|(?<=[答正回解][え解答]は)|(?<=الخيار )|(?<=هي )|(?<=هو )|(?<=उत्तर )|(?<=विकल्प )"
     rf"|^)([{''.join(_LATIN_LETTERS)}])"
-    r"(?=\s*(?:$|[)\].،,;:»\"。、]))"
+    r"(?=\s*(?:$|[)\].،,;:»\"。、」』*]|번|입니다|です|が正|है))"
 )
 
 
@@ -193,15 +195,21 @@ _RULED_OUT = re.compile(
     r"|\s*\b(?:scheiden|scheidet|fallen|fällt) (?:\w+ )?(?:aus|weg)\b"
     r"|\s*\b(?:son|es|están?) (?:incorrect|fals|descartad|mal\b|errónea)\w*"
     r"|\s*\b(?:quedan?|se) descarta\w*|\s*\bno (?:es|son) correct\w+"
-    r"|\s*\b(?:sont|est) (?:fausse?|incorrecte?|exclue?|éliminée?|à exclure|erronée?)s?\b"
+    r"|\s*\b(?:sont|est) (?:faux|fausse?|incorrecte?|exclue?|éliminée?|à exclure|erronée?)s?\b"
+    r"|\s*\bne (?:convien|correspond|fonctionn|march)\w+ pas\b|\s*\bn['’]est pas correct\w*"
+    r"|\s*\bno (?:encaja|sirve|cumple|corresponde|concuerda|puede(?:n)? ser)\w*"
+    r"|\s*\b(?:(?:também )?não (?:serve|encaixa|corresponde|condiz)\w*|não (?:é|são) corret\w+)"
     r"|\s*\b(?:estão|está|são|é) (?:errad|incorret|fals|descartad)\w+"
     r"|\s*\bне(?:верн\w+| верн\w+| подход\w+|правильн\w+| соответств\w+)"
     r"|\s*\b(?:исключ|отпада|ошибочн)\w+"
     # Japanese, Korean, Chinese, Arabic, Hindi
-    r"|\s*(?:では|じゃ)な(?:く、?|い)|\s*は(?:いずれも|すべて)?(?:誤り|間違い|除外|不正解|不適切|違)\w*"
-    r"|\s*[은는이가도]?\s*(?:모두 )?(?:아니(?:라|고|며),?|틀[렸리린]\w*|제외\w*|오답\w*)"
+    r"|\s*(?:では|じゃ)な(?:く、?|い)|\s*は(?:いずれも|すべて|どれも|どちらも)?"
+    r"(?:誤り|間違い|除外|不正解|不適切|違|当てはまら|当てはまりま|該当しな|該当しま|合わな|合わず|合いま|正しくな|正しくあ)\w*"
+    r"|\s*[은는이가도]?\s*(?:모두 )?(?:아니(?:라|고|며),?|틀[렸리린]\w*|제외\w*|오답\w*"
+    r"|(?:맞|옳|적절하|해당하|부합하)지 (?:않|못)\w*)"
     r"|\s*(?:选项)?[都均]?(?:可以|可|被)?(?:排除|不对|不正确|错误|不符合)"
-    r"|\s*(?:خاطئ\w*|خطأ|غير صحيح\w*|مستبعد\w*)|\s*(?:नहीं|(?:\w+ )?ग़?लत हैं?)",
+    r"|\s*(?:(?:كل|جميع|كلا)ها |كلاهما )?(?:خاطئ\w*|خطأ|غير صحيح\w*|مستبعد\w*)"
+    r"|\s*(?:नहीं|(?:\w+ )?ग़?लत हैं?)",
     re.IGNORECASE,
 )
 _MAX_NOUN_CHARS = 48

@@ -90,6 +90,8 @@ _NO_ANSWER = re.compile(
     r"^\W*no\s+(?:idea|way|clue|information|answer|image|picture|comment|opinion|data)\b"
     r"|^\W*(?:yes|no)\s*(?:and|or|/|&)\s*(?:yes|no)\b|^\W*(?:yes|no) one\b"
     r"|^\W*no (?:hay|cabe) duda\b"
+    # "No canto esquerdo há um cão": it is "in the" in Portuguese
+    r"|^\W*no \w{3,} [^.;:!?]*?\b(?:há|não|vê-se|veem-se|uma?|são|é)\b"
     r"|^\W*no (?:hay|existe) (?:una |ninguna )?respuesta\b"
     r"|^\W*no,? (?:i (?:cannot|can't|can not|could not|am (?:unable|not able) to) (?:tell|say"
     r"|determine|know|confirm|verify)\b[^.]*?\b(?:from|whether|if|for (?:sure|certain)|based"

@@ -19,9 +19,10 @@ YES = (
     " đúng ya نعم بله כן हाँ हां 是 是的 对 对的 有 はい 네 예 ใช่"
 ).split()
 NO = (
-    "no nope nah nay nein non não nao nee nej нет ні nie hayır όχι nem ei ne không tidak bukan"
-    " لا خیر نه לא नहीं 否 不 不是 没有 不对 いいえ 아니요 아니오 ไม่"
-).split()
+    *"no nope nah nay nein non não nao nee nej нет ні nie hayır όχι nem ei ne không tidak bukan"
+    " لا خیر نه לא नहीं 否 不 不是 没有 不对 いいえ 아니요 아니오 ไม่".split(),
+    "да нет",
+)
 # "Claro que sí", "Ich glaube, ja"
 ASSURANCE = (
     r"(?:(?:(?:creo|parece|diría|claro|acho|penso|credo|je (?:pense|crois|dirais)) (?:que|che)"
@@ -33,7 +34,7 @@ ASSURANCE = (
 # Chinese and Japanese set no space behind the word, so that no word boundary can be asked for
 CJK_LEAD = re.compile(
     r"^[\W_]*(?:(?:应该|好像|似乎|看起来|确实|当然|并)(?=没有|不|是|有)|(?:おそらく|たぶん|恐らく)、?)?"
-    r"(?P<word>不是|没有|不对|是的|对的|否|不|是|对|有|いいえ|はい)"
+    r"(?P<word>不是|没有|不对|是的|对的|否|不|是(?![在由从用被])|对|有|いいえ|はい)"
 )
 # reasoning that ends in a yes or no
 FINAL_POLARITY = re.compile(
@@ -45,6 +46,18 @@ FINAL_POLARITY = re.compile(
     r"|[,;] (?:(?:but|so|and|then|still|though),? )(yes|no|yep|yeah|nope)\b(?=[,.;:!])"
     r"|(?:므로|니까|어서|때문에|서),? (그렇지 않습니다|그렇습니다|맞습니다|아닙니다)[.]?$",
     re.IGNORECASE,
+)
+# a first thought that the same sentence corrects
+FIRST_THOUGHTS_ABROAD = (
+    r"\b(?:zuerst|zunächst|anfangs|auf den ersten blick)\b[^.\n]{2,80}?,"
+    r"\s*(?:(?:aber|doch|jedoch)\b|(?:tatsächlich|in wirklichkeit|eigentlich) (?:ist|sind) es\b)",
+    r"\b(?:primero|inicialmente|al principio|a primera vista)\b[^.\n]{2,80}?,\s*pero\b",
+    r"\b(?:d'abord|au début|à première vue)[^.\n]{2,80}?,\s*mais\b",
+    r"\b(?:primeiro|a princípio|inicialmente|à primeira vista)\b[^.\n]{2,80}?,\s*mas\b",
+    r"\b(?:parece|on dirait|sieht (?:zwar )?aus wie)\b[^.\n]{2,60}?,"
+    r"\s*(?:aber|doch|pero|mais|mas)\b"
+    r"(?=[^.\n]*\b(?:se trata|il s'agit|c'est|trata-se|handelt es sich|ist es)\b)",
+    r"\b(?:сначала|вначале|на первый взгляд)\b[^.\n]{2,80}?,\s*(?:но|однако)\b",
 )
 # language -> what agrees and what denies; a word in a row of words, or a phrase by itself
 _ASSENTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
@@ -63,21 +76,24 @@ _ASSENTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyTy
              "desde luego", "es cierto", "es verdad", "es correcto", "eso es cierto",
              "eso es verdad"),
             ("ninguno", "ninguna", "incorrecto", "falso", "negativo", "en absoluto",
-             "para nada", "claro que no",
+             "para nada", "claro que no", "qué va",
+             "ni hablar",
              "es falso", "eso es falso", "eso no es cierto", "eso no es verdad",
              "esto no es cierto"),
         ),
         "fr": (
             ("exact", "exactement", "effectivement", "ouais", "tout à fait", "en effet",
              "bien sûr", "c'est vrai", "c'est exact", "c'est correct"),
-            ("aucun", "aucune", "faux", "pas du tout", "absolument pas", "bien sûr que non",
+            ("aucun", "aucune", "faux", "pas du tout", "absolument pas",
+             "mais non", "bien sûr que non",
              "probablement pas",
              "c'est faux", "ce n'est pas vrai", "ce n'est pas exact", "ce n'est pas le cas"),
         ),
         "pt": (
             ("exatamente", "correto", "certo", "com certeza", "isso mesmo", "é verdade",
              "isso é verdade"),
-            ("nenhum", "nenhuma", "incorreto", "de forma alguma", "de jeito nenhum",
+            ("nenhum", "nenhuma", "que nada", "nada disso", "incorreto",
+             "de forma alguma", "de jeito nenhum",
              "de modo algum",
              "claro que não", "é falso", "isso é falso", "não é verdade",
              "isso não é verdade"),
@@ -182,11 +198,12 @@ def without_offer(text: str) -> str:
 
 # the vowel signs of Hindi are no word characters of `re`
 _WORD = re.compile(r"[^\s.,;:!?¿¡।؟،'’\"()«»„“”–—-]+")
-_VOWEL_MARKS = re.compile("[\u064b-\u0652]")
-"""The short vowels of Arabic, which most texts leave out."""
+_VOWEL_MARKS = re.compile("\u064b\u0627|\u0627\u064b|[\u064b-\u0652]")
+"""The short vowels of Arabic, which most texts leave out, and the ending of an accusative."""
 CLAUSE_END = re.compile(
     r"[.!?;\n。！？；،؛।]+\s*|[,，、:：—–]\s*(?=(?:sondern|aber|pero|sino|mais|mas|ma|но|а)\b)"
-    r"|[,，]\s*(?=但|而是|不过|しかし|하지만|لكن|بل|लेकिन)|[,，]|(?<!は)、"
+    r"|[,，]\s*(?=但|而是|不过|しかし|하지만|لكن|بل|लेकिन)|[,，](?!\s*(?:чем|нежели)\b)"
+    r"|\s[—–]\s(?=[^,.;:—–]{0,40}\bнет\b)|(?<!は)、"
 )
 
 
@@ -309,21 +326,22 @@ _LANGUAGES = (
     ),
     Language(
         "ko", "[\uac00-\ud7a3]",
-        _pattern("없(?!이(?: |$))[가-힣]*|않[가-힣]*|아니[가-힣]*|아닙[가-힣]*"),
+        _pattern("없(?!이(?: |$))[가-힣]*|않[가-힣]*|아니[가-힣]*|아닙[가-힣]*"
+                 "|(?:^|(?<=[가이는은도를을요,] ))[안못] (?=[가-힣])"),
         _pattern("아마|모르|알 수|판단|수도 있|[는은]지|반드시"),
         frozenset("이가은는을를에의도있습니다까요어음중사진미지그림속안보입나요네죠인되하고서찾수것"),
         unspaced=True,
     ),
     Language(
         "zh", "[\u4e00-\u9fff]",
-        _pattern("没有|并没有|没|不是|不(?![仅止但错])|无|未"),
+        _pattern("没有|并没有|没|不是|不(?![仅止但错])|无|未|[并而绝]非"),
         _pattern("可能|能|知道|确定|清楚|判断|也许|大概|或许|是否|一定"),
-        frozenset("图片中里像照画面张幅这那有是的了着吗么在一只个条位名辆把可以看到见存显示出现些任何并任他她它们您你我而子似乎好像应该"),
+        frozenset("图片中里像照画面张幅这那有是的了着吗么在一只个条位名辆把可以看到见存显示出现些任何并任他她它们您你我而子似乎好像应该所以因此"),
         unspaced=True,
     ),
     Language(
         "ru", "[\u0400-\u04ff]",
-        _pattern(r"\b(?:нет|не|ни|ник(?:ак|т|ого)\w*|ничего|отсутству\w+)\b"),
+        _pattern(r"\b(?:нет|не|ни|ник(?:ак|т|ого)\w*|ничего|отсутству\w+|без(?! сомнени))\b"),
         _pattern(r"\b(?:возможно|могу|знаю|ли|может быть|вероятно|обязательно)\b"),
         _words("он она оно они на в и а с есть ли это этом изображении картинке фото видно видна "
                "виден изображен",
@@ -334,14 +352,14 @@ _LANGUAGES = (
     ),
     Language(
         "ar", "[\u0600-\u06ff]",
-        _pattern(r"(?:^|(?<=\s))[وف]?(?:لا|ليس|ليست|لم|لن|غير)(?=\s|$)"),
+        _pattern(r"(?:^|(?<=\s))[وف]?(?:لا|ليس|ليست|لم|لن|غير|بدون|بلا)(?=\s|$)"),
         _pattern("ربما|قد |أستطيع|يمكن|أعرف|ما إذا|بالضرورة"),
         _words("هل يوجد توجد في الصورة هذه هناك على أي من هو هي الصوره أن يبدو تبدو هذا موجود "
                "موجودة أنه أنها إنه إنها نلاحظ نرى وبالتالي إذن لذلك لذا فهو فهي"),
     ),
     Language(
         "hi", "[\u0900-\u097f]",
-        _pattern(r"नहीं|(?:^|(?<=\s))न(?=\s)"),
+        _pattern(r"नहीं|(?:^|(?<=\s))(?:न|बिना)(?=\s)"),
         _pattern("शायद|सकता|पता|कह(?!ीं)|या नहीं|ज़रूरी|जरूरी"),
         _words("क्या में है हैं एक कोई चित्र तस्वीर छवि इस यह वह की का के पर दिखाई दे रहा रही दिख "
                "कहीं भी नज़र नजर आता आती मौजूद उपस्थित ने हुआ हुई हुए यानी"
@@ -349,7 +367,8 @@ _LANGUAGES = (
     ),
     Language(
         "de", "",
-        _pattern(r"\b(?:nicht(?! nur)|kein\w*|niemand|nichts|nirgends|weder)\b"),
+        _pattern(r"\b(?:nicht(?! nur)|kein\w*|niemand|nichts|nirgends|weder"
+                 r"|ohne(?! (?:zweifel|frage)))\b"),
         _pattern(r"\b(?:vielleicht|möglicherweise|vermutlich|könnte|kann|kannst|weiß|erkennbar"
                  r"|erkennen|ob|oder|unbedingt|zwangsläufig)\b"),
         _words("er sie diese dieser dieses der die das den dem des ein eine einen einem einer ist "
@@ -358,11 +377,12 @@ _LANGUAGES = (
                "kann abgebildet sichtbar dort ich leider scheint scheinen sein wohl offenbar "
                "diesem "
                "diesen "
-               "vorhanden"),
+               "vorhanden dabei darauf darin"),
     ),
     Language(
         "es", "",
-        _pattern(r"\b(?:no(?! (?:solo|sólo)\b)|ning[uú]n[oa]?|nadie|nada|nunca|tampoco|ni)\b"),
+        _pattern(r"\b(?:no(?! (?:solo|sólo)\b)|ning[uú]n[oa]?|nadie|nada|nunca|tampoco|ni"
+                 r"|sin(?! (?:duda|embargo|lugar)))\b"),
         _pattern(r"\b(?:quizás?|tal vez|posiblemente|podría|puedo|puede|logro|distingo|sé"
                  r"|posible|si|o|necesariamente)\b"),
         _words("él ella ellos ellas el la los las un una unos es son está están hay en se ve ven "
@@ -374,7 +394,8 @@ _LANGUAGES = (
     Language(
         "fr", "",
         _pattern(
-            r"\b(?:ne|n|pas|aucune?|jamais|ni|rien)\b|(?<=n['’]y a )(?:personne|point)"
+            r"\b(?:ne|n|pas|non(?! seulement)|aucune?|jamais|ni|rien"
+            r"|sans(?! (?:aucun )?doute))\b|(?<=n['’]y a )(?:personne|point)"
             r"|\bpersonne (?=n[e'’])"
         ),
         _pattern(r"\b(?:peut-être|probablement|pourrait|peux|peut|arrive|parviens|distingue"
@@ -387,7 +408,7 @@ _LANGUAGES = (
     ),
     Language(
         "pt", "",
-        _pattern(r"\b(?:não(?! só\b)|nenhuma?|ninguém|nada|nunca|nem)\b"),
+        _pattern(r"\b(?:não(?! só\b)|nenhuma?|ninguém|nada|nunca|nem|sem(?! (?:dúvida|sombra)))\b"),
         _pattern(r"\b(?:talvez|possivelmente|poderia|posso|consigo|consegue|sei|possível|(?<!-)se"
                  r"|ou|necessariamente)\b"),
         _words("ele ela eles elas o a os as um uma é são está estão há em na no nas nos imagem "
@@ -496,7 +517,7 @@ def statement_language(text: str, question: str) -> Language | None:
     language = language_of(text)
     # "Nein, rot." is too short to tell its language, and follows that of the question
     if language is None and (_ACCENTED.search(text) or _ENGLISH.isdisjoint(_folded_words(text))):
-        return language_of(question)
+        return language_of(question) or language_of(f"{question} {text}")
     if language is not None and not language.script:
         # "La femme porte un chapeau" has words that French and Spanish share
         counts = _language_counts(text)

@@ -66,7 +66,7 @@ def denies_in_other_language(text: str, question: str) -> bool | None:
         return None
     has_many_clauses = len(clauses) > 2 * _MAX_COMPARED_SENTENCES
     # words can be compared only within one language
-    if language_of(question) is language:
+    if (language_of(question) or statement_language(question, text)) is language:
         if len(clauses) == 1 and clauses[0] in question:
             if language.unspaced:
                 return False  # a verb of the question is a yes: "戴着。"
@@ -161,7 +161,7 @@ def denies_asked_noun(text: str, question: str) -> bool:
 
 
 def _has_contrary(content: Sequence[str]) -> bool:
-    return any(not group.isdisjoint(content) for group in _FOREIGN_CONTRARIES)
+    return any(len(it) == 2 and not it.isdisjoint(content) for it in _FOREIGN_CONTRARIES)
 
 
 def _asks_existence(question: str) -> bool:
@@ -299,6 +299,18 @@ _FOREIGN_CONTRARIES = tuple(
         ",allumé éteint,allumée éteinte,encendida apagada,encendido apagado,acesa apagada,aceso "
         "apagado,an aus,horizontal vertikal,horizontal vertical,horizontale verticale,nass trocken"
         ",seco mojado,बाएँ दाएँ,aperta chiusa,aperto chiuso,sinistra destra"
+        ",drinnen draußen,interior exterior,intérieur extérieur,помещении улице,внутри снаружи"
+        ",الداخل الخارج,अंदर बाहर,内 外,rund eckig quadratisch,redonda cuadrada,redondo cuadrado"
+        ",ronde carrée,rond carré,redonda quadrada,redondo quadrado,круглый квадратный"
+        ",круглая квадратная,مستديرة مربعة,गोल चौकोर"
+        # colours
+        ",rot blau grün gelb schwarz schwarze weiß weiße braun grau lila rosa"
+        ",rojo azul verde amarillo negro blanco marrón gris morado rosa"
+        ",rouge bleu vert jaune noir blanc marron gris violet rose"
+        ",vermelho azul verde amarelo preto branco marrom cinza roxo rosa"
+        ",красный синий зелёный жёлтый чёрный белый коричневый серый"
+        ",أحمر أزرق أخضر أصفر أسود أبيض بني رمادي,حمراء زرقاء خضراء صفراء سوداء بيضاء بنية"
+        ",लाल नीला हरा पीला काला सफेद भूरा,लाल नीली हरी पीली काली सफ़ेद भूरी"
     ).split(",")
 )
 
