@@ -17,7 +17,6 @@ from hqm.scoring import (
     number_clauses,
     option_letters,
     plain_text,
-    polar_answers,
     written_numbers,
 )
 from hqm.scoring.cue_search import CueIndex, CueSearch, WordSearch
@@ -188,34 +187,6 @@ def test_an_option_is_found_where_a_pattern_of_its_text_finds_it() -> None:
             inflected = rf"{choices._word_stem(word)}(?:e?s|e?d|ing|e)?" if len(word) > 3 else word
             first = re.search(rf"(?<!\w){inflected}(?!\w)", text)
             assert choices._word_span(text, word) == (first.span() if first else None)
-
-
-def test_clauses_are_those_of_the_patterns() -> None:
-    rng = random.Random(5)
-    fragments = (
-        *"but However yet BUT rebut butter _but so since because who x not is whereas and".split(),
-        *(
-            " ",
-            " ",
-            " ",
-            ",",
-            ", ",
-            "; ",
-            ";",
-            ":",
-            "(",
-            ")",
-            "\n",
-            "-",
-            ".",
-            "and  not",
-            "based on",
-        ),
-    )
-    for _ in range(20000):
-        text = "".join(rng.choice(fragments) for _ in range(rng.randint(0, 12)))
-        assert polar_answers._split_contrasts(text) == polar_answers._CONTRAST.split(text)
-        assert polar_answers._split_remarks(text) == polar_answers._SIDE_REMARK.split(text)
 
 
 def test_a_number_is_stated_by_what_stands_before_it() -> None:

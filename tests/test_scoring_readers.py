@@ -15,7 +15,6 @@ from hqm.scoring.choices import (
     parse_options,
 )
 from hqm.scoring.commitments import (
-    answering_clause,
     is_denied,
     normalize,
     parse_answer,
@@ -24,6 +23,7 @@ from hqm.scoring.commitments import (
 from hqm.scoring.list_answers import names_phrase, phrases_in, read_list
 from hqm.scoring.number_answers import _passage_number
 from hqm.scoring.plain_text import plain, with_plain_digits
+from hqm.scoring.restatements import answering_clause
 from hqm.scoring.short_answers import _match_text
 from hqm.scoring.statements import _without_adjectives, restates
 from hqm.scoring.written_numbers import Number, numbers_in, sole_number

@@ -12,7 +12,6 @@ from hqm.scoring.clock_times import sole_time, times_in
 from hqm.scoring.commitments import (
     ParsedAnswer,
     Passage,
-    answering_clause,
     first_sentence,
     is_denied,
     is_tentative,
@@ -48,7 +47,8 @@ from hqm.scoring.option_letters import (
 )
 from hqm.scoring.plain_text import compact_formula, plain, says_unable
 from hqm.scoring.polar_answers import POLARITY, Polar, leading_polarity, read_polar
-from hqm.scoring.restatements import restating_sentences
+from hqm.scoring.restatements import answering_clause, restating_sentences
+from hqm.scoring.statements import without_adverbial
 from hqm.scoring.written_numbers import RANGE, Number, numbers_in, range_ends, sole_number
 from hqm.types import LETTERS
 
@@ -71,10 +71,9 @@ _DISMISSED = re.compile(
 # a letter within a sentence chooses only where it is marked as that of an option
 _MARKED = re.compile(r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])|\(([A-Z])\)")
 # a list of all options in which one is ticked
-_TICKED = re.compile(r"^\W*([A-Z])\b[^\n]*[✅✔☑✓]", re.MULTILINE)
-_TICKED_LINE = re.compile(r"^[^\n]*[✅✔☑✓][^\n]*$", re.MULTILINE)
-_TICK = re.compile("[✅✔☑✓]")
-_CROSS = re.compile("[❌✗✘✖]")
+_TICK = re.compile(r"[✅✔☑✓]|\|\s*yes\s*(?=\|)", re.IGNORECASE)
+_TICKED = re.compile(rf"^\W*([A-Z])\b[^\n]*(?:{_TICK.pattern})", re.MULTILINE)
+_CROSS = re.compile(r"[❌✗✘✖]|\|\s*no\s*(?=\|)", re.IGNORECASE)
 _BEST = re.compile(
     r" (?:is|seems|looks) (?:the )?(?:best|closest|only|correct|right(?! at first)"
     r"|most (?:likely|reasonable|plausible|probable|appropriate|suitable|sensible|realistic))\b"
@@ -110,7 +109,7 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
     if len(sole_letter) == 1 and sole_letter in letters:
         return (sole_letter,)
     written_options = tuple(map(str, options))
-    if not text.isascii() and _TICK.search(text):
+    if _TICK.search(text):
         ticked = _ticked_option(text, written_options)
         if ticked:
             return (ticked,)
@@ -142,7 +141,7 @@ def _ticked_option(text: str, options: tuple[str, ...]) -> str:
     ticked: set[str] = set(_TICKED.findall(text))
     if len(ticked) == 1 and ticked <= set(LETTERS[: len(options)]):
         return ticked.pop()
-    lines = _TICKED_LINE.findall(text)
+    lines = list(filter(_TICK.search, text.split("\n")))
     if len(lines) == 1 and _CROSS.search(text):
         letters = _named_options(lines[0], parse_options(options))
         if len(letters) == 1:
@@ -392,22 +391,19 @@ _MAX_CUT_SENTENCES = 2
 
 
 def _identified_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple[str, ...] | None:
-    """The option that the first sentence is, or that it names and the second gives reasons for:
+    """The option that a sentence is, or that the first names and the second gives reasons for:
     "It is the bench. The dog lies behind it.", "The bear naps. This is evident from ...".
     """
     if answer.concluding:
         return None
     first, *further = answer.sentences
     identification = _IDENTIFICATION.match(first) or _PREFERRED.match(first)
-    if identification:
+    letters = _letters_where(options, lambda option: any(map(option.equals, answer.sentences)))
+    if not letters and identification:
         letters = _named_options(identification[1], options)
-    elif further and _REASON.match(further[0]):
+    elif not letters and further and _REASON.match(further[0]):
         letters = _named_options(first, options)
-    else:
-        return None
-    if len(letters) == 1:
-        return tuple(letters)
-    return None
+    return tuple(letters) if len(letters) == 1 else None
 
 
 def _computed_option(sentence: str, options: Sequence[Option]) -> tuple[str, ...]:
@@ -491,8 +487,8 @@ def _concluded_choice(
 
     end = max((answer.sentences[-1], answer.sentences[0]), key=relevance)
     in_question = _named_options(question, options)
-    for text in answer.concluding[:1]:
-        remaining = _undenied_texts(text, options)
+    for text in (end,) if asks_denied else answer.concluding[:1]:
+        remaining = _remaining_option(text, options, asks_denied)
         if remaining:
             return remaining
     for text in (*answer.concluding[:1], end):
@@ -509,13 +505,17 @@ def _concluded_choice(
 _CONTRAST = re.compile(r"\b(?:on the other hand|whereas|while|less|in contrast)\b", re.IGNORECASE)
 
 
-_NEGATION = re.compile(r"\b(?:not|neither|never)\b|n't\b")
+_NEGATION = re.compile(r"\b(?:not|neither|never|(?:is|are) missing)\b|n't\b")
 
 
-def _undenied_texts(text: str, options: Sequence[Option]) -> tuple[str, ...]:
-    """The one option left where a text denies all others by their texts."""
-    if _named_options(text, options):
+def _remaining_option(text: str, options: Sequence[Option], asks_denied: bool) -> tuple[str, ...]:
+    """The one option left where a text denies all others by their texts, or affirms them where the
+    question asks what is not so.
+    """
+    if bool(_named_options(text, options)) != asks_denied:
         return ()
+    if asks_denied and (len(options) < 3 or _NEGATION.search(text)):
+        return ()  # "The saw lies on the floor" says nothing of the drill
     text = normalize(text)
     remaining = _letters_where(options, lambda it: next(it.occurrences(text), None) is None)
     return tuple(remaining) if len(remaining) == 1 else ()
@@ -551,7 +551,7 @@ def _clause_choice(text: str, options: Sequence[Option], question: str) -> tuple
         cleft[1] if cleft else "",
         text[inference.end() :] if inference else "",
         answering_clause(text, question),
-        without_side_remark(normalize(text)),
+        without_side_remark(normalize(without_adverbial(text))),
         re.split("; |, but |[、，،]", text)[-1],
     ]
     choices = [_named_options(clause, options) for clause in clauses]

@@ -45,7 +45,7 @@ _ITEM = r"(?:[A-Z] and [A-Z]\b|(?!\b(?:is|are|and|or|not|so|but|as|would)\b)[^()
 # options that are repeated in one line, as (A) ... (B) ... (C)
 _LISTED = re.compile(rf"\(A\){_ITEM}\(B\){_ITEM}\(C\){_ITEM}(?:\([D-Z]\){_ITEM})*")
 # an option that is called the right one in the list of all
-_RIGHT_OPTION_LINE = re.compile(r"[:–—-]\s*\W?(?:yes|correct|right|true)\b", re.IGNORECASE)
+_RIGHT_OPTION_LINE = re.compile(r"[:–—-]\W{0,3}(?:yes|correct|right|true)\b", re.IGNORECASE)
 # code between fences is no prose; only what is called the answer counts in it
 _FENCE = re.compile(r"```.*?(?:```|$)", re.DOTALL)
 # an answer that is a program is unread: what it prints is not known
@@ -231,16 +231,21 @@ _FIRST_THOUGHT = CueSearch(
         r"\b(?:(?:(?:looks?|seems?|appears?)(?: \w+){0,3} )?at first(?: glance)?|initially"
         r"|my first|i (?:first )?(?:thought|assumed"
         r"|misread))\b[^.\n]{2,80}?(?:[;,] (?:but|after|however|then)\b|;)"
-        r"|(?:(?<=[.!?\n] )|(?<=\n)|^)(?:even )?(?:though|although)\b[^.,\n]{2,80},"
+        r"|(?:(?<=[.!?\n] )|(?<=\n)|^)(?:(?:even )?(?:though|although)"
+        r"|while\b(?=[^.,\n]+\b(?:might|may|could)))\b[^.,\n]{2,80},"
         r"|\b(?:al)?though (?:at first|initially)\b[^.,\n]{2,80},"
         rf"|{'|'.join(FIRST_THOUGHTS_ABROAD)}"
-        r"|\b(?:looks? like|resembles|might seem)\b[^.\n]{2,60}?,? but\b"
-        r"(?=[^.\n]*\b(?:indicates?|suggests?|means|actually|really|must|in fact|it(?:'s| is))\b)",
+        r"|\b(?:looks? like|resembles"
+        r"|(?:could|might|may) (?:seem|suggest|be (?:read|seen|taken)))\b[^.\n]{2,60}?,? but\b"
+        r"(?=[^.\n]*\b(?:indicates?|suggests?|points?|means|actually|really|must|in fact"
+        r"|it(?:'s| is))\b)",
         re.IGNORECASE,
     ),
     first_words=frozenset(
         "at first,initially,my first,i first,i thought,i assumed,i misread,even though"
-        ",even although,though,although,look like,looks like,resembles,might seem,zuerst,zunächst"
+        ",even although,though,although,look like,looks like,resembles,could seem,could suggest"
+        ",could be,might seem,might suggest,might be,may seem,may suggest,may be,while"
+        ",zuerst,zunächst"
         ",anfangs,primero,inicialmente,al principio,au début,d abord,primeiro,a princípio,сначала"
         ",вначале,на первый,parece,on dirait,sieht aus,sieht zwar"
         ",auf den ersten,a primera,à primeira,à première".split(",")
@@ -288,7 +293,9 @@ def _conclusion_starts(text: str, offset: int) -> tuple[int, ...]:
 _CONCLUSION_MARKS = tuple('.!?;,:"”)')
 _CONCLUSION = CueSearch(
     re.compile(
-        r"(?:and\s+)?(?:so|therefore|thus|hence|consequently|accordingly"
+        # "A saw is there, and so is a drill" concludes nothing
+        r"(?:and\s+)?(?:so(?! (?:is|are|was|were|does|do|did) (?:an?|the)\b)|therefore|thus|hence"
+        r"|consequently|accordingly"
         r"|in conclusion|in summary|to conclude|in short|overall|finally|in total|altogether"
         r"|in all(?! (?!there\b|i\b)(?-i:[a-z]))|as a result"
         r"|(?:which|this|that) (?:means|implies|makes it)(?: that)?"
@@ -608,47 +615,6 @@ def _line_end(text: str, start: int) -> int:
     return len(text)
 
 
-def answering_clause(text: str, question: str) -> str:
-    """The clause of a sentence that repeats most of the question, where that is one; else nothing.
-
-    >>> answering_clause("Figure 1 is mirrored; Figure 4 fits.", "Which figure fits?")
-    'Figure 4 fits.'
-    """
-    clauses = re.split(
-        r"[;,] (?!\d)(?:and |but |while |whereas |so )?|\b(?:but|while|whereas)\b|\band (?=(?:is"
-        r"|are|was|were|has|the|an?|its?|his|her|\w+ the \w+est)\b)",
-        text,
-    )
-    overlaps = [shared_words(clause, question) for clause in clauses]
-    superlatives = _SUPERLATIVE.findall(question)
-    ranks = text.split(" > ")
-    if len(superlatives) == 1 and len(ranks) > 1:
-        return ranks[-1 if superlatives[0].lower() in _MINIMUM_WORDS else 0]
-    ranking = _RANKING.search(text) if len(superlatives) == 1 else None
-    if ranking:
-        extremes = [word.replace("nearest", "closest") for word in ranking.group(1, 2)]
-        superlative = superlatives[0].lower()
-        if superlative not in extremes:
-            return ""
-        return ranking[3].split(",")[-extremes.index(superlative)]
-    if len(superlatives) == 1 and overlaps.count(max(overlaps)) > 1:
-        # "Cairo had the lowest rainfall, while Oslo had the highest"
-        word = superlatives[0].lower()
-        for index, clause in enumerate(clauses):
-            overlaps[index] += word in clause.lower()
-    max_overlap = max(overlaps)
-    if max_overlap and overlaps.count(max_overlap) == 1:
-        return clauses[overlaps.index(max_overlap)]
-    return ""
-
-
-_MINIMUM_WORDS = frozenset(
-    "least lowest fewest smallest shortest slowest lightest coldest driest".split()
-)
-_RANKING = re.compile(r"\bfrom (?:the )?(\w+est) to (?:the )?(\w+est)\b\W+(.+)", re.IGNORECASE)
-_SUPERLATIVE = re.compile(r"\b(?:most|least|best|worst|\w{3,}est)\b", re.IGNORECASE)
-
-
 _SIDE_REMARK = re.compile(
     r"(?:[,;]|\s[–—-])\s+(?:just |right |though |and )?"
     r"(?:which(?! (?:makes?|means|indicates?|signals?|implies|tells"
@@ -773,11 +739,20 @@ _ALTERNATIVES = re.compile(
 )
 
 
+_EXCLUSIVE_DENIAL = re.compile(
+    r"\b(?:nothing|nobody|no one|none|any(?:thing|one|body)|no (?:other )?\w+)\b[^.;]{0,30}"
+    r"(?:except(?: for)?|apart from|aside from|besides|other than) (?:(?:an?|the) )?$",
+    re.IGNORECASE,
+)
+"""What says that only what is behind it is there: "There is nothing on it except"."""
+
+
 def is_denied(text: str, start: int, end: int) -> bool:
     """Whether what is there is denied: "not 7", "7 is wrong", "not 5 or 7"."""
     before = text[max(0, start - 40) : start]
     if " or " in text[max(0, start - 40) : end + 40]:
         before = _ALTERNATIVES.sub("", before)
+    before = _EXCLUSIVE_DENIAL.sub("", before)
     return _DENIAL.is_in(before) or _DENIAL_AFTER.match(text[end : end + 40]) is not None
 
 

@@ -44,8 +44,8 @@ _MEMBER_AFFIXES = re.compile(
 )
 _SEPARATOR = re.compile(
     r"\s*(?:(?<!\d),|,(?!\d{3}(?!\d))|[;、，→>\n]|\b(?:and|und|et|y|e|и|plus|then|followed by"
-    r"|as well as|along with|sowie|ainsi que|así como|assim como|а также)\b|&|以及|[和及与](?=\S)"
-    r"|および|そして|그리고|및|와(?=\s)"
+    r"|as well as|sowie|ainsi que|así como"
+    r"|assim como|а также)\b|&|以及|[和及与](?=\S)|および|そして|그리고|및|와(?=\s)"
     r"|(?<=[\u30a1-\u30fc\u4e00-\u9fff])と(?=[\u30a1-\u30fc\u4e00-\u9fff])"
     # the Arabic conjunction is part of the word behind it, and that of Hindi a word
     r"|\s(?=و[^\W\d]{2})|(?<=\s)(?:और|तथा|एवं)(?=\s))"
@@ -137,12 +137,14 @@ def list_rows(text: str) -> list[tuple[str, ...]]:
     if table:
         return table
     lines = list(filter(str.strip, text.split("\n")))
-    bullets = list(filter(_BULLET.match, lines))
+    members = [line for line in lines if not line.rstrip().endswith(":")]
+    # a sole heading may be a bullet, above those of its members
+    bullets = list(filter(_BULLET.match, members if len(members) > len(lines) - 2 else lines))
     if len(bullets) > 1:
         indent = min(len(line) - len(line.lstrip()) for line in bullets)
         lines = [line for line in bullets if not line[indent].isspace()]
     elif len(lines) > 1:
-        lines = [line for line in lines if not line.rstrip().endswith(":")]
+        lines = members
     lines = [_BULLET.sub("", line) for line in lines]
     shared = [sign for sign in _COLUMN_SIGNS if all(map(sign.search, lines))]
     if lines and shared:
@@ -228,11 +230,11 @@ def split_members(text: str) -> tuple[str, ...]:
         text = brackets[1] or brackets[2] or brackets[3]
     elif says_unable(text):
         return ()
-    text = _space_commas(text)
+    text = _space_commas(_WITH_MEMBER.sub(" and ", text))
     if "=" in text:
         text = re.sub(r"\bor\b", ",", text)
     first, *clauses = text.split(";")
-    if clauses and re.search(r",|\band\b", first):
+    if clauses and _SEPARATOR.search(first):
         text = first  # "The star and the circle; the square is red"
     if not brackets:
         text = SUBORDINATE.split(text, maxsplit=1)[0]
@@ -252,6 +254,9 @@ def split_members(text: str) -> tuple[str, ...]:
     if re.search(r"\bor\b", text):
         return ()
     return tuple(filter(None, map(clean_member, _SEPARATOR.split(text))))
+
+
+_WITH_MEMBER = re.compile(r",? (?:along|together) with ", re.IGNORECASE)
 
 
 def _space_commas(text: str) -> str:
@@ -340,6 +345,9 @@ def sorted_out(text: str, question: str, names: Callable[[str], object]) -> list
             for piece in pieces
             if contraried.intersection(content_words(piece)) and not NEGATIVE.search(piece)
         ]
+    right_pieces = called_right(all_pieces)
+    if right_pieces:
+        return right_pieces if len(right_pieces) < len(all_pieces) else []
     affirmed = called_right(pieces) or _repeating(pieces, question)
     return affirmed if len(affirmed) < len(pieces) else []
 
@@ -372,7 +380,7 @@ def _repeating(pieces: Sequence[str], question: str) -> list[str]:
 def _pieces(text: str, names: Callable[[str], object]) -> list[str]:
     """The rows, sentences and clauses of an answer."""
     pieces: list[str] = []
-    lines = text.split("\n")
+    lines = [line for line in text.split("\n") if not line.rstrip().endswith(":")]
     if any(map(_RULE.match, lines)):  # what stands above the rule is the head of a table
         lines = [
             line for line, next_line in pairwise([*lines, ""]) if not _RULE.match(next_line or "x")

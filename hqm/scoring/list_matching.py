@@ -213,6 +213,8 @@ def _further_lists(
         affirmative = [line for line in answer.statements if not NEGATIVE.search(line)]
         lists += map(split_members, affirmative)
     lists.append(tuple(map(" ".join, list_rows(answer.text))))
+    # the bullets below those that are headings
+    lists.append(tuple(row for row in answer.text.split("\n") if not row.endswith(":")))
     return [members for members in lists if len(members) == len(targets)]
 
 
@@ -275,7 +277,7 @@ def _match_named_list(
             return None  # a sentence may name what is not in the list
     if len(phrases) < len(targets):
         return _match_some(phrases, is_empty, answer)
-    if any(hedges(text, target) or _modifies_other(text, target, question) for target in targets):
+    if _leaves_member_open(text, answer, targets, question):
         return None
     further_items = other_members(answer.text, targets, question)
     if further_items:
@@ -286,6 +288,20 @@ def _match_named_list(
         if len(phrases) < len(targets):
             return ShortMatch(False, ", ".join(phrases))
     return ShortMatch(True, ", ".join(phrases))
+
+
+def _leaves_member_open(
+    text: str, answer: ParsedAnswer, targets: Sequence[str], question: str
+) -> bool:
+    """Whether an answer names a member as one of several possibilities, as what is only possible
+    ("There might be a horse as well"), or only as the color of what is not asked about.
+    """
+    certain_text = " ".join(line for line in answer.statements if not TENTATIVE.search(line))
+    if len(phrases_in(certain_text, targets)) < len(targets):
+        return True
+    return any(
+        hedges(text, target) or _modifies_other(text, target, question) for target in targets
+    )
 
 
 def _match_order(
@@ -314,6 +330,11 @@ def _is_empty_list(answer: ParsedAnswer, targets: Sequence[str]) -> bool:
     return bool(is_empty) and not phrases_in(answer.text, targets)
 
 
+_ASCENDING_QUESTION = re.compile(
+    r"\b(?:ascending|increasing|rising)\b"
+    r"|\bfrom (?:the )?(?:least|low|small|short|few|light|slow|cold|near|clos|young)",
+    re.IGNORECASE,
+)
 _ORDER_ENDS = re.compile(r"\bfrom (?:the )?(\w+) to (?:the )?(\w+)", re.IGNORECASE)
 _SINGLE_MEMBER = re.compile(
     r"(?!(?:an?|the|these|those|all|both|each|every|any|some|neither|none|same|not?|see"
@@ -371,11 +392,12 @@ def _likely_lists(
 
 def _spaced_members(answer: ParsedAnswer, targets: Sequence[str]) -> tuple[str, ...]:
     """The words of what is called the answer, where that is a list with nothing but spaces."""
-    words = answer.explicit[0].text.rstrip(".").split() if answer.explicit else []
+    words = (answer.explicit[0].text if answer.explicit else answer.text).rstrip(".").split()
     keys = set(map(normalize, targets))
     n_named = len(keys.intersection(map(normalize, words)))
     is_row = all(map(str.isalnum, words)) and not any(" " in key for key in keys)
-    return tuple(words) if is_row and n_named > 1 and 2 * n_named > len(words) else ()
+    names_members = 2 * n_named > len(words) if answer.explicit else n_named == len(words)
+    return tuple(words) if is_row and n_named > 1 and names_members else ()
 
 
 def _letter_readings(answer: ParsedAnswer, question: str) -> list[tuple[str, ...]]:
@@ -392,8 +414,10 @@ def _letter_readings(answer: ParsedAnswer, question: str) -> list[tuple[str, ...
         if not letters and not _LOWER_LETTER.search(affirmed):
             letters = re.findall("[A-Z]", affirmed)  # "BD"
         if letters:
-            is_rising = "<" in affirmed and ">" not in affirmed
-            return [tuple(letters[::-1] if is_rising else letters)]
+            is_turned = (
+                "<" in affirmed and ">" not in affirmed and not _ASCENDING_QUESTION.search(question)
+            )
+            return [tuple(letters[::-1] if is_turned else letters)]
     return []
 
 

@@ -10,11 +10,11 @@ from itertools import pairwise
 
 from hqm.scoring.commitments import (
     ParsedAnswer,
-    answering_clause,
     first_sentence,
     parse_answer,
     question_stems,
     sentences,
+    shared_stems,
     shared_words,
 )
 from hqm.scoring.cue_search import WordSearch
@@ -24,6 +24,7 @@ from hqm.scoring.number_clauses import (
     SUBORDINATE,
     TOTAL,
     copular_number,
+    enumerated_number,
     final_result,
     foreign_total,
     number_behind_colon,
@@ -35,13 +36,14 @@ from hqm.scoring.number_clauses import (
     undenied_numbers,
     with_counted_pairs,
     with_counted_times,
+    with_plain_amounts,
     without_addends,
     without_contrast,
     without_parentheses,
 )
 from hqm.scoring.plain_text import says_unable
 from hqm.scoring.polar_answers import NEGATIVE
-from hqm.scoring.restatements import restating_sentences
+from hqm.scoring.restatements import answering_clause, restating_sentences
 from hqm.scoring.statements import asked_words, content_words, denies_asked_noun
 from hqm.scoring.written_numbers import (
     BOUND_QUESTION,
@@ -145,10 +147,10 @@ _TIME_PHRASE = re.compile(r"\W*(?:in|for|at|during|en|im)\s+(\d+)\b", re.IGNOREC
 _COUNT_QUESTION = re.compile(
     r"how many (?:of the )?((?:[a-z]+ ){1,4}?)(?:are|is|was|were|do|does|did|can|could|has|have"
     r"|had|will)\b"
-    r"(?: (?!there)(\w{4,}?(?:ing|ed|en))\b)?",
+    r"(?: (?!there|visible|present|shown|left)(\w{4,}?(?:ing|ed|en)\b|\w{3,}(?=\W*$)))?",
     re.IGNORECASE,
 )
-_YEAR_QUESTION = re.compile(r"\b(?:which|what) years?\b|^when\b", re.IGNORECASE)
+_YEAR_QUESTION = re.compile(r"\b(?:which|what(?: is the)?) years?\b|^when\b", re.IGNORECASE)
 # the number of a step of the reasoning
 _STEP = re.compile(r"^\W*(?:step|schritt|étape|paso)\s+\d+\b", re.IGNORECASE)
 _PART_SEPARATOR = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+(?:and|plus)\s+", re.IGNORECASE)
@@ -172,7 +174,7 @@ def read_number(text: str, counts: bool = False, question: str = "") -> Number |
     """
     text = without_ordinals(without_verification(text), question)
     text = with_counted_pairs(with_counted_times(with_signs(text), question), question)
-    answer = parse_answer(text)
+    answer = parse_answer(with_plain_amounts(text, counts))
     if not answer.text:
         return None
     for passage in answer.explicit:
@@ -195,9 +197,9 @@ _LABELLED_NUMBER = re.compile(r"\([A-H]\) ([^\s]{1,12})\s*(?:\n|$)")
 
 
 def _corrected_result(text: str) -> str:
-    """The last sentence of a correction where that calculates anew, else the correction."""
+    """The last sentence of a correction where that sums up or calculates, else the correction."""
     last = sentences(text)[-1:]
-    if last and CALCULATION.search(last[0]):
+    if last and (CALCULATION.search(last[0]) or _SUMMING.match(last[0])):
         return last[0]
     return text
 
@@ -403,7 +405,7 @@ _OPEN_BOUND = re.compile(
 
 def _are_parts(text: str) -> bool:
     """Whether a text counts parts and leaves their sum to the reader: "3 seated, 2 standing"."""
-    pieces = _PART_SEPARATOR.split(text)
+    pieces = _PART_SEPARATOR.split(_ARTICLE.sub(r"\g<1>1 ", text))
     counted = list(map(undenied_numbers, pieces))
     is_single = any(len(numbers) != 1 for numbers in counted) or len(pieces) < 2
     if is_single or TOTAL.search(text):
@@ -413,6 +415,7 @@ def _are_parts(text: str) -> bool:
     return not has_total and all(map(_PART.match, pieces))
 
 
+_ARTICLE = re.compile(r"(\b(?:and|plus) )an? ", re.IGNORECASE)
 _PART = re.compile(
     rf"\W*{_FILLERS}(?:\d+|{'|'.join(SMALL_NUMBERS)}) (?!of\b)(?!\w+ of\b)[^\W\d]", re.IGNORECASE
 )
@@ -445,7 +448,9 @@ def _repeats_result(last: str, answer: ParsedAnswer, question: str) -> bool:
     return False
 
 
-_SUMMING = re.compile(r"\W*(?:that|this|which) (?:is|makes|gives|leaves|means)\b", re.IGNORECASE)
+_SUMMING = re.compile(
+    r"\W*(?:so\b|(?:that|this|which) (?:is|makes|gives|leaves|means)\b)", re.IGNORECASE
+)
 """The beginning of a last sentence that sums up those before it: "That's 6."."""
 
 
@@ -454,7 +459,9 @@ def _ordered_ends(answer: ParsedAnswer, question: str) -> list[str]:
     last = answer.statements[-1]
     first = answer.statements[0]
     repeats = shared_words(last, question) - shared_words(first, question)
-    is_sum = TOTAL.search(last) or _STEP.match(last) or "=" in last or sole_number(last)
+    is_sum = bool(TOTAL.search(last) or _STEP.match(last) or "=" in last or sole_number(last))
+    if _SUBSET_PHRASE.match(last):  # "5 cups. Of these, 2 are blue", asked for the blue ones
+        is_sum = not shared_stems(last, question) <= shared_stems(first, question)
     # short answers state and then explain; long ones reason and then state
     ends = [first, last]
     if len(answer.statements) > 3 or is_sum or repeats > 1 or _STEP.match(first):
@@ -462,6 +469,7 @@ def _ordered_ends(answer: ParsedAnswer, question: str) -> list[str]:
     return sorted(ends, key=lambda text: not _new_numbers(text, question))
 
 
+_SUBSET_PHRASE = re.compile(r"\W*(?:out )?of (?:these|those|them)\b", re.IGNORECASE)
 _HEAD = re.compile(rf"[^\w]*{_FILLERS}[^\w]*(?:[a-z]\s*=\s*)?", re.IGNORECASE)
 
 
@@ -502,12 +510,15 @@ def _is_pronoun(number: Number, text: str) -> bool:
 
 def _is_hedged(text: str, numbers: Sequence[Number]) -> bool:
     """Whether a text leaves it open which number it is: "7 or 19", "between 7 and 19"."""
+    if _NUMBER_PAIR.fullmatch(text) and len(_values(numbers)) > 1:
+        return True
     # 7 - 19 before an equals sign is a difference
     if "=" in text and " or " not in text and not _TWO_SOLUTIONS.search(text):
         return False  # a difference, not a range
     return any(_is_range(text, low, high) for low, high in pairwise(numbers))
 
 
+_NUMBER_PAIR = re.compile(r"\W*\d[\d.]*(?:, \d[\d.]*)*,? and \d[\d.]*\W*")
 # "x = 3 and x = -3"
 _TWO_SOLUTIONS = re.compile(r"\b([a-z])\s*=\s*[^\s,]+\s*(?:,|and|or|,\s*and)\s*\1\s*=[^=]*$", re.I)
 # a change has two ends, of which the second holds: "rose by 99 million to 1,750 million"
@@ -659,9 +670,7 @@ def _counted_number(text: str, question: str) -> Number | None:
     has_noun = not counted and noun in text.lower()
     if has_noun and re.search(rf"(?:\bno|\bnot any|n't any) {noun}", text, re.IGNORECASE):
         return numbers_in("0")[0]
-    if len(counted) == 1 < len(numbers):
-        return counted[0]
-    return None
+    return counted[0] if len(counted) == 1 else None
 
 
 def _passage_number(text: str, counts: bool, question: str = "") -> Number | None:
@@ -700,7 +709,7 @@ def _passage_number(text: str, counts: bool, question: str = "") -> Number | Non
 
 def _spelled_count(text: str, question: str) -> Number | None:
     """The count of a text that counts one by one, or says that there is none or a single one."""
-    enumerated = _enumerated(text)
+    enumerated = enumerated_number(text)
     if enumerated is not None:
         return enumerated
     absent = _FOREIGN_ABSENT.search(text)
@@ -733,15 +742,6 @@ def _number_of_asked(text: str, question: str) -> Number | None:
     if overlaps.count(0) < len(pieces) - 1 or not max(overlaps):
         return None
     return numbers[overlaps.index(max(overlaps))][0]
-
-
-def _enumerated(text: str) -> Number | None:
-    """The last number of a text that counts one by one: "1, 2, 3, 4"."""
-    numbers = numbers_in(text)
-    values = [number.value for number in numbers]
-    if len(values) > 2 and values == list(range(1, len(values) + 1)):
-        return numbers[-1]
-    return None
 
 
 def _named_number(text: str, question: str) -> Number | None:

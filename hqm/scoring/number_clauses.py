@@ -12,8 +12,7 @@ from hqm.scoring.written_numbers import Number, numbers_in, sole_number
 # what follows explains the number, and has numbers of its own
 SUBORDINATE = re.compile(
     r", from\b|,? (?:because|since|(?<!well )as(?! well)|with|where|given|considering|but|whereas"
-    r"|while"
-    r"|although|assuming|if"
+    r"|while|although|assuming|if"
     r"|when|after|before|out of|compared|rather than|instead of|per|up from|down from"
     r"|arranged|consisting|split|divided|grouped|reaching|(?:up|down)(?: by)? [$€£]?[\d.,]+\s?%?"
     r"(?: percent)? (?:from|on)|versus|vs|leaving|including|(?:one|some|two|all) of which|of which"
@@ -114,6 +113,34 @@ def with_counted_times(text: str, question: str) -> str:
     if not _asks_times(question):
         return text
     return _TIMES.sub(lambda m: "1 time" if m[1] else "2 times" if m[2] else "3 times", text, 1)
+
+
+def with_plain_amounts(text: str, counts: bool) -> str:
+    """A text in which halves of a unit are in digits, and, where things are counted, without days
+    of the month.
+
+    >>> with_plain_amounts("an hour and a half on 5 November", True)
+    '1.5 hours on '
+    """
+    if counts:
+        text = _DAY_OF_MONTH.sub("", text)
+    if "half" in text:
+        text = _HALF_UNIT.sub(lambda unit: f"1.5 {unit[1]}s" if unit[1] else f"0.5 {unit[2]}", text)
+    return text
+
+
+_HALF_UNIT = re.compile(
+    r"\b(?:an?|one) (hour|minute|day|mile|meter|kilometer) and a half\b"
+    r"|\bhalf an? (hour|minute|day|mile|meter|kilometer)\b",
+    re.IGNORECASE,
+)
+_MONTH = (
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+)
+_DAY_OF_MONTH = re.compile(
+    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?)\b"
+    r"(?:,? \d{4}\b)?"
+)
 
 
 CALCULATION = re.compile(r"\d\s*[-+−–×*/÷·]\s*\d[^=]*=")
@@ -334,6 +361,15 @@ def with_counted_pairs(text: str, question: str) -> str:
     """
     counted = _ARABIC_COUNT.search(question)
     return re.sub(rf"(?<!\w){counted[1]}ت?[اي]ن(?!\w)", r"2 \g<0>", text) if counted else text
+
+
+def enumerated_number(text: str) -> Number | None:
+    """The last number of a text that counts one by one: "1, 2, 3, 4"."""
+    numbers = numbers_in(text)
+    values = [number.value for number in numbers]
+    if len(values) > 2 and values == list(range(1, len(values) + 1)):
+        return numbers[-1]
+    return None
 
 
 def copular_number(text: str) -> Number | None:

@@ -80,3 +80,44 @@ def offered_alternatives(question: str, target: str) -> list[str]:
     if len(alternatives) < len(options):
         return alternatives
     return []
+
+
+def answering_clause(text: str, question: str) -> str:
+    """The clause of a sentence that repeats most of the question, where that is one; else nothing.
+
+    >>> answering_clause("Figure 1 is mirrored; Figure 4 fits.", "Which figure fits?")
+    'Figure 4 fits.'
+    """
+    clauses = re.split(
+        r"[;,] (?!\d)(?:and |but |while |whereas |so )?|\b(?:but|while|whereas)\b|\band (?=(?:is"
+        r"|are|was|were|has|the|an?|its?|his|her|\w+ the \w+est)\b)",
+        text,
+    )
+    overlaps = [shared_words(clause, question) for clause in clauses]
+    superlatives = _SUPERLATIVE.findall(question)
+    ranks = text.split(" > ")
+    if len(superlatives) == 1 and len(ranks) > 1:
+        return ranks[-1 if superlatives[0].lower() in _MINIMUM_WORDS else 0]
+    ranking = _RANKING.search(text) if len(superlatives) == 1 else None
+    if ranking:
+        extremes = [word.replace("nearest", "closest") for word in ranking.group(1, 2)]
+        superlative = superlatives[0].lower()
+        if superlative not in extremes:
+            return ""
+        return ranking[3].split(",")[-extremes.index(superlative)]
+    if len(superlatives) == 1 and overlaps.count(max(overlaps)) > 1:
+        # "Cairo had the lowest rainfall, while Oslo had the highest"
+        word = superlatives[0].lower()
+        for index, clause in enumerate(clauses):
+            overlaps[index] += word in clause.lower()
+    max_overlap = max(overlaps)
+    if max_overlap and overlaps.count(max_overlap) == 1:
+        return clauses[overlaps.index(max_overlap)]
+    return ""
+
+
+_MINIMUM_WORDS = frozenset(
+    "least lowest fewest smallest shortest slowest lightest coldest driest".split()
+)
+_RANKING = re.compile(r"\bfrom (?:the )?(\w+est) to (?:the )?(\w+est)\b\W+(.+)", re.IGNORECASE)
+_SUPERLATIVE = re.compile(r"\b(?:most|least|best|worst|\w{3,}est)\b", re.IGNORECASE)

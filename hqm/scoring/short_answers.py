@@ -18,7 +18,6 @@ from functools import lru_cache
 from hqm.scoring.clock_times import ClockTime, sole_time, times_in
 from hqm.scoring.commitments import (
     ParsedAnswer,
-    answering_clause,
     is_denied,
     normalize,
     parse_answer,
@@ -39,9 +38,13 @@ from hqm.scoring.list_matching import (
 )
 from hqm.scoring.number_answers import read_number
 from hqm.scoring.plain_text import APOLOGY, plain, says_unable, without_marks
-from hqm.scoring.polar_answers import DOUBT, read_polar
+from hqm.scoring.polar_answers import DOUBT, NEGATIVE, read_polar
 from hqm.scoring.polar_words import language_of
-from hqm.scoring.restatements import offered_alternatives, restating_sentences
+from hqm.scoring.restatements import (
+    answering_clause,
+    offered_alternatives,
+    restating_sentences,
+)
 from hqm.scoring.statements import denies_asked_noun
 from hqm.scoring.written_numbers import (
     SCALES,
@@ -315,32 +318,25 @@ def _is_overridden(answer: ParsedAnswer, target: str, question: str) -> bool | N
     """
     if len(answer.statements) != 1 or answer.explicit:
         return False
-    clauses = re.split(r";|,? but\b", answer.text, maxsplit=1)
-    is_contrast = len(clauses) > 1
-    if not is_contrast:
-        clauses = re.split(
-            r",? (?:and|while|whereas)\b|, (?=the \w+ (?:is|are|was|were)\b)",
-            answer.text,
-            maxsplit=1,
-        )
+    clauses, is_contrast = _split_contrast(answer.text)
     if len(clauses) < 2:
-        if says_unable(answer.text):
-            return None
-        return False
+        return None if says_unable(answer.text) else False
     first_names, second_names = (phrases_in(clause, (target,)) for clause in clauses)
     if first_names == second_names:
         return False
     contrast, naming = reversed(clauses) if first_names else clauses
     if says_unable(contrast):
-        if first_names:
-            return None
-        return False
-    if not first_names and len(contrast.split()) < 4 and f"{contrast};" in answer.text:
-        return True  # "A cane; the umbrella leans against the wall"
-    if is_contrast and first_names and re.search(r"\b(?:looks?|seems?|appears?)\b", naming):
+        return None if first_names else False
+    if not first_names:
+        if NEGATIVE.search(contrast) and not NEGATIVE.search(question):
+            return False  # "She isn't holding a kite; she holds a balloon"
+        if len(contrast.split()) < 4 and f"{contrast};" in answer.text:
+            return True  # "A cane; the umbrella leans against the wall"
+    opposes_name = is_contrast and bool(first_names)
+    if opposes_name and re.search(r"\b(?:looks?|seems?|appears?)\b", naming):
         return True
     relevance = _compare_relevance(contrast, naming, question)
-    if relevance == 0 and is_contrast and first_names:
+    if relevance == 0 and opposes_name:
         return (
             re.match(
                 r"\W*(?:(?:now|actually|in fact) )?(?:it|they|he|she|this|that|the \w+)\b.*\b(?:is"
@@ -350,6 +346,15 @@ def _is_overridden(answer: ParsedAnswer, target: str, question: str) -> bool | N
             is not None
         )
     return relevance > 0
+
+
+def _split_contrast(text: str) -> tuple[list[str], bool]:
+    """The two clauses of a sentence, and whether "but" or a semicolon divides them."""
+    clauses = re.split(r";|,? but\b", text, maxsplit=1)
+    if len(clauses) > 1:
+        return clauses, True
+    joints = r",? (?:and|while|whereas)\b|, (?=the \w+ (?:is|are|was|were)\b)"
+    return re.split(joints, text, maxsplit=1), False
 
 
 def _compare_relevance(first: str, second: str, question: str) -> int:

@@ -334,6 +334,9 @@ def _denies_first_asked(clause: str, language: Language, question_words: set[str
 
 _ADVERBIAL = re.compile(
     r"^(?:(?:the|a) (?:sign|label|notice|poster|caption) (?:says|states|indicates|shows) that\s+"
+    # the evidence for a statement: "The ground is wet, which suggests that it rained"
+    r"|(?:(?!\b(?:no[tr]?|nothing|never|if|when|doubts?|would|could|may|might)\b|n't\b)[^.;?])"
+    r"{3,160}?\b(?:suggest|indicate|confirm|show|mean|make (?:it )?clear)s? that\s+"
     r"|it (?:looks like|(?:seems|appears)(?: that)?)\s+(?=(?:she|he|they|it|there)\b)|(?:based on"
     r"|according to|in|from|as shown in|looking at|judging (?:by|from)"
     r"|since|because|as|given|while|although|though)\b"
@@ -354,7 +357,7 @@ _PLAIN_WORDS = frozenset(
         " doesn don didn hasn haven t s lack lacks absent missing should could would must wouldn"
         " couldn indeed actually really include includes included listed mentioned"
         " shouldn be you from given provided based according to than as at by here anywhere"
-        " scene photograph frame clip footage nobody sight showing currently now"
+        " scene photograph frame clip footage nobody sight showing currently now among them"
     ).split()
 )
 _AROUND_QUESTION = re.compile(
@@ -443,8 +446,8 @@ def asked_words(question: str) -> tuple[str, ...]:
 
 
 _NEUTRAL = re.compile(
-    r".*ly|ones?|all|just|also|much|far|bit|dur|side|park|stand|sitt?|lie|locat|posit|posit?ion"
-    r"|plac|situat"
+    r".*ly|ones?|all|just|still|already|also|much|far|bit|dur|side|park|stand|sitt?|lie|locat|posit"
+    r"|posit?ion|plac|situat"
 )
 """Stems of words that a sentence may add to those of the question."""
 
@@ -475,7 +478,7 @@ _IRREGULAR = MappingProxyType(
             " sitting:sit lying:lie running:run every:all each:all shot:shoot big:large"
             " bigger:larger"
             " permitted:allow permits:allow forbidden:prohibit banned:prohibit barred:prohibit"
-            " beneath:under underneath:under alike:same people:person someone:person "
+            " beneath:under underneath:under asleep:sleep alike:same people:person someone:person "
             "somebody:person anyone:person anybody:person"
         ).split()
     )
@@ -509,7 +512,8 @@ _CONTRARIES = (
         "indoor outdoor", "inside outdoors", "day daylight daytime night", "same different",
         "empty full",
         "allow prohibit", "rise fall", "increase decrease decline", "rise decrease decline drop",
-        "increase fall drop", "grow shrink", "win lose", "up down", "male female", "odd even",
+        "increase fall drop", "grow shrink", "win lose", "up down", "onto off",
+        "male female", "odd even",
         "wet dry",
         "awake asleep", "toward away", "top bottom", "first last second third",
         "round square triangular rectangular", "wooden metal plastic glass",
