@@ -7,13 +7,7 @@ import pytest
 from hqm.benchmark.card import Card
 from hqm.benchmark.new_sources import RowFaults
 from hqm.errors import DataError
-from hqm.scoring.choices import (
-    Option,
-    _named_choice,
-    _named_options,
-    _passage_choice,
-    parse_options,
-)
+from hqm.scoring.choices import _named_choice, _passage_choice
 from hqm.scoring.commitments import (
     is_denied,
     normalize,
@@ -27,6 +21,7 @@ from hqm.scoring.restatements import answering_clause
 from hqm.scoring.short_answers import _match_text
 from hqm.scoring.statements import _without_adjectives, restates
 from hqm.scoring.written_numbers import Number, numbers_in, sole_number
+from hqm.scoring.written_options import Option, named_options, parse_options
 
 
 @pytest.mark.parametrize(
@@ -303,7 +298,7 @@ def test_numbers_are_compared_to_so_many_decimal_places(
     ],
 )
 def test_options_that_a_text_names(text: str, options: tuple[str, ...], letters: str) -> None:
-    assert _named_options(text, parse_options(options)) == list(letters)
+    assert named_options(text, parse_options(options)) == list(letters)
 
 
 @pytest.mark.parametrize(

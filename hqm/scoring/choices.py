@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
-from itertools import chain
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 
-from hqm.scoring.clock_times import sole_time, times_in
 from hqm.scoring.commitments import (
     ParsedAnswer,
     Passage,
     first_sentence,
     is_denied,
     is_tentative,
-    longest_spans,
     normalize,
     parse_answer,
     sentence_start,
@@ -45,11 +41,12 @@ from hqm.scoring.option_letters import (
     with_single_letters,
     without_ruled_out,
 )
-from hqm.scoring.plain_text import compact_formula, plain, says_unable
+from hqm.scoring.plain_text import says_unable
 from hqm.scoring.polar_answers import POLARITY, Polar, leading_polarity, read_polar
 from hqm.scoring.restatements import answering_clause, restating_sentences
 from hqm.scoring.statements import without_adverbial
-from hqm.scoring.written_numbers import RANGE, Number, numbers_in, range_ends, sole_number
+from hqm.scoring.written_numbers import sole_number
+from hqm.scoring.written_options import Option, named_options, parse_options
 from hqm.types import LETTERS
 
 # a letter is spoken of, and not chosen: "A would need a steeper line"
@@ -109,7 +106,7 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
     if len(sole_letter) == 1 and sole_letter in letters:
         return (sole_letter,)
     written_options = tuple(map(str, options))
-    if _TICK.search(text):
+    if ("|" in text or not text.isascii()) and _TICK.search(text):
         ticked = _ticked_option(text, written_options)
         if ticked:
             return (ticked,)
@@ -143,7 +140,7 @@ def _ticked_option(text: str, options: tuple[str, ...]) -> str:
         return ticked.pop()
     lines = list(filter(_TICK.search, text.split("\n")))
     if len(lines) == 1 and _CROSS.search(text):
-        letters = _named_options(lines[0], parse_options(options))
+        letters = named_options(lines[0], parse_options(options))
         if len(letters) == 1:
             return letters[0]
     return ""
@@ -168,6 +165,8 @@ def _read_parsed(
         choice = _passage_choice(passage.text, parsed_options, polar, head=passage.corrects)
         if choice is not None:
             return choice
+    if _concludes_with_other_value(answer, parsed_options):
+        return ()
     # options that are yes and no are chosen by statements as well: "There is no dog"
     if polar:
         polarity = read_polar(text, question)
@@ -176,6 +175,21 @@ def _read_parsed(
         return ()
     lettered = letter_with_predicate(answer.sentences, options)
     return _named_choice(answer, parsed_options, question) if lettered is None else lettered
+
+
+def _concludes_with_other_value(answer: ParsedAnswer, options: Sequence[Option]) -> bool:
+    """Whether the last value that is called the answer is none of the options, which are values."""
+    called = [passage for passage in answer.explicit if not passage.corrects]
+    if not called or sum(option.is_value for option in options) < _MIN_VALUES:
+        return False
+    passage = max(called, key=attrgetter("start"))
+    return Option(passage.text).is_value and not (
+        named_options(passage.text, options)
+        or named_options(answer.text[passage.start + len(passage.text) :], options)
+    )
+
+
+_MIN_VALUES = 2
 
 
 def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
@@ -220,11 +234,19 @@ def _passage_choice(
     """
     letters, end = head_letters(text, LETTERS[: len(options)])
     if letters:
-        return _head_choice(text, letters, end, options, head)
-    remainder = text[HEAD_WORDS.match(text).end() :]  # type: ignore[union-attr]
+        # "A and B" may be an option
+        letters_of_text = _letters_where(
+            options, lambda option: not option.is_single_character and option.matches_text(text)
+        )
+        return tuple(letters_of_text) or _head_choice(text, letters, end, options, head)
+    remainder = text
+    if not _NEGATIVE_NUMBER.match(text):
+        remainder = text[HEAD_WORDS.match(text).end() :]  # type: ignore[union-attr]
     if not (head or polar) and _OTHER_LETTER.match(remainder):  # "(E)" of four
         return ()
     exact = _letters_where(options, lambda option: option.equals(text) or option.equals(remainder))
+    if len(exact) > 1:  # "2 circles" is not "2 cubes"
+        exact = _letters_where(options, lambda option: option.matches_text(text))
     if len(exact) == 1:
         return tuple(exact)
     if head:
@@ -233,6 +255,7 @@ def _passage_choice(
     return letters or _text_choice(text, options, polar)
 
 
+_NEGATIVE_NUMBER = re.compile(r"[-−](?=[\d√π])")
 _OTHER_LETTER = re.compile(r"\([A-Z]\)(?: |$)")
 
 
@@ -289,7 +312,7 @@ def _text_choice(
         if polarity:
             return (polar[polarity],)
         return no_choice
-    letters_named = _named_options(first, options) or _named_options(text, options)
+    letters_named = named_options(first, options) or named_options(text, options)
     if len(letters_named) == 1:
         return tuple(letters_named)
     marked = [it[1] or it[2] for it in _MARKED.finditer(text) if not is_denied(text, *it.span())]
@@ -338,7 +361,7 @@ def _named_choice(
     if conclusion is not None:
         return conclusion
     for sentence in restating_sentences(answer.sentences, question)[-1:]:
-        letters_named = _named_options(sentence, options)
+        letters_named = named_options(sentence, options)
         if len(letters_named) == 1:
             return tuple(letters_named)
     letter = lone_letter(last, LETTERS[: len(options)], question)
@@ -347,8 +370,8 @@ def _named_choice(
     # in a long answer one thing may be illegible and the rest not
     if len(answer.sentences) <= 3 and says_unable(answer.text):
         return ()
-    letters_named = _named_options(first, options)
-    if len(letters_named) == 1 and letters_named == _named_options(answer.text, options):
+    letters_named = named_options(first, options)
+    if len(letters_named) == 1 and letters_named == named_options(answer.text, options):
         return tuple(letters_named)
     return (
         _computed_option(last, options)
@@ -368,8 +391,8 @@ def _is_undecided(answer: ParsedAnswer, options: Sequence[Option]) -> bool:
         return False
     # "which of the first or second image" names none
     opening = _OPEN_CLAUSE.split(first)[0]
-    letters_named = _named_options(opening, options)
-    last_letters = _named_options(last, options)
+    letters_named = named_options(opening, options)
+    last_letters = named_options(last, options)
     if is_last_unable:
         is_contrast = letters_named[:1] not in ([], last_letters[:1]) or _CONTRAST.search(last)
         return is_first_unable or len(letters_named) != 1 or not (last_letters and is_contrast)
@@ -391,18 +414,19 @@ _MAX_CUT_SENTENCES = 2
 
 
 def _identified_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple[str, ...] | None:
-    """The option that a sentence is, or that the first names and the second gives reasons for:
+    """The option that the first or last sentence is, or that the first names with reasons behind it:
     "It is the bench. The dog lies behind it.", "The bear naps. This is evident from ...".
     """
     if answer.concluding:
         return None
     first, *further = answer.sentences
+    last = answer.sentences[-1]
     identification = _IDENTIFICATION.match(first) or _PREFERRED.match(first)
-    letters = _letters_where(options, lambda option: any(map(option.equals, answer.sentences)))
+    letters = _letters_where(options, lambda option: option.equals(first) or option.equals(last))
     if not letters and identification:
-        letters = _named_options(identification[1], options)
+        letters = named_options(identification[1], options)
     elif not letters and further and _REASON.match(further[0]):
-        letters = _named_options(first, options)
+        letters = named_options(first, options)
     return tuple(letters) if len(letters) == 1 else None
 
 
@@ -449,7 +473,7 @@ def _emphasised_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple
     all_letters = LETTERS[: len(options)]
     for text in answer.emphasised:
         letters, _ = head_letters(text, all_letters)
-        choice = list(letters) or _named_options(text, options)
+        choice = list(letters) or named_options(text, options)
         if len(choice) == 1:
             return tuple(choice)
     text = normalize(answer.text)
@@ -466,8 +490,10 @@ def _undecided_choice(sentence: str, options: Sequence[Option]) -> tuple[str, ..
     guess = GUESS.search(sentence)
     if guess and guess[1] in LETTERS[: len(options)]:
         return (guess[1],)
-    letters_named = _named_options(sentence, options)
-    undecided = _letters_where(options, lambda option: says_unable(option.text))
+    letters_named = named_options(sentence, options)
+    undecided = _letters_where(
+        options, lambda option: says_unable(option.text) and not option.text.startswith("none of")
+    )
     if len(undecided) == 1 and not letters_named and _INSUFFICIENT.search(sentence):
         return tuple(undecided)
     return tuple(letter for letter in letters_named if letter in undecided)
@@ -486,13 +512,13 @@ def _concluded_choice(
         return not (is_contrary or _CONTRAST.search(sentence)), shared_words(sentence, question)
 
     end = max((answer.sentences[-1], answer.sentences[0]), key=relevance)
-    in_question = _named_options(question, options)
+    in_question = named_options(question, options)
     for text in (end,) if asks_denied else answer.concluding[:1]:
         remaining = _remaining_option(text, options, asks_denied)
         if remaining:
             return remaining
     for text in (*answer.concluding[:1], end):
-        letters_named = _named_options(text, options)
+        letters_named = named_options(text, options)
         new_letters = [letter for letter in letters_named if letter not in in_question]
         letters_named = new_letters or letters_named
         if len(letters_named) == 1:
@@ -512,12 +538,12 @@ def _remaining_option(text: str, options: Sequence[Option], asks_denied: bool) -
     """The one option left where a text denies all others by their texts, or affirms them where the
     question asks what is not so.
     """
-    if bool(_named_options(text, options)) != asks_denied:
+    if bool(named_options(text, options)) != asks_denied:
         return ()
     if asks_denied and (len(options) < 3 or _NEGATION.search(text)):
         return ()  # "The saw lies on the floor" says nothing of the drill
     text = normalize(text)
-    remaining = _letters_where(options, lambda it: next(it.occurrences(text), None) is None)
+    remaining = _letters_where(options, lambda option: next(option.occurrences(text), None) is None)
     return tuple(remaining) if len(remaining) == 1 else ()
 
 
@@ -554,272 +580,13 @@ def _clause_choice(text: str, options: Sequence[Option], question: str) -> tuple
         without_side_remark(normalize(without_adverbial(text))),
         re.split("; |, but |[、，،]", text)[-1],
     ]
-    choices = [_named_options(clause, options) for clause in clauses]
+    choices = [named_options(clause, options) for clause in clauses]
     if all(option.number is not None for option in options):  # "18 - 3 = 15", both of them options
         counts = question.lower().startswith("how many")
         number = read_number(text, counts, question)
         stated = _letters_where(options, lambda option: bool(number and option.is_number(number)))
         choices.insert(0 if CALCULATION.search(text) else len(choices), stated)
     return tuple(next((letters for letters in choices if len(letters) == 1), ()))
-
-
-# --- options by their texts ---
-
-_MAX_UNIT_CHARS = 16
-
-
-class Option:
-    """An option as it is looked for in an answer: its letter, its words, its number.
-
-    It is compared sign by sign: a pattern for each option of each item would cost more to make than
-    a short answer to read.
-    """
-
-    def __init__(self, option: str, letter: str = "", label: str = "") -> None:
-        self.letter = letter
-        self.text = normalize(option)
-        self.number = sole_number(plain(option).removeprefix(label))
-        self.time = sole_time(option) if ":" in option else None
-        self.compact = compact_formula(option)
-        # "5–10 s", which may be written "between 5 and 10 seconds"
-        whole_range = RANGE.match(self.text)
-        is_range = whole_range is not None and whole_range.end() > len(self.text) - _MAX_UNIT_CHARS
-        self.range = range_ends(whole_range) if whole_range and is_range else ()
-        is_unspaced = self.text != "" and _UNSPACED.match(self.text[0]) is not None
-        self.is_letter = len(self.text) == 1 and self.text.isalpha() and not is_unspaced
-        """Whether it is a letter, which no word of an answer names; "青" is a word."""
-
-    @cached_property
-    def is_formula(self) -> bool:
-        """Whether it is a formula, which may be written with other spaces."""
-        is_words = re.fullmatch(r"[\w\s]+", self.text) is not None
-        max_trivial = 2 if re.search(r"[<>=≤≥^√]", self.text) else 4
-        return len(self.compact) > max_trivial and self.number is None and not is_words
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """Its words, without those that say little."""
-        return frozenset(re.findall(r"\w+", self.text)) - _SMALL_WORDS
-
-    def equals(self, text: str) -> bool:
-        """Whether a text is the option and nothing else."""
-        if len(text) > self._max_chars:
-            return False
-        if self.number is not None:
-            number = sole_number(text)
-            return number is not None and self.is_number(number)
-        return bool(self.text) and (
-            normalize(text) == self.text
-            or (self.is_formula and compact_formula(text) == self.compact)
-        )
-
-    def begins(self, text: str) -> bool:
-        """Whether a text begins with the option."""
-        text = text[: self._max_chars]
-        if self.number is not None:
-            numbers = numbers_in(text)
-            return bool(numbers) and numbers[0].start < 3 and self.is_number(numbers[0])
-        return bool(self.text) and (
-            _begins_with(normalize(text), self.text)
-            or (len(self.compact) > 4 and compact_formula(text).startswith(self.compact))
-        )
-
-    @property
-    def _max_chars(self) -> int:
-        """The length of the longest text that may be the option, however it is written."""
-        return _MAX_WRITTEN_CHARS + _MAX_WRITTEN_RATIO * len(self.text)
-
-    def is_number(self, number: Number) -> bool:
-        """Whether a number is the option's."""
-        return self.number is not None and number.matches(self.number)
-
-    def spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the spans in which a normalized text names the option."""
-        if self.number is not None:
-            numbers = filter(self.is_number, numbers_in(text))
-            return [(number.start, number.end) for number in numbers]
-        if self.time is not None:
-            return [(start, end) for time, start, end in times_in(text) if time.matches(self.time)]
-        if self.range:
-            ranges = RANGE.finditer(text)
-            return [match.span() for match in ranges if range_ends(match) == self.range]
-        spans = []
-        end = 0
-        for low, high in self.occurrences(text):
-            if low >= end:
-                spans.append((low, high))
-                end = high
-        return spans
-
-    def occurrences(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield where a normalized text has the words of the option, which no longer word holds:
-        "青" in "答えは青です". They may overlap.
-        """
-        start = text.find(self.text) if self.text else -1
-        while start >= 0:
-            end = start + len(self.text)
-            before = text[max(0, start - 1) : start]
-            is_start = not _is_word_sign(before) or _UNSPACED.match(self.text[0])
-            is_end = not _is_word_sign(text[end : end + 1]) or _UNSPACED.match(self.text[-1])
-            if is_start and is_end:
-                yield start, end
-            start = text.find(self.text, start + 1)
-
-
-_MAX_WRITTEN_CHARS = 400
-_MAX_WRITTEN_RATIO = 8
-# kana, Chinese characters and Hangul: no space stands between a name and its verb or particle
-_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-
-
-def _is_word_sign(sign: str) -> bool:
-    """Whether a sign is part of a word; the empty text is not."""
-    return sign.isalnum() or sign == "_"
-
-
-def _begins_with(text: str, words: str) -> bool:
-    """Whether a text begins with whole words."""
-    return text.startswith(words) and not _is_word_sign(text[len(words) : len(words) + 1])
-
-
-@lru_cache(maxsize=4096)
-def parse_options(options: tuple[str, ...]) -> tuple[Option, ...]:
-    """The options of a question, with their letters."""
-    initial_words = {option.split(" ")[0] for option in options}
-    label = initial_words.pop() if len(initial_words) == 1 else ""
-    # "Figure 1" may be named by its number
-    label = label if len(label) > 1 and label.isalpha() else ""
-    return tuple(
-        Option(option, letter, label)
-        for letter, option in zip(LETTERS[: len(options)], options, strict=True)
-    )
-
-
-def _named_options(text: str, options: Sequence[Option]) -> list[str]:
-    """The letters of the options that a text names and does not deny: "blue" inside "dark blue" is
-    the longer one.
-    """
-    text = normalize(text)
-    spans: list[tuple[int, int, str]] = []
-    for option in options:
-        # an option "A" would be found in every article
-        if option.is_letter:
-            continue
-        for start, end in option.spans(text):
-            if not is_denied(text, start, end):
-                spans.append((start, end, option.letter))
-                label = _LABEL_BEHIND.match(text, end)
-                if label:  # "the second image (B)" names two where that is A
-                    spans.append((end, label.end(), label[1].upper()))
-    letters = list(dict.fromkeys(letter for _, _, letter in longest_spans(spans)))
-    return letters or _named_formulas(text, options) or _options_by_words(text, options)
-
-
-_LABEL_BEHIND = re.compile(r" \(([a-e])\)")
-
-
-def _named_formulas(text: str, options: Sequence[Option]) -> list[str]:
-    """The letters of the options that are formulas in a text, however it sets spaces: "x^2" inside
-    "x^2+1" is the longer one.
-    """
-    compact = ""
-    formulas = {}
-    for option in options:
-        if option.is_formula:
-            compact = compact or compact_formula(text)
-            if _has_formula(compact, option.compact):
-                formulas[option.letter] = option.compact
-    letters = []
-    for letter, formula in formulas.items():
-        if not any(formula != longer and formula in longer for longer in formulas.values()):
-            letters.append(letter)
-    return letters
-
-
-def _has_formula(text: str, formula: str) -> bool:
-    """Whether a compact text has a formula that does not go on with a letter or digit."""
-    end = text.find(formula) + len(formula)
-    while end >= len(formula):
-        if not _is_word_sign(text[end : end + 1]):
-            return True
-        end = text.find(formula, end - len(formula) + 1) + len(formula)
-    return False
-
-
-_SMALL_WORDS = frozenset(
-    "a an the is are was were be of in on at to for by and or it he she they".split()
-)
-
-
-def _options_by_words(text: str, options: Sequence[Option]) -> list[str]:
-    """The letters of the options whose own words, which no other option has, a text says."""
-    if "if " in text:
-        text = _CONDITION.sub("", text)
-    is_brief = len(text.split()) < 4
-    return [
-        letter
-        for letter, distinctive, is_distinct in _distinctive_words(tuple(options))
-        if (is_brief or is_distinct) and _says_all(text, distinctive)
-    ]
-
-
-_CONDITION = re.compile(r"(?:^|(?<=[.!?] ))if [^,.]*,")
-
-
-@lru_cache(maxsize=4096)
-def _distinctive_words(options: tuple[Option, ...]) -> list[tuple[str, frozenset[str], bool]]:
-    """Of each option that has words of its own its letter, those words, and whether a long text
-    that says them names the option.
-    """
-    counts = Counter(chain.from_iterable(option.words for option in options))
-    distinctive_words = []
-    for option in options:
-        distinctive = frozenset(word for word in option.words if counts[word] == 1)
-        has_word = any(len(word) > 3 for word in distinctive)
-        has_digit = any(map(str.isdigit, "".join(distinctive)))
-        # a number is found as one: "18" is no word of 18 cm in "18√3"
-        is_number = option.number is not None and not any(map(str.isalpha, "".join(distinctive)))
-        if distinctive and not (option.is_letter or is_number):
-            distinctive_words.append((option.letter, distinctive, has_word and not has_digit))
-    return distinctive_words
-
-
-# endings of English, of adjectives in Spanish and Portuguese, and of Russian
-_SUFFIX = re.compile(r"(?<=\w{4})(?:es|s|ed|ing|e|[ao]s?|[аеёиоуыьэюя]|[аеиоуыюя][еиюямх])$")
-_INFLECTION = re.compile(r"(?:e?s|e?d|ing|e|[ao]s?|[а-яё]{1,3})?(?!\w)")
-_MAX_UNINFLECTED = 3
-
-
-@lru_cache(maxsize=8192)
-def _word_stem(word: str) -> str:
-    """What a word begins with in all its forms: "advertis" of "advertise", "advertises"."""
-    stem = _SUFFIX.sub("", word)
-    if len(stem) > _MAX_UNINFLECTED:
-        return stem
-    return word
-
-
-def _word_span(text: str, word: str) -> tuple[int, int] | None:
-    """Where a text first has a word, with any of the endings that it may have."""
-    stem = _word_stem(word)
-    start = text.find(stem)
-    while start >= 0:
-        end = start + len(stem)
-        if not _is_word_sign(text[max(0, start - 1) : start]):
-            if len(stem) > _MAX_UNINFLECTED:
-                ending = _INFLECTION.match(text, end)
-                if ending:
-                    return start, ending.end()
-            elif not _is_word_sign(text[end : end + 1]):
-                return start, end
-        start = text.find(stem, start + 1)
-    return None
-
-
-def _says_all(text: str, words: Iterable[str]) -> bool:
-    """Whether a text says all of these words and denies none."""
-    spans = (_word_span(text, word) for word in words)
-    return all(span is not None and not is_denied(text, *span) for span in spans)
 
 
 def _polar_options(options: Sequence[Option]) -> dict[Polar, str]:

@@ -183,7 +183,11 @@ def read_number(text: str, counts: bool = False, question: str = "") -> Number |
         if number is not None:
             return _exact_number(number, text, question)
         # what is called the answer and gives no number is not made up for by an earlier one
-        if not passage.corrects and (says_unable(passage.text) or names_number(passage.text)):
+        if passage.corrects:
+            continue
+        # a root such as 5√3/2 is an answer too
+        is_root = "√" in passage.text and not names_number(answer.text[passage.start :])
+        if is_root or says_unable(passage.text) or names_number(passage.text):
             return None
     if answer.retraction_end >= 0:
         return None

@@ -300,10 +300,10 @@ _CORRECT = re.compile(
     r"|\bmakes (?:option |choice )?[(\[]?([A-Z])[)\]]?"
     r" (?:the )?(?:more|most|best|better|correct|right)\b"
     r"|\b(?:corresponds?|matches|belongs|equals|refers|points?|supports?|favou?rs?|suggests?"
-    r"|indicates?)"
+    r"|indicates?|leaves(?: only)?|which is)"
     r" (?:to |with )?(?:option|choice"
     r"|answer)"
-    r"\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
+    r"\s*[(\[]?([A-Z])[)\]]?(?![\w']|,? (?:and|or) [(\[]?[A-Z]\b)"
     r"|\b(?:best|closest|correct|right) (?:option|choice|answer|match)[^.\n]{0,20}?"
     r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
     r"|\b([A-Z])[)\].]?(?:\s[^\n:?–—|-]{1,60})?\s*[:?–—|-]\s*(?:[Yy]es|[Cc]orrect|[Tt]rue)\b"
@@ -316,7 +316,8 @@ _CORRECT_WORDS = CueIndex(
         frozenset(
             "option options choice choices answer answers letter letters correspond corresponds"
             " support supports favor favors favour favours suggest suggests indicate indicates"
-            " point matches belongs equals makes refers points best closest correct right".split()
+            " point matches belongs equals leaves which makes refers points best closest correct"
+            " right".split()
         ),
     )
 )

@@ -10,6 +10,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 
 from hqm.scoring.cue_search import WordSearch, words_pattern
@@ -42,33 +43,36 @@ BOX_END = "\ue001"
 BOLD = "\ue002"
 BOLD_END = "\ue003"
 MARKS = re.compile(f"[{BOX}-{BOLD_END}]")
-# what a text must have for a rule to find anything, the rule, and what it makes of it; in this
-# order: subscripts before fractions, which may hold them
+# what a text must have for a rule to find anything, the rule, and what it makes of it
 _LATEX = tuple(
     (sign, re.compile(pattern), new)
     for sign, pattern, new in (
         ("_{", r"_\{([^{}]*)\}", r"\1"),
         ("_", r"_(?<=[A-Za-z]_)(?=\d)", ""),
-        ("frac", r"\\[dtc]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}", r"\1/\2"),
-        ("frac", r"\\[dt]?frac\s*(\d)\s*(\d)", r"\1/\2"),
         ("{~", r"\{~", "{"),
+        ("\\textd", r"\\textdollar\s*", "$"),
         ("\\", r"\\(?:text|mathrm|mathbf|textbf|textit|mathit|operatorname|mbox|boldsymbol)\s*"
          r"\{([^{}]*)\}", r"\1"),
         ("\\", r"\^\s*\{?\\circ\}?|\\degree", "°"),
-        ("\\", r"\\(?:times|cdot)\b", "×"),
-        ("\\pi", r"\\pi\b", "π"),
-        ("\\sqrt", r"\\sqrt\s*\{([^{}]*)\}", r"√\1"),
+        ("\\", r"\\(?:times|cdot)(?![A-Za-z])", "×"),
+        ("\\pm", r"\\pm(?![A-Za-z])", "±"),
+        ("\\pi", r"\\pi(?![A-Za-z])", "π"),
         ("\\", r"\\approx\b|\\simeq\b", "≈"),
         ("\\g", r"\\geq?(?![a-z])", "≥"),
         ("\\l", r"\\leq?(?![a-z])", "≤"),
         ("\\", r"\\(?:right|Right|long|Longright)arrow\b|\\to\b|\\implies\b", "→"),
-        ("\\", r"\\(?:left|right|quad|qquad|displaystyle|,|;|!|:|\s)", " "),
+        ("\\!", r"\\!", ""),
+        ("\\", r"\\(?:left|right|quad|qquad|displaystyle|,|;|:|\s)", " "),
         ("{,}", r"\{,\}", ","),
-        ("^", r"\^\s*(?:\{([^{}]*)\}|\((-?\d+)\))", r"^\1\2"),
+        ("^", r"\s*\^\s*(?:\{\s*([^{}]*?)\s*\}|\((-?\d+)\))", r"^\1\2"),
         ("\\", r"\\([%$#&_{}])", r"\1"),
         ("\\", r"\\[()\[\]]", " "),
     )
 )  # fmt: skip
+_FRACTION_OR_ROOT = re.compile(
+    r"\\[dtc]?frac\s*(\{[^{}]*\}|\d)\s*(\{[^{}]*\}|[\dπ])|\\sqrt\s*(\{[^{}]*\}|\d)"
+)
+_OPERATOR_WITHIN = re.compile(r"(?<=.)[-+±/]")
 # the exponents of powers of ten
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
@@ -130,7 +134,29 @@ def plain(text: str) -> str:
         for sign, pattern, new in _LATEX:
             if sign in text:
                 text = pattern.sub(new, text)
+        if "frac" in text or "\\sqrt" in text:
+            text = _with_fractions(text)
     return _without_markdown(with_plain_digits(text)).strip()
+
+
+def _with_fractions(text: str) -> str:
+    """The text with fractions and roots in one line: "\\frac{1+\\sqrt{3}}{2}" is (1+√3)/2."""
+    count = 1
+    while count:  # those without another one in them first
+        text, count = _FRACTION_OR_ROOT.subn(_in_line, text)
+    return text
+
+
+def _in_line(match: re.Match[str]) -> str:
+    """The fraction or root of a match in one line."""
+    numerator, denominator, radicand = map(_operand, match.groups(""))
+    return f"√{radicand}" if match[3] else f"{numerator}/{denominator}"
+
+
+def _operand(argument: str) -> str:
+    """The argument of a command without its braces, a sum or quotient in parentheses."""
+    term = argument.strip("{}")
+    return f"({term})" if _OPERATOR_WITHIN.search(term) else term
 
 
 def _without_tags(text: str) -> str:
@@ -309,9 +335,16 @@ TASK = re.compile(
 """Sentences at the beginning that only say what is asked or to be done: "We need to find ..."."""
 
 
+@lru_cache(maxsize=8192)
 def compact_formula(text: str) -> str:
-    """A formula without what may be written in several ways: spaces, braces, dollar signs."""
-    return re.sub(r"[\s{}$\\*]|left|right|mathrm|text", "", plain(text).casefold())
+    """A formula without what may be written in several ways: spaces, braces, dollar signs; a ratio
+    is a fraction.
+    """
+    compact = re.sub(r"[\s{}$\\*]|left|right|mathrm|text", "", plain(text).casefold())
+    return _RATIO_SIGN.sub("/", compact)
+
+
+_RATIO_SIGN = re.compile(r"(?<=[\dπ]):(?=[\d√π])")
 
 
 def without_marks(text: str) -> str:
@@ -365,13 +398,14 @@ _MIN_LOOP_CHARS = 20
 _MAX_LOOP_CHARS = 40
 _MAX_REPEATS = 2
 _OPEN_FORMULA = re.compile(r"\$[^$]*(?:\^|\\[A-Za-z])[^$]*\Z")
-_OPEN_COMMAND = re.compile(r"[a-z]+\{[^{}\n]*\Z")
+_OPEN_COMMAND = re.compile(r"[a-z]+\{[^{}\n]*\Z|\\[dtc]?frac\s*\Z")
 
 
 def breaks_off_in_formula(text: str) -> bool:
     """Whether a text ends within a formula, or the braces of a command: `\\times \\frac{1`."""
     start = max(0, len(text) - _MAX_FORMULA_CHARS)
-    if "{" in text[start:] and _OPEN_COMMAND.search(text, start):
+    tail = text[start:]
+    if ("{" in tail or "frac" in tail) and _OPEN_COMMAND.search(tail):
         return True
     line = text[text.rfind("\n") + 1 :]
     return line.count("$") % 2 == 1 and _OPEN_FORMULA.search(line) is not None

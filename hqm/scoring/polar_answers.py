@@ -309,9 +309,7 @@ def _commented_polarity(answer: ParsedAnswer, question: str, negated: bool) -> P
     case = _CASE.search(last)
     if case:
         is_denied = case[1] is not None or case[2] is not None or "n't" in case[0]
-        if is_denied:
-            return "no"
-        return "yes"
+        return "no" if is_denied else "yes"
     if question:
         embedded = _DENIED_CLAUSE.search(last) and _restated_polarity(answer, question, negated)
         stated = embedded or _quoted_polarity(answer, question, negated)

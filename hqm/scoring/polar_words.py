@@ -517,7 +517,7 @@ def statement_language(text: str, question: str) -> Language | None:
     language = language_of(text)
     # "Nein, rot." is too short to tell its language, and follows that of the question
     if language is None and (_ACCENTED.search(text) or _ENGLISH.isdisjoint(_folded_words(text))):
-        return language_of(question) or language_of(f"{question} {text}")
+        return language_of(question) or (language_of(f"{question} {text}") if question else None)
     if language is not None and not language.script:
         # "La femme porte un chapeau" has words that French and Spanish share
         counts = _language_counts(text)

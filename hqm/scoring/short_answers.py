@@ -328,8 +328,8 @@ def _is_overridden(answer: ParsedAnswer, target: str, question: str) -> bool | N
     if says_unable(contrast):
         return None if first_names else False
     if not first_names:
-        if NEGATIVE.search(contrast) and not NEGATIVE.search(question):
-            return False  # "She isn't holding a kite; she holds a balloon"
+        if _corrects_denial(contrast, naming, question):
+            return False
         if len(contrast.split()) < 4 and f"{contrast};" in answer.text:
             return True  # "A cane; the umbrella leans against the wall"
     opposes_name = is_contrast and bool(first_names)
@@ -346,6 +346,12 @@ def _is_overridden(answer: ParsedAnswer, target: str, question: str) -> bool | N
             is not None
         )
     return relevance > 0
+
+
+def _corrects_denial(first: str, second: str, question: str) -> bool:
+    """Whether a clause denies and the next answers: "She isn't holding a kite; she holds a bag"."""
+    is_denial = NEGATIVE.search(first) and not NEGATIVE.search(question)
+    return bool(is_denial and shared_words(second, question))
 
 
 def _split_contrast(text: str) -> tuple[list[str], bool]:

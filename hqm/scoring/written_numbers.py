@@ -342,7 +342,7 @@ _NUMBER = re.compile(
     r"(?P<scale>[\s-]*(?:hundred(?:[\s-]+(?:thousand|million|billion))?|mil (?:millones|milhões)"
     rf"|{_SCALE})(?![{LATIN}{_SPACED}])|[万萬만億亿억千천](?=\d)"
     rf"|(?-i:[kKMB])(?![{LATIN}/]))?"
-    rf"(?:(?:\s+|(?<!hundert|tausend))(?P<unit>°\s?[CFK]?|π|(?!(?:{_NO_UNIT}"
+    rf"(?:(?:\s+|(?<!hundert|tausend))(?P<unit>°\s?[CFK]?|π(?:\^\d)?|(?!(?:{_NO_UNIT}"
     rf"|{_WORD})\b)[a-zA-Zµ]+(?![{LATIN}])(?:\s?/\s?[a-zA-Z]+)?(?:\^[23])?))?",
     re.IGNORECASE,
 )
