@@ -34,7 +34,7 @@ FOLDER = ROOT / "tests" / "corpora"
 CHANGELOG = ROOT / "CHANGELOG.md"
 _VERSIONS = "- Results may differ by these procedures, whose versions audits name: "
 _VERSIONS_LINE = re.compile(re.escape(_VERSIONS.rstrip()) + r".*\n(?:  .*\n)*")
-_VERSION = re.compile(r"`(\S+)`\s(\d+)\s\(was\s(\d+)\)")
+_VERSION = re.compile(r"`(\S+)`\s+(\d+)\s+\(was\s+(\d+)\)")
 _MOST_STATISTICS = "most of `statistic.*`"
 NOT_ASKED = ""
 """The line of a case that a procedure is not asked about."""
@@ -331,8 +331,8 @@ def write_changelog(raised: Mapping[str, tuple[int, int]]) -> None:
     text = CHANGELOG.read_text(encoding="utf-8")
     heading = "### Changed\n\n"
     start = text.index(heading) + len(heading)
-    line = _VERSIONS_LINE.match(text, start)
-    end = line.end() if line else start
+    line = _VERSIONS_LINE.search(text, start, text.index("\n## ", start))
+    start, end = line.span() if line else (start, start)
     versions = {
         name: (int(before), int(now)) for name, now, before in _VERSION.findall(text, start, end)
     }
@@ -340,7 +340,9 @@ def write_changelog(raised: Mapping[str, tuple[int, int]]) -> None:
     # a constant of a common function raises the versions of most statistics
     are_most_raised = len(statistics) > 5 or _MOST_STATISTICS in text[start:end]
     for name, (before, now) in raised.items():
-        if not (are_most_raised and name in statistics):
+        # the constants of a package change no result by themselves
+        is_hidden = name.startswith("constants.") or (are_most_raised and name in statistics)
+        if not is_hidden:
             versions[name] = (versions.get(name, (before, now))[0], now)
     entries = [f"`{name}` {now} (was {before})" for name, (before, now) in sorted(versions.items())]
     if are_most_raised:

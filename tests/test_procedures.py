@@ -117,6 +117,10 @@ def test_the_changelog_names_each_raised_version_once_beside_that_of_the_last_re
     assert "differ" not in changelog.read_text()
     names = [f"form.of_a_long_name_{i}" for i in range(9)]
     write(dict.fromkeys(names, (1, 2)))
+    # somebody writes an entry above it
+    heading = "### Changed\n\n"
+    changelog.write_text(changelog.read_text().replace(heading, f"{heading}- A window.\n"))
+    write({"constants.words": (1, 2)})
     write({names[4]: (2, 3), "statistic.a": (6, 7)})
     write({f"statistic.{letter}": (1, 2) for letter in "bcdefg"})
     write({"reader.strict": (7, 8), "statistic.b": (2, 3)})

@@ -414,7 +414,7 @@ _MAX_CUT_SENTENCES = 2
 
 
 def _identified_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple[str, ...] | None:
-    """The option that the first or last sentence is, or that the first names with reasons behind it:
+    """The option that the first or last sentence is, or that the first names with its reasons:
     "It is the bench. The dog lies behind it.", "The bear naps. This is evident from ...".
     """
     if answer.concluding:
