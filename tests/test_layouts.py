@@ -345,9 +345,35 @@ def results_of(world: World, model: str) -> Any:
     return {"meta": {"model": {"name": model}}, "overall": {"num": 3}, "results": rows}
 
 
+def two_lists_of(world: World, model: str) -> Any:
+    """promptfoo: beside the rows, a list of what was asked, with a provider and a score too."""
+    rows = []
+    for item, right in world.keys.items():
+        answer = world.answers[model, item]
+        cells = {"vars": {"q": item}, "response": {"output": answer}, "score": answer == right}
+        rows.append({"provider": {"id": model}, **cells})
+    prompts = [{"raw": "{{q}}", "label": "a", "provider": model, "metrics": {"score": 3}}]
+    return {"evalId": "e", "results": {"version": 3, "prompts": prompts, "results": rows}}
+
+
+def reviews_of(world: World, model: str) -> Any:
+    """EvalScope: an id and the right answer, and what the model said lies deeper."""
+    rows = []
+    for i, (item, right) in enumerate(world.keys.items()):
+        answer = world.answers[model, item]
+        score = {"value": {"acc": float(answer == right)}, "prediction": answer}
+        rows.append({"index": i, "input": item, "target": right, "sample_score": {"score": score}})
+    return rows
+
+
 @pytest.mark.parametrize(
     ("document_of", "columns"),
     [
+        (two_lists_of, "model=provider.id,item=vars.q,answer=response.output,score=score"),
+        (
+            reviews_of,
+            "model=file,answer=sample_score.score.prediction,score=sample_score.score.value.acc",
+        ),
         (pairs_of, "score=0.pred,question=1.q,answer=1.pred,item=row,model=file"),
         (pairs_of, "score=0.pred,item=folder2+row,model=folder"),
         (
@@ -688,6 +714,33 @@ def test_a_list_of_one_text_is_an_answer(tmp_path: Path) -> None:
     rows = [{"id": i, "output": [key], "target": key, "model": "m"} for i, key in KEYS.items()]
     dump(tmp_path / "m.json", rows)
     assert scores_of(tmp_path) == {"m": 1.0}
+
+
+def test_an_actual_output_is_an_answer_of_no_model_called_actual(tmp_path: Path) -> None:
+    for model, n_right in (("m", 7), ("n", 3)):
+        cases = [
+            {"input": f"Is it {i}?", "actualOutput": "yes" if k < n_right else "no"}
+            | {"expectedOutput": "yes", "success": True}
+            for k, i in enumerate(ITEMS)
+        ]
+        dump(tmp_path / f"{model}.json", {"testFile": None, "testCases": cases})
+    assert scores_of(tmp_path) == pytest.approx({"m": 7 / len(ITEMS), "n": 3 / len(ITEMS)})
+    assert list(scores_of(tmp_path / "m.json")) == ["m"]
+
+
+@pytest.mark.parametrize("question", ["What is {}?", "What?"])
+def test_ids_of_answers_are_no_items(tmp_path: Path, question: str) -> None:
+    rows = [
+        {"id": f"{model}{item}", "model": model, "question": question.format(item)}
+        | {"target": key, "output": key}
+        for model in ("m", "n")
+        for item, key in KEYS.items()
+    ]
+    dump(tmp_path / "log.json", rows)
+    (benchmark,) = hqm.from_logs(tmp_path / "log.json")
+    # one question for all rows does not tell items apart
+    n_items = len(KEYS) if "{}" in question else 2 * len(KEYS)
+    assert len(benchmark.original.items) == n_items
 
 
 def test_the_answers_of_a_split_are_the_key_of_files_beside_them(tmp_path: Path) -> None:

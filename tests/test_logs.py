@@ -146,6 +146,16 @@ def test_predictions_of_vlmevalkit_in_every_format(suffix: str, logs: Path, tmp_
     assert matched.cue_counts == {"picture and question": 24}
 
 
+def test_a_cell_of_several_pictures_is_a_list(tmp_path: Path) -> None:
+    row = {"index": 1, "question": "Which?", "answer": "A", "prediction": "A"}
+    cells = ("['a.png', 'b.png']", "['a.png']", "a.png", None)
+    path = tmp_path / "m_Q.json"
+    path.write_text(json.dumps([{**row, "image_path": cell} for cell in cells]))
+    rows = read_logs([path])[0].rows
+    assert [row.image for row in rows] == ["a.png", "a.png", "a.png", ""]
+    assert [row.pictures for row in rows] == [("a.png", "b.png"), (), (), ()]
+
+
 def test_a_number_in_a_sheet_stays_the_text_that_was_answered(tmp_path: Path) -> None:
     import openpyxl  # type: ignore[import-untyped]
 

@@ -167,11 +167,14 @@ def with_item_ids(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
     if is_table:
         logs = list(map(_with_pictures_of_ids, logs))
         _check_answered_once(logs)
+    names_answers = is_table and _names_answers(logs)
     key_name = ""
     keyed: list[list[tuple[Row, str]]] = []
     for name, key in _KEYS.items():
+        # a table is no data of a tool, and the numbers of its rows are the last resort
         if is_table and name == "row number in the tool's data":
-            # a table is no data of a tool, and the numbers of its rows are the last resort
+            continue
+        if names_answers and name.startswith("id"):
             continue
         key_name = name
         keyed = []
@@ -184,12 +187,34 @@ def with_item_ids(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
     notes = []
     if key_name.startswith("row number") and is_table:
         _check_positions(logs)
-    if key_name != "id" and has_ids:
+    if names_answers:
+        notes.append(f"no two answers have one id, so items are named by their {key_name}")
+    elif key_name != "id" and has_ids:
         notes.append(f"ids of the rows are not unique, so items are named by their {key_name}")
     with_ids = list(map(_with_names, logs, keyed))
     if key_name.startswith("picture"):
         _check_same_pictures(with_ids)
     return with_ids, notes
+
+
+def _names_answers(logs: Sequence[Log]) -> bool:
+    """Whether the ids of a table name its answers, and no items: each stands once, and respondents
+    who share none answer the same questions, once each, with the same right answers.
+    """
+    ids = set()
+    questions = set()
+    keyed_questions = set()
+    units = set()
+    n_rows = 0
+    for row in rows_of(logs):
+        question = (_picture_keys(row), normalised(row.question))
+        ids.add(row.id)
+        questions.add(question)
+        keyed_questions.add((*question, normalised(row.key)))
+        if row.question:
+            units.add((row.respondent, row.form, row.run, *question))
+        n_rows += 1
+    return len(ids) == len(units) == n_rows and len(questions) == len(keyed_questions) < n_rows
 
 
 def _with_pictures_of_ids(log: Log) -> Log:

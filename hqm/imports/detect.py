@@ -19,6 +19,7 @@ from hqm.errors import AnswerError, HQMError, UsageError
 from hqm.files.records import check_is_file, file_stem, name_fields
 from hqm.imports import answer_table, readers
 from hqm.imports import row as fields
+from hqm.imports.intake import rename_headings
 from hqm.imports.layouts import lay_out
 from hqm.imports.log_file import ANSWER_SUFFIXES, LogFile, files_below, files_in, may_answer
 from hqm.imports.recordings import PLAIN_IDS
@@ -259,12 +260,14 @@ def _read(
             remedy="Leave out --from.",
         )
     records = lay_out(file.records, str(path), columns).records
-    if with_questions and answer_table.only_asks(records, str(path)):
-        return answer_table.read_questions(str(path), records)
     chosen = set((columns or {}).values())
+    answering = {columns[name] for name in ("answer", "score") if columns and name in columns}
+    is_answered = bool(records) and not answering.isdisjoint(records[0])
+    if with_questions and not is_answered and answer_table.only_asks(records, str(path)):
+        return answer_table.read_questions(str(path), records)
     # a file that the user names is taken at the user's word; one in a folder has to look so
     is_chosen = bool(chosen) and bool(records) and chosen <= records[0].keys()
-    if named_by_user or is_chosen or answer_table.holds_answers(records):
+    if named_by_user or is_chosen or answer_table.holds_answers(rename_headings(records)):
         return answer_table.read_table(str(path), file.records, columns)
     return None
 

@@ -382,29 +382,39 @@ def _of_wrapper(record: Record, location: str, column_names: Collection[str]) ->
             laid += _with_shared({"split": name}, _rows_below(name, value, location))
         note = f"the rows below {name_fields(lists)}"
         return Layout(_with_settings(laid, record), note)
+    lists = _with_chosen_cells(lists, column_names)
     # splits hold rows of one kind, and others need not
     if len(lists) > 1:
         names = list(lists)
         raise AnswerError(
             f"it has rows below {' and below '.join(map(repr, names[:5]))}",
             location=location,
-            remedy=f"Write what is below {names[0]!r} into a file of its own.",
+            remedy=f"Write what is below {names[0]!r} into a file of its own; or name columns that"
+            " one of them has: --columns answer=NAME.",
         )
     ((name, value),) = lists.items()
-    laid = _rows_below(name, value, location)
+    laid = _rows_below(name, value, location, column_names)
     if laid:
         return Layout(_with_settings(laid, record), f"the rows below {name!r}")
     return None
 
 
-def _rows_below(name: str, value: object, location: str) -> list[Record]:
+def _with_chosen_cells(lists: dict[str, object], names: Collection[str]) -> dict[str, object]:
+    """The lists of rows whose first row has a cell that the user names; all where none has."""
+
+    def has_chosen_cell(name: str) -> bool:
+        return any(inner_cell(lists[name], f"0.{column}") is not None for column in names)
+
+    return {name: lists[name] for name in filter(has_chosen_cell, lists)} or lists
+
+
+def _rows_below(name: str, value: object, location: str, names: Iterable[str] = ()) -> list[Record]:
     if isinstance(value, list):
         # Copies, since later steps add cells to the rows.
         return list(map(dict, value))
-    layout = _of_document(value, f"{location}: {name}", {}) if _is_object(value) else None
-    if layout is None:
-        return []
-    return layout.records
+    columns = dict(zip(names, names, strict=True))
+    layout = _of_document(value, f"{location}: {name}", columns) if _is_object(value) else None
+    return layout.records if layout else []
 
 
 def _with_shared(cells: Mapping[str, object], rows: Iterable[Record]) -> list[Record]:
@@ -582,7 +592,7 @@ _GENERIC = frozenset(
 _NO_ANSWERS = frozenset(
     "true right correct gold gt ground_truth reference expected target label human user short long"
     " multiple_choice multi_choice wrong incorrect distractor best alternative other candidate"
-    " first last raw parsed extracted normalized is exact my question image type".split()
+    " actual first last raw parsed extracted normalized is exact my question image type".split()
 )
 """Words before `answer` and the like of a text that no model wrote."""
 

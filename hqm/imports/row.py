@@ -310,7 +310,7 @@ ANSWERS: tuple[str, ...] = tuple(
         "answer response prediction model_answer model_prediction text caption output "
         "model_output model_response generated_answer predicted_answer pred_answer pred predicted "
         "completion generation generated_text raw_output raw_response raw_answer raw_prediction "
-        "llm_response llm_answer sampled"
+        "llm_response llm_answer sampled actual_output"
     ).split()
 )
 OF_A_MODEL = frozenset(ANSWERS) - {"answer", "text", "caption"}

@@ -13,7 +13,7 @@ from hqm.files.records import file_stem, required_field
 from hqm.imports.intake import whole_ids
 from hqm.imports.layouts import scores_in, with_column
 from hqm.imports.log_file import LogFile
-from hqm.imports.row import RESPONDENTS, RUNS, Log, Row, number, options_in, parts_in
+from hqm.imports.row import RESPONDENTS, RUNS, Log, Row, number, options_in, parts_in, pictures_in
 from hqm.types import Response
 
 _FAILED = "Failed to obtain answer"
@@ -97,12 +97,15 @@ def _row(record: Mapping[str, object], location: str, shared: Row) -> Row:
     # HallusionBench: <category>_<subcategory>_<visual input>_<set>_<figure>_<question>
     composed = "_".join(pieces[:2] + pieces[3:]) if len(pieces) == 6 else ""
     scores = scores_in(record, _SCORES, number)
+    pictures = pictures_in({"image_path": record.get("image_path")})
     return replace(
         shared,
         place=location,
         answer=Response("", "error", text) if failed else Response(text),
         ids=tuple(filter(None, [composed, index])),
-        image=cell("image_path"),
+        image=next(iter(pictures), ""),
+        # a cell of several is the text of a list
+        pictures=pictures if len(pictures) > 1 else (),
         question=cell("question"),
         key=cell("answer"),
         options=options_in(record),
