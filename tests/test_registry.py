@@ -1,5 +1,6 @@
 import importlib
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from hqm.benchmark.adapter import Adapter
 from hqm.benchmark.registry import groups, load_all
 from tests.conftest import Run, write_benchmark
 from tests.judge_server import JudgeServer
+from tests.messages import pattern_of
 
 ONE_FILE = '''
 from hqm import Benchmark, Form, Item, Response, Verdict
@@ -69,6 +71,27 @@ def test_another_package_brings_a_benchmark_by_an_entry_point(
         assert load("echo").card.title == "Echo"
     finally:
         sys.modules.pop("their_echo", None)
+
+
+def test_a_package_that_cannot_be_loaded_concerns_its_own_benchmark_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    meta = tmp_path / "torn-1.dist-info"
+    meta.mkdir()
+    (tmp_path / "torn.py").write_text("import nothing_of_this_name\n")
+    (meta / "METADATA").write_text("Metadata-Version: 2.1\nName: torn\nVersion: 1\n")
+    (meta / "entry_points.txt").write_text("[hqm.benchmarks]\ntorn = torn\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.invalidate_caches()
+    assert groups()["shapes"]
+    assert load("shapes_yesno").original.items
+    sentence = pattern_of("extension.broken", name="torn")
+    with pytest.raises(CardError, match=sentence):
+        load("torn")
+    for command in (("check", "shapes_yesno", "--exit-zero"), ("list", "benchmarks")):
+        status, output, err = run(*command)
+        assert (status, "shapes_yesno" in output) == (0, True), err
+    assert re.search(sentence, err)
 
 
 def test_what_is_not_there_is_named() -> None:

@@ -24,7 +24,7 @@ from hqm.benchmark.card import Card
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.items import read_items, select_part
 from hqm.benchmark.judge_api import Prompts
-from hqm.errors import CardError, DataError, UsageError, meant
+from hqm.errors import CardError, DataError, HQMError, UsageError, meant
 from hqm.extensions import load_extension, missing_extension, names_in
 from hqm.files.datasets import hub_folder, is_hub
 from hqm.scoring.rules import Withholding
@@ -156,11 +156,24 @@ _shipped_card = cache(Card.load)
 def groups() -> dict[str, tuple[str, ...]]:
     """The names that stand for several benchmarks together."""
     members_of: dict[str, list[str]] = {}
-    for name in names():
-        group = card(name).group
-        if group:
-            members_of.setdefault(group, []).append(name)
+    for name, known_card in known_cards()[0].items():
+        if known_card.group:
+            members_of.setdefault(known_card.group, []).append(name)
     return {group: tuple(members) for group, members in sorted(members_of.items())}
+
+
+def known_cards() -> tuple[dict[str, Card], list[HQMError]]:
+    """The cards of all known benchmarks by name, and the errors of those that cannot be loaded: a
+    package that is broken concerns only whoever names its benchmark.
+    """
+    cards_by_name = {}
+    errors = []
+    for name in names():
+        try:
+            cards_by_name[name] = card(name)
+        except HQMError as error:
+            errors.append(error)
+    return cards_by_name, errors
 
 
 def card(name: str) -> Card:

@@ -25,7 +25,7 @@ from hqm.commands.options import (
     RunOptions,
 )
 from hqm.commands.shared import check_output, find_audit, store_path, writable
-from hqm.commands.terminal import downloading, print_all, print_table
+from hqm.commands.terminal import downloading, print_all, print_table, tell
 from hqm.errors import UsageError, check_known
 from hqm.extensions import load_extension, missing_extension, names_in
 from hqm.files.whole import write_text
@@ -403,11 +403,12 @@ def list_kinds() -> tuple[str, ...]:
 
 
 def _benchmarks() -> None:
-    from hqm.benchmark.registry import card, groups, names
+    from hqm.benchmark.registry import groups, known_cards
 
     rows = []
-    for name in names():
-        released = card(name)
+    released_cards, errors = known_cards()
+    tell(*map(str, errors))
+    for name, released in released_cards.items():
         types = ", ".join(released.types)
         row = (name, released.task, released.version, types, released.licence, released.summary)
         rows.append(row)
@@ -420,12 +421,12 @@ def _respondents() -> None:
     """Print the respondents that come with HQM, the families of local models (how each is asked,
     what its questions share, what it needs), and the kinds.
     """
-    from hqm.benchmark.registry import card, names
+    from hqm.benchmark.registry import known_cards
     from hqm.respondents.hf_families import FAMILIES
 
     by_name: dict[str, list[str]] = {}
-    for name in names():
-        for respondent in card(name).respondents.embedded:
+    for name, card in known_cards()[0].items():
+        for respondent in card.respondents.embedded:
             by_name.setdefault(respondent, []).append(name)
     answered = ((name, ", ".join(benchmarks)) for name, benchmarks in by_name.items())
     print_table("Embedded", ("name", "answers"), answered)

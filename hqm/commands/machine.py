@@ -232,10 +232,12 @@ def _torch() -> tuple[str | None, str | None, list[str]]:
 
 def _data(report: Report, option: Path | None) -> None:
     from hqm.benchmark.download import data_root
-    from hqm.benchmark.registry import card, names
+    from hqm.benchmark.registry import known_cards
 
     root = data_root(option)
-    rows = {name: _release_state(card(name), root) for name in names()}
+    cards_by_name, errors = known_cards()
+    report.problems += map(str, errors)
+    rows = {name: _release_state(card, root) for name, card in cards_by_name.items()}
     report.data["data"] = {
         "root": str(root.absolute()),
         "exists": root.is_dir(),
