@@ -922,3 +922,14 @@ def test_scores_that_were_asked_again_are_of_the_models_that_have_an_error() -> 
     assert _scores_of_rerun(audit, rho) == [audit.scores_by_name("accuracy")[first]]
     older = est("test_retest.rho_g", 0.9)
     assert len(_scores_of_rerun(audit, older)) == 2 + len(others)
+
+
+def test_only_a_test_that_would_find_wrong_keys_shows_that_there_are_none() -> None:
+    power = {"found": 0.11, "error": 0.01}
+    weak = est("items.label_errors", 0.0, status="not_informative", detail={"power": power})
+    listed = est("items.reading_list", 1.0)
+    ranked = audit_of(weak, listed)
+    assert seven_answers(ranked).codes["faulty"] == "not_shown"
+    assert seven_answers(audit_of(SEARCHED, listed)).codes["faulty"] == "fine"
+    assert seven_answers(audit_of(weak)).codes["faulty"] == "not_measured"
+    assert "a test would find 11% of " in answer_texts(ranked)["faulty"]

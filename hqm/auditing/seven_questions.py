@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
+from types import MappingProxyType
 from typing import Literal
 
 from hqm.auditing.audit import Audit, BenchmarkAudit
@@ -480,16 +481,21 @@ def _separate(audit: BenchmarkAudit, policy: Policy) -> AnswerCode:
 
 
 def _examined(audit: BenchmarkAudit) -> AnswerCode:
-    """Return `fine` where nothing was found and a search would have found wrong keys.
+    """Return `fine` where nothing was found and a test would have found wrong keys, `not_shown`
+    where only the reading list would have ranked them first: it tests none.
 
     A caption has no key that answers could contradict: there nothing was searched.
     """
-    tested = find_estimate(audit, "items.label_errors")
-    listed = find_estimate(audit, "items.reading_list")
-    searched = any(e is not None and e.status == "ok" for e in (tested, listed))
-    if searched:
-        return "fine"
+    for name, code in _SEARCHES.items():
+        estimate = find_estimate(audit, name)
+        if estimate is not None and estimate.status == "ok":
+            return code
     return "not_measured"
+
+
+_SEARCHES: Mapping[str, AnswerCode] = MappingProxyType(
+    {"items.label_errors": "fine", "items.reading_list": "not_shown"}
+)
 
 
 def _state(
