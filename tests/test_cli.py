@@ -5,10 +5,12 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 import hqm
+from hqm.commands import asking
 from tests.conftest import NO_TORCH, Run, needs_torch, nightly, write_benchmark
 from tests.messages import tells, text_of
 
@@ -668,3 +670,22 @@ def test_errors_are_grouped_by_their_reason(run: Run, dogs: Path, tmp_path: Path
     assert status == 1
     assert err.count(" answers: ") == 1
     assert " 24 answers: " in err.splitlines()[-1]
+
+
+def test_no_page_of_an_earlier_audit_stands_beside_a_later_one(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "out"
+    status, output, _ = run("audit", "example", "--out", folder)
+    assert status == 0
+    assert "report.html  evidence.html  audit.json  findings.csv" in output
+
+    def fail(*_: object) -> NoReturn:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(asking, "report_files", fail)
+    _, output, errors = run("audit", "example", "--out", folder)
+    assert "the report cannot be drawn" in errors
+    assert "wrote" in output
+    assert "report.html" not in output
+    assert sorted(path.name for path in folder.glob("*.html")) == []

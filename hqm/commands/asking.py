@@ -276,8 +276,14 @@ def _write(audited: Audit, folder: Path) -> None:
     except Exception as error:  # what is audited is written, whatever a figure makes of it
         message = f"the report cannot be drawn; audit.json and findings.csv are in {folder}"
         print(f"hqm: {message}. {report_failure(error)}", file=sys.stderr)
+        # pages of an earlier audit would be taken for those of this one
+        for name in _PAGES:
+            (folder / name).unlink(missing_ok=True)
         return
     write_together(pages)
+
+
+_PAGES = ("report.html", "evidence.html")
 
 
 def _expect_workers(path: Path, options: RunOptions) -> None:
@@ -502,13 +508,14 @@ def print_summary(result: Audit, folder: Path) -> None:
     cut_note = min(advice, default="")
     if len(advice) > 1:
         cut_note += f" So with {len(advice) - 1} other administrations."
+    files = [name for name in (*_PAGES, "audit.json", "findings.csv") if (folder / name).exists()]
     single = len(result.audits) == 1
     print_lines(
         f"\n{cards.brief(result.audits[0], width())}"
         if single
         else _benchmarks_summary(result.audits),
         cut_note,
-        f"wrote  {folder / 'report.html'}  evidence.html  audit.json  findings.csv",
+        f"wrote  {folder / files[0]}  {'  '.join(files[1:])}",
         f"next:  hqm report {shlex.quote(str(folder))} --to table.tex",
     )
 
