@@ -197,12 +197,16 @@ def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
     that is called correct, a letter at the beginning or alone on the last line.
     """
     text = answer.text
-    passages = list(answer.explicit)
+    correct_letters = []
     for match in called_correct(text):
         letter = next(filter(None, match.groups()))
         supposed = _IF_BEFORE.search(text, sentence_start(text, match.start()), match.start())
         if letter in letters and not supposed and not is_denied(text, match.start(), match.start()):
-            passages.append(Passage(letter, match.start()))
+            correct_letters.append(Passage(letter, match.start()))
+    # where the false statement is asked for, "A: true. B: true. C: true" chooses none of them
+    if len({passage.text for passage in correct_letters}) > _MAX_CORRECT:
+        correct_letters = []
+    passages = [*answer.explicit, *correct_letters]
     passages += [Passage(letter, start) for letter, start in called_correct_abroad(text, letters)]
     # "(a) It weighs 5 kg. (b) It costs 3." answers the parts of a question
     lines = [] if _LETTERED_PARTS.match(text) else list(filter(str.strip, text.split("\n")))
@@ -221,6 +225,7 @@ def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
     return sorted(passages, key=lambda passage: passage.start, reverse=True)
 
 
+_MAX_CORRECT = 2
 _LETTERED_PARTS = re.compile(r"\(a\) [^()]*\w[.;,]?\s+(?:and )?\(b\) \w")
 _IF_BEFORE = re.compile(r"\bif\b[^.!?\n]*$", re.IGNORECASE)
 
