@@ -220,9 +220,7 @@ class Row:
     @property
     def id(self) -> str:
         """The most telling id; empty where the row has none."""
-        if self.ids:
-            return self.ids[0]
-        return ""
+        return next(iter(self.ids), "")
 
     @property
     def record(self) -> str:

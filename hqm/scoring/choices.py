@@ -106,10 +106,9 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
     if len(sole_letter) == 1 and sole_letter in letters:
         return (sole_letter,)
     written_options = tuple(map(str, options))
-    if ("|" in text or not text.isascii()) and _TICK.search(text):
-        ticked = _ticked_option(text, written_options)
-        if ticked:
-            return (ticked,)
+    ticked = _ticked_option(text, written_options)
+    if ticked:
+        return (ticked,)
     right_letter = letter_called_right(text, letters)
     if right_letter and not _polar_options(parse_options(written_options)):
         return (right_letter,)
@@ -135,6 +134,8 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
 
 def _ticked_option(text: str, options: tuple[str, ...]) -> str:
     """The letter of the only option that is ticked in a list of all; nothing where none is."""
+    if ("|" not in text and text.isascii()) or not _TICK.search(text):
+        return ""
     ticked: set[str] = set(_TICKED.findall(text))
     if len(ticked) == 1 and ticked <= set(LETTERS[: len(options)]):
         return ticked.pop()
@@ -197,16 +198,7 @@ def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
     that is called correct, a letter at the beginning or alone on the last line.
     """
     text = answer.text
-    correct_letters = []
-    for match in called_correct(text):
-        letter = next(filter(None, match.groups()))
-        supposed = _IF_BEFORE.search(text, sentence_start(text, match.start()), match.start())
-        if letter in letters and not supposed and not is_denied(text, match.start(), match.start()):
-            correct_letters.append(Passage(letter, match.start()))
-    # where the false statement is asked for, "A: true. B: true. C: true" chooses none of them
-    if len({passage.text for passage in correct_letters}) > _MAX_CORRECT:
-        correct_letters = []
-    passages = [*answer.explicit, *correct_letters]
+    passages = [*answer.explicit, *_letters_called_correct(text, letters)]
     passages += [Passage(letter, start) for letter, start in called_correct_abroad(text, letters)]
     # "(a) It weighs 5 kg. (b) It costs 3." answers the parts of a question
     lines = [] if _LETTERED_PARTS.match(text) else list(filter(str.strip, text.split("\n")))
@@ -223,6 +215,19 @@ def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
         if not any(start < correction < start + len(line) for correction in corrections):
             passages.append(Passage(line, start, True))
     return sorted(passages, key=lambda passage: passage.start, reverse=True)
+
+
+def _letters_called_correct(text: str, letters: str) -> list[Passage]:
+    """The letters that a text calls correct; none where it goes through all: "A: true. B: true"."""
+    passages = []
+    for match in called_correct(text):
+        letter = next(filter(None, match.groups()))
+        supposed = _IF_BEFORE.search(text, sentence_start(text, match.start()), match.start())
+        if letter in letters and not supposed and not is_denied(text, match.start(), match.start()):
+            passages.append(Passage(letter, match.start()))
+    if len({passage.text for passage in passages}) > _MAX_CORRECT:
+        return []
+    return passages
 
 
 _MAX_CORRECT = 2

@@ -192,9 +192,8 @@ def read_number(text: str, counts: bool = False, question: str = "") -> Number |
     if answer.retraction_end >= 0:
         return None
     option = _LABELLED_NUMBER.match(answer.text)
-    if option:  # "(D) 0", and an explanation below
-        return sole_number(option[1])
-    return _uncued_number(answer, counts, question)
+    # "(D) 0", and an explanation below
+    return sole_number(option[1]) if option else _uncued_number(answer, counts, question)
 
 
 _LABELLED_NUMBER = re.compile(r"\([A-H]\) ([^\s]{1,12})\s*(?:\n|$)")

@@ -270,7 +270,7 @@ _UNITS: Mapping[str, tuple[str, Fraction]] = MappingProxyType(
             "time": "s:1 sec:1 second:1 ms:1/1000 min:60 minute:60 h:3600 hr:3600 hour:3600"
             " day:86400",
         }.items()
-        for name, factor in (unit.split(":") for unit in units.split())
+        for name, factor in re.findall(r"(\w+):(\S+)", units)
     }
 )
 _KOREAN_ORDINAL = re.compile(r"(?:첫|두|세|네|다섯|여섯|일곱|여덟|아홉|열)\s?번째")
