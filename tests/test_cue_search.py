@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from hqm.scoring import (
-    choices,
     commitments,
     list_answers,
     number_answers,
@@ -18,6 +17,7 @@ from hqm.scoring import (
     option_letters,
     plain_text,
     written_numbers,
+    written_options,
 )
 from hqm.scoring.cue_search import CueIndex, CueSearch, WordSearch
 from tests.answer_corpus import corpus
@@ -182,11 +182,13 @@ def test_an_option_is_found_where_a_pattern_of_its_text_finds_it() -> None:
             start = "" if name == "青" else r"(?<!\w)"
             end = "" if name == "青" else r"(?!\w)"
             expected = [m.span() for m in re.finditer(f"{start}{re.escape(name)}{end}", text)]
-            assert choices.Option(name, "A").spans(text) == expected, (name, text)
+            assert written_options.Option(name, "A").spans(text) == expected, (name, text)
             word = name.split()[0]
-            inflected = rf"{choices._word_stem(word)}(?:e?s|e?d|ing|e)?" if len(word) > 3 else word
+            inflected = (
+                rf"{written_options._word_stem(word)}(?:e?s|e?d|ing|e)?" if len(word) > 3 else word
+            )
             first = re.search(rf"(?<!\w){inflected}(?!\w)", text)
-            assert choices._word_span(text, word) == (first.span() if first else None)
+            assert written_options._word_span(text, word) == (first.span() if first else None)
 
 
 def test_a_number_is_stated_by_what_stands_before_it() -> None:

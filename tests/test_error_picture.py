@@ -252,7 +252,7 @@ def test_an_error_that_is_printed_as_0_colours_no_gap() -> None:
     [
         (0.13, (), "undecided on new items"),
         (0.13, ("metric",), "undecided on new items"),
-        (0.13, ("wording",), "smaller than metric, undecided"),
+        (0.13, ("wording",), "smaller than metric"),
         (0.05, ("metric",), "smaller than items"),
         (0.05, (), "within every measured error"),
     ],

@@ -237,13 +237,13 @@ def _conclude(
         show.judgements(session.judging.imported.get(benchmark.name))
     effects = _by_corrected_key(session, audits)
     audited = session.joined(audits, command())
-    _write(audited, folder)
+    is_drawn = _write(audited, folder)
     if session.options.output.as_json:
         print(audited.to_json(), end="")
         return
     if print_coefficients:
         show.coefficients(audited)
-    print_summary(audited, folder)
+    print_summary(audited, folder, is_drawn=is_drawn)
     if session.options.asking.expected:
         show.expectations(audited)
     for effect in effects:
@@ -261,8 +261,10 @@ def _store(path: Path, options: RunOptions, offline: bool) -> AbstractContextMan
     return writable(path, options.output.no_wait)
 
 
-def _write(audited: Audit, folder: Path) -> None:
-    """Write audit.json and the findings, both or none; then the report."""
+def _write(audited: Audit, folder: Path) -> bool:
+    """Write audit.json and the findings, both or none; then the report. Return whether that could
+    be drawn.
+    """
     from hqm.benchmark.findings import findings_csv
 
     lists = findings_csv((audit.benchmark, audit.findings) for audit in audited.audits)
@@ -279,8 +281,9 @@ def _write(audited: Audit, folder: Path) -> None:
         # pages of an earlier audit would be taken for those of this one
         for name in _PAGES:
             (folder / name).unlink(missing_ok=True)
-        return
+        return False
     write_together(pages)
+    return True
 
 
 _PAGES = ("report.html", "evidence.html")
@@ -490,7 +493,7 @@ _MAX_BENCHMARKS = 20
 """Benchmarks that are listed at most."""
 
 
-def print_summary(result: Audit, folder: Path) -> None:
+def print_summary(result: Audit, folder: Path, *, is_drawn: bool = True) -> None:
     """Print what a reader of the terminal alone needs to know, in the words of the report.
 
     It takes at most 15 lines for one benchmark, and 25 for several.
@@ -508,7 +511,7 @@ def print_summary(result: Audit, folder: Path) -> None:
     cut_note = min(advice, default="")
     if len(advice) > 1:
         cut_note += f" So with {len(advice) - 1} other administrations."
-    files = [name for name in (*_PAGES, "audit.json", "findings.csv") if (folder / name).exists()]
+    files = [*(_PAGES if is_drawn else ()), "audit.json", "findings.csv"]
     single = len(result.audits) == 1
     print_lines(
         f"\n{cards.brief(result.audits[0], width())}"

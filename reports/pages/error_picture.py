@@ -105,7 +105,7 @@ class GapMark:
         if self.is_undecided:
             larger = [source for source in self.larger_errors if source != "items"]
             names = ", ".join(short_source_names(larger))
-            return f"smaller than {names}, undecided" if names else "undecided on new items"
+            return f"smaller than {names}" if names else "undecided on new items"
         # The shorter list is named; one of both says all, since each measured error is on one side.
         if len(self.larger_errors) <= len(self.smaller_errors):
             return f"smaller than {', '.join(short_source_names(self.larger_errors))}"
