@@ -22,7 +22,6 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.card import Card
 from hqm.benchmark.judge_api import judge_name
 from hqm.benchmark.log_items import (
-    SCORES,
     are_tables,
     check_targets,
     form_name,
@@ -39,7 +38,7 @@ from hqm.files.records import file_stem, name_fields
 from hqm.imports.detect import answers_of, holds_logs, read_logs
 from hqm.imports.log_answers import ImportedLogs, LogSettings, match_logs
 from hqm.imports.match import summarize_rows
-from hqm.imports.row import SCORE_ALONE, Log, Row
+from hqm.imports.row import RECORDED_SCORES, SCORE_ALONE, Log, Row
 from hqm.scoring.metrics import PER_CENT, UNIT, Metric, mean_of
 from hqm.types import (
     ORIGINAL,
@@ -187,7 +186,7 @@ class LogBenchmark(Benchmark):
 
     def subsets(self, item: Item) -> Sequence[str]:
         """The item's type and part, and the scores that only some questions have."""
-        return [*super().subsets(item), *item.meta.get(SCORES, ())]
+        return [*super().subsets(item), *item.meta.get(RECORDED_SCORES, ())]
 
     def score(self, item: Item, response: Response) -> Verdict:
         """HQM's own reading of an answer, where the log has a right answer that it can read."""
@@ -576,7 +575,7 @@ def _with_scores(row: Row, scores: Mapping[str, Mapping[str, float]]) -> Respons
     }
     if not recorded_scores:
         return answer
-    return answer._replace(detail={**answer.detail, SCORES: recorded_scores})
+    return answer._replace(detail={**answer.detail, RECORDED_SCORES: recorded_scores})
 
 
 # --- items, card and metrics ---
@@ -599,7 +598,7 @@ def _metrics(
     columns: dict[str, dict[tuple[int, str], float]] = defaultdict(dict)
     scored = 0
     for i, row in enumerate(rows):
-        judge_scores = row.answer.detail.get(SCORES, {}) if row.answer else {}
+        judge_scores = row.answer.detail.get(RECORDED_SCORES, {}) if row.answer else {}
         scored += bool(judge_scores)
         for judge, scores in judge_scores.items():
             for name, score in scores.items():

@@ -25,7 +25,6 @@ from hqm.imports.match import has_other_key, normalised, picture_key
 from hqm.imports.row import RECORDED_SCORES, Log, Row
 from hqm.types import LETTERS, ORIGINAL, PICTURES, VIDEO, Form, Item, Task
 
-SCORES = RECORDED_SCORES
 _MOST_TYPES = 50
 
 
@@ -624,7 +623,7 @@ def _item(
             except DataError:
                 task = "vqa"
     part = ",".join(row.parts)
-    meta = {SCORES: list(scores), PICTURES: list(row.pictures), VIDEO: row.video}
+    meta = {RECORDED_SCORES: list(scores), PICTURES: list(row.pictures), VIDEO: row.video}
     return Item(
         id=row.id,
         prompt=row.question,

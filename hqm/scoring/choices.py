@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from operator import attrgetter
 
 from hqm.scoring.commitments import (
     ParsedAnswer,
@@ -183,7 +182,7 @@ def _concludes_with_other_value(answer: ParsedAnswer, options: Sequence[Option])
     called = [passage for passage in answer.explicit if not passage.corrects]
     if not called or sum(option.is_value for option in options) < _MIN_VALUES:
         return False
-    passage = max(called, key=attrgetter("start"))
+    passage = called[0]  # they stand the last first
     return Option(passage.text).is_value and not (
         named_options(passage.text, options)
         or named_options(answer.text[passage.start + len(passage.text) :], options)

@@ -83,8 +83,10 @@ class Option:
 
     def matches_text(self, text: str) -> bool:
         """Whether a text is the option as it is written, a formula with other spaces."""
-        if not self.text or normalize(text) == self.text:
-            return self.text != ""
+        if not self.text:
+            return False
+        if normalize(text) == self.text:
+            return True
         has_words = not self.is_formula and re.search(r"[^\W\d_]{3}", self.text)
         return not has_words and compact_formula(text) == self.compact
 
@@ -111,9 +113,8 @@ class Option:
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the spans in which a normalized text names the option."""
         if self.number is not None:
-            spans = [
-                (number.start, number.end) for number in numbers_in(text) if self.is_number(number)
-            ]
+            numbers = filter(self.is_number, numbers_in(text))
+            spans = [(number.start, number.end) for number in numbers]
             return [span for span in spans if not _is_in_formula(text, *span)]
         if self.time is not None:
             return [(start, end) for time, start, end in times_in(text) if time.matches(self.time)]
