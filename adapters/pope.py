@@ -179,16 +179,16 @@ def _possible_ends(
     questions: Sequence[str], start: int, picture: Mapping[str, str]
 ) -> Iterable[int]:
     """Where the rows about a picture may end that begin at `start` with its first question."""
-    seen = set[str]()
+    seen_questions = set[str]()
     for end in range(start, len(questions)):
         question = questions[end]
-        if question not in picture or question in seen:
+        if question not in picture or question in seen_questions:
             return
         # The rows about a picture begin with its first question: without that, every boundary
         # between pictures could be moved.
-        if not seen and question != next(iter(picture)):
+        if not seen_questions and question != next(iter(picture)):
             return
-        seen.add(question)
+        seen_questions.add(question)
         yield end + 1
 
 
@@ -281,8 +281,10 @@ class Pope(Benchmark):
             pairs = [(row, form.by_id[item_id]) for item_id, row in rows_by_item.items()]
             check_rows(pairs, path, _spelled)
             return form, _answers(rows_by_item)
-        asked = zip(rows, form.items, strict=False)
-        check_questions([(row.place, row.question, item) for row, item in asked], path, _spelled)
+        rows_and_items = zip(rows, form.items, strict=False)
+        check_questions(
+            [(row.place, row.question, item) for row, item in rows_and_items], path, _spelled
+        )
         return self._by_row(rows, form, path)
 
     @staticmethod

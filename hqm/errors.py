@@ -109,9 +109,9 @@ def meant(given: str, known: Iterable[str]) -> str:
     ("Did you mean 'pope'?", '')
     """
     names = {_plain(name): name for name in known}
-    near = get_close_matches(_plain(given), names, 1, _NEAR)
-    if near:
-        return f"Did you mean {names[near[0]]!r}?"
+    near_names = get_close_matches(_plain(given), names, 1, _NEAR)
+    if near_names:
+        return f"Did you mean {names[near_names[0]]!r}?"
     return ""
 
 

@@ -290,11 +290,11 @@ def find_oddities(form: Form) -> Iterable[Finding]:
         items=asking(items, "Whether "),
     )
     yield from finding("spelling", "{n} questions say 'Accroding'", asking(items, "ccroding"))
-    bare = list(filter(_has_bare_reference, items))
+    bare_items = list(filter(_has_bare_reference, items))
     yield from finding(
         "bare-reference",
         "{n} reference answers are no more than yes or no",
-        items=bare,
+        items=bare_items,
     )
     yield from finding(
         "no-reference",

@@ -200,9 +200,9 @@ class Answers:
             p = detail.get("p", {})
             unseen = detail.get("p_unseen", 0.0)
             value = p.get(str(item.target)) if isinstance(p, Mapping) else None
-            is_known = isinstance(unseen, (int, float)) and unseen <= _MAX_UNSEEN
+            is_probability_known = isinstance(unseen, (int, float)) and unseen <= _MAX_UNSEEN
             probabilities.append(
-                float(value) if is_known and isinstance(value, (int, float)) else None
+                float(value) if is_probability_known and isinstance(value, (int, float)) else None
             )
         return probabilities
 

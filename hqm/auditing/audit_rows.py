@@ -762,7 +762,9 @@ def _check_alike(rows: object, *path: str | int) -> None:
 def check_components(row: Row) -> Row:
     """Refuse components of a study, or of one of its types, that are no `StudyComponents`."""
     types = row.get("types", {})
-    if not isinstance(types, dict) or not all(isinstance(own, dict) for own in types.values()):
+    if not isinstance(types, dict) or not all(
+        isinstance(type_row, dict) for type_row in types.values()
+    ):
         raise wrong("it is no object with a row for each type", "types")
     for component_row in ({k: v for k, v in row.items() if k != "types"}, *types.values()):
         unknown = component_row.keys() - {f.name for f in fields(StudyComponents)}

@@ -223,8 +223,8 @@ def expected_reliability(study: Study, metric: Metric) -> Iterable[Estimate]:
         respondent.identity.get("temperature") for respondent in study.evidence.respondents
     ]
     chances = study.evidence.probabilities
-    shared_temperature, *others = set(temperatures)
-    if others:
+    shared_temperature, *other_temperatures = set(temperatures)
+    if other_temperatures:
         # Greedy decoding repeats itself, so its probabilities say nothing about reruns.
         greedy = np.array(temperatures, dtype=object) == 0
         chances = np.where(greedy[:, None], np.nan, chances)

@@ -465,10 +465,10 @@ def _search_tests(
         )
         remedy = weak_search_advice(str(worst["name"]), int(worst["items"]), size, max_gain)
         test = _test(benchmark, name, size <= max_gain, sentence, reason, size, remedy)
-        yield test if required else _named_only(test)
+        yield test if required else _as_optional(test)
 
 
-def _named_only(test: Test) -> Test:
+def _as_optional(test: Test) -> Test:
     """A test that does not pass as one that is named, and stops nothing."""
     if test.outcome == "PASS":
         return test
@@ -507,7 +507,7 @@ def _coverage(benchmark: BenchmarkAudit, requirement: Coverage) -> Iterator[Test
     test = _test(benchmark, "coverage", False, sentence, remedy=remedy)
     # No type has too few items: the errors are too large, which stops nothing unless asked for.
     is_measured = all(kind.items >= requirement.items_a_type for kind in short)
-    yield _named_only(test) if is_measured and not requirement.by_type else test
+    yield _as_optional(test) if is_measured and not requirement.by_type else test
 
 
 def _falls_short(kind: TypeMeasured, requirement: Coverage) -> bool:

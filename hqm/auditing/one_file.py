@@ -163,13 +163,13 @@ def score_file(
     }
     metrics = matrix.applicable(benchmark.metrics)
     part_names = {item.part for item in answered.items}
-    only_part = None
+    single_part = None
     if len(part_names) == 1:
         # Items of a benchmark without parts have the empty one.
-        only_part = part_names.pop() or None
+        single_part = part_names.pop() or None
     return FileScore(
         benchmark=benchmark.name,
-        part=only_part,
+        part=single_part,
         form=answered.name,
         scoring=benchmark.scoring,
         parser=reader,

@@ -209,9 +209,9 @@ class Study:
                 return None
         rows = []
         for respondent in self.audit.respondents:
-            first = respondent.cells.get(estimate.first, {})
-            other = respondent.cells.get(estimate.other, {})
-            rows.append((first.get(self.metric), other.get(self.metric)))
+            first_scores = respondent.cells.get(estimate.first, {})
+            other_scores = respondent.cells.get(estimate.other, {})
+            rows.append((first_scores.get(self.metric), other_scores.get(self.metric)))
         # A score that does not exist is NaN.
         return _rows_with_both(np.array(rows, dtype=np.float64).T)
 

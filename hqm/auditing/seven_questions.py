@@ -313,7 +313,7 @@ def seven_answers(audit: BenchmarkAudit, policy: Policy | None = None) -> SevenA
         "people": _compare_with_goal(audit, "criterion.pearson", policy),
         "separate": _separate(audit, policy),
         "faulty": _examined(audit),
-        "more": _more(forecast),
+        "more": _items_answer(forecast),
         "quote": "fine" if gate.passed else "look",
     }
     if "fault" in severities:
@@ -397,13 +397,13 @@ def _repeat(audit: BenchmarkAudit, precision: TotalPrecision, policy: Policy) ->
     return "look"
 
 
-def _more(forecast: MoreItems) -> AnswerCode:
+def _items_answer(forecast: MoreItems) -> AnswerCode:
     """Return whether these items are enough for the difference that the policy names, and types."""
     if not forecast.measured:
         return "not_measured"
     need = forecast.need("difference")
-    is_enough = need is not None and need.items == 0
-    if is_enough and not forecast.types and not forecast.unhelped:
+    are_items_enough = need is not None and need.items == 0
+    if are_items_enough and not forecast.types and not forecast.unhelped:
         return "fine"
     return "look"
 

@@ -355,10 +355,10 @@ def print_new(new: NewBenchmark) -> None:
         f"{words.get(name, name)} from {column}" for name, column in new.columns.items()
     )
     n_further = len(new.unused) - _MAX_UNUSED
-    further = f" and {n_further:,} more" if n_further > 0 else ""
+    further_columns = f" and {n_further:,} more" if n_further > 0 else ""
     sentences = {
         f"read: {columns_read}": new.columns,
-        f"not read: {', '.join(new.unused[:_MAX_UNUSED])}{further}": new.unused,
+        f"not read: {', '.join(new.unused[:_MAX_UNUSED])}{further_columns}": new.unused,
         f"the splits {', '.join(new.parts)} are parts; --split takes some of them": new.parts,
         f"{new.without_picture} items have no picture": new.without_picture,
         f"{new.n_left_out} rows are left out, with the reasons in left_out.csv": new.n_left_out,

@@ -239,12 +239,12 @@ def _check_setting(
     except ValidationError:
         checked_value = None
     minimum = option.setting.minimum if option.setting else None
-    is_outside = (
+    is_out_of_range = (
         minimum is not None
         and isinstance(checked_value, (int, float))
         and not minimum <= checked_value < math.inf
     )
-    if checked_value is None or is_outside:
+    if checked_value is None or is_out_of_range:
         raise UsageError(
             f"{str(value)!r:.60} is no value of the setting {name}",
             location=location,

@@ -185,9 +185,9 @@ def report(
     elif figure:
         path = to or Path(f"{figure}.svg")
         plots = importlib.import_module("hqm.reports.figures.plots")
-        drawn = plots.plot(joined.audits, figure)
+        matplotlib_figure = plots.plot(joined.audits, figure)
         # The ending of the file chooses the format of the figure.
-        pages = {path: plots.save(drawn, path.suffix.lower().removeprefix("."))}
+        pages = {path: plots.save(matplotlib_figure, path.suffix.lower().removeprefix("."))}
     elif to is None or to.suffix.lower() in (".html", ".htm"):
         pages = report_files(joined, to or Path("report.html"), loaded_policy)
     else:
@@ -478,8 +478,8 @@ class Rescoring:
             return _Rescored(signed, str(outcome))
         from hqm.auditing.verdict_records import compare_verdicts
 
-        now = _same_estimate(outcome, estimate)
-        return _Rescored(signed, "", compare_verdicts(before, outcome), now)
+        rescored_estimate = _same_estimate(outcome, estimate)
+        return _Rescored(signed, "", compare_verdicts(before, outcome), rescored_estimate)
 
 
 def _same_estimate(audited: BenchmarkAudit, estimate: Estimate) -> Estimate | None:

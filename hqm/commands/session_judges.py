@@ -91,19 +91,21 @@ def plan_requests(
 ) -> JudgePlan:
     """Return what requests to a judge take and cost, each of them made so many times."""
     # No tokenizer is loaded for a plan: a usual number of characters stands for a token.
-    read = sum(len(request.prompt) for request in requests) // CHARACTERS_A_TOKEN
-    read += PICTURE_TOKENS * sum(request.image is not None for request in requests)
+    tokens_read = sum(len(request.prompt) for request in requests) // CHARACTERS_A_TOKEN
+    tokens_read += PICTURE_TOKENS * sum(request.image is not None for request in requests)
     # Replies are counted at their full length, so that the plan is an upper bound.
-    written = sum(request.sampling.max_tokens for request in requests)
+    tokens_written = sum(request.sampling.max_tokens for request in requests)
     prices = prices or prices_of(judging.panel.main)
-    cost = None if prices is None else price(n_repeats * read, n_repeats * written, prices)
+    cost = None
+    if prices is not None:
+        cost = price(n_repeats * tokens_read, n_repeats * tokens_written, prices)
     return JudgePlan(
         judging.panel.label,
         judging.benchmark.name,
         tuple(judging.benchmark.roles),
         round(n_repeats * len(requests)),
-        round(n_repeats * read),
-        round(n_repeats * written),
+        round(n_repeats * tokens_read),
+        round(n_repeats * tokens_written),
         cost,
     )
 

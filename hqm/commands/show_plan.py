@@ -163,14 +163,14 @@ def _gpu_notes(planned: Plan) -> Iterator[str]:
         yield (
             f"One {gpu.card}: {minutes}, from rates measured with 7B models (docs/performance.md)."
         )
-    longest = max(planned.gpus, key=attrgetter("most"))
+    slowest_gpu = max(planned.gpus, key=attrgetter("most"))
     # By the longest time: whoever plans a night wants to find it done.
-    nights = ceil(longest.most / 60 / _NIGHT_HOURS)
+    nights = ceil(slowest_gpu.most / 60 / _NIGHT_HOURS)
     duration = f"{nights} nights of {_NIGHT_HOURS} hours at most"
     if nights < 2:
         duration = f"less than a night of {_NIGHT_HOURS} hours"
     yield (
-        f"Alone, without supervision: {duration} on one {longest.card}; a stopped command"
+        f"Alone, without supervision: {duration} on one {slowest_gpu.card}; a stopped command"
         " continues where it stopped."
     )
     largest = max(planned.layouts, key=lambda layout: layout.model.weights).model

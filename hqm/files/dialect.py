@@ -173,11 +173,11 @@ def nameless_columns(names: Sequence[str]) -> list[int]:
     """The places of columns without a name, as spreadsheets leave them behind the others, where
     there are several; a single one counts the rows.
     """
-    places = [i for i, name in enumerate(names) if not name]
-    return places if len(places) > 1 else []
+    nameless_columns = [i for i, name in enumerate(names) if not name]
+    return nameless_columns if len(nameless_columns) > 1 else []
 
 
-def check_nameless(cells: Sequence[str], places: Sequence[int], location: str) -> None:
+def check_nameless(cells: Sequence[str], nameless_columns: Sequence[int], location: str) -> None:
     """Refuse a row with a cell in a column without a name.
 
     Raises
@@ -185,7 +185,7 @@ def check_nameless(cells: Sequence[str], places: Sequence[int], location: str) -
     DataError
         There is such a cell.
     """
-    filled = [cells[i] for i in places if i < len(cells) and cells[i].strip()]
+    filled = [cells[i] for i in nameless_columns if i < len(cells) and cells[i].strip()]
     if filled:
         raise DataError(
             f"{filled[0]!r:.60} stands in a column without a name",

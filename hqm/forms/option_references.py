@@ -170,8 +170,8 @@ class _Options:
         # Until nothing is added: a named option may name others.
         while n_grounded < len(grounded):
             n_grounded = len(grounded)
-            for slot, named in enumerate(self.letters):
-                if named is not None and grounded.issuperset(named):
+            for slot, named_letters in enumerate(self.letters):
+                if named_letters is not None and grounded.issuperset(named_letters):
                     grounded.add(slot)
         return frozenset(grounded)
 

@@ -318,8 +318,8 @@ def _orders(
             # in the first order the right option moves, so that a habit of one letter does not pass
             while not orders and right in group and ranked[group.index(right)] == right:
                 ranked = ranked[1:] + ranked[:1]
-            for place, option in zip(group, ranked, strict=True):
-                order[place] = option
+            for slot, option in zip(group, ranked, strict=True):
+                order[slot] = option
         if order != list(range(count)) and order not in orders:
             orders.append(order)
     return orders

@@ -101,7 +101,7 @@ class ImportedLogs:
         # of the items that are audited, as where a part of the benchmark is
         for recording in self.recordings:
             key = (recording.respondent, recording.form, recording.run)
-            answered[key] += sum(map(_is_given, recording.answers.values()))
+            answered[key] += sum(map(_has_answer, recording.answers.values()))
         # the difference of counters has no number below 0: pictures may be scaled in several ways
         missing = (n_items - answered).total()
         sentence = (
@@ -431,7 +431,7 @@ def _same_answers(recordings: Sequence[Recording]) -> list[str]:
     return notes
 
 
-def _is_given(answer: Response) -> bool:
+def _has_answer(answer: Response) -> bool:
     """Whether a row has an answer or a score: a cell of a table of scores may be empty."""
     if answer.reason == SCORE_ALONE:
         return RECORDED_SCORES in answer.detail

@@ -266,9 +266,9 @@ def plain_numbers(
         return None
     if not all(map(is_number, texts)):
         return None  # a column of words
-    place = f"{location}: column {column!r}"
+    cell_location = f"{location}: column {column!r}"
     decimal_mark = "."
-    if has_commas and not uses_decimal_comma(zip(texts, repeat(place))):
+    if has_commas and not uses_decimal_comma(zip(texts, repeat(cell_location))):
         decimal_mark = ""
     n_plain = len(texts) - len(per_cents)
     # 0 is the same in per cent
@@ -276,7 +276,7 @@ def plain_numbers(
     if per_cents and n_plain:
         raise DataError(
             f"{per_cents[0]!r} stands beside numbers without a per cent sign",
-            location=place,
+            location=cell_location,
             remedy="Write all of them in per cent, or none.",
         )
     return [_plain_number(cell, decimal_mark) for cell in cells]

@@ -314,7 +314,7 @@ def _phi_of_forms(case: Case) -> Result:
         case,
         phi,
         scores.mean(axis=1),
-        lambda others: dependability(scores[others], rng, draws=1).value,
+        lambda other_rows: dependability(scores[other_rows], rng, draws=1).value,
     )
     detail = {
         **influence_detail,

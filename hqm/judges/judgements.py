@@ -269,8 +269,8 @@ def _unique_files(
     for source in sources:
         paths = [source.path]
         if source.path.is_dir():
-            inside = filter(Path.is_file, sorted(source.path.rglob("*")))
-            paths = [path for path in inside if path.suffix.lower() in _SUFFIXES]
+            files_inside = filter(Path.is_file, sorted(source.path.rglob("*")))
+            paths = [path for path in files_inside if path.suffix.lower() in _SUFFIXES]
             if not paths:
                 raise AnswerError(
                     f"the folder has no file of judgements ({', '.join(_SUFFIXES)})",
@@ -646,7 +646,7 @@ def _check_marks(records: Sequence[Mapping[str, object]], intake: Intake) -> Non
     marks: dict[str, list[float]] = {}
     for name in _MARK_FIELDS:
         numbers = [_mark_number(record.get(name)) for record in records]
-        if any(map(_is_known, numbers)):
+        if any(map(_has_value, numbers)):
             marks[name] = numbers
             _check_mark_scales(name, records, numbers, intake.path)
     if len(marks) < 2:
@@ -676,12 +676,12 @@ def _check_mark_scales(
 
     marks: dict[str, list[tuple[str, float]]] = defaultdict(list)
     for record, value in zip(records, numbers, strict=True):
-        if _is_known(value):
+        if _has_value(value):
             respondent = first_text(record, RESPONDENTS)
             marks[first_text(record, JUDGES)].append((respondent, value))
     for judge_marks in marks.values():
         check_scales(name, judge_marks, path)
-    lowest = min(filter(_is_known, numbers))
+    lowest = min(filter(_has_value, numbers))
     if lowest < 0:
         raise DataError(
             f"{lowest:g} stands in the column {name!r}, and the scale of a judge begins with 0",
@@ -702,7 +702,7 @@ def _mark_number(mark: object) -> float:
     return value
 
 
-def _is_known(value: float) -> bool:
+def _has_value(value: float) -> bool:
     return not math.isnan(value)
 
 

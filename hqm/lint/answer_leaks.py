@@ -256,8 +256,8 @@ def _unleaking_types(items: Sequence[Item], strata: Iterable[Stratum]) -> list[I
     """
     leaking = {s.type for s in strata if s.shown and s.type and not s.part}
     unleaking_items = [item for item in items if (item.type or "untyped") not in leaking]
-    several = len(set(map(attrgetter("type"), unleaking_items))) > 1
-    if leaking and several:
+    several_types = len(set(map(attrgetter("type"), unleaking_items))) > 1
+    if leaking and several_types:
         return unleaking_items
     return []
 

@@ -529,8 +529,8 @@ def _near_pairs(hashes: npt.NDArray[np.uint64]) -> list[tuple[int, int]]:
         second = np.bitwise_count(hashes[i, 0] ^ hashes[i + 1 :]).min(axis=1)
         bits = np.minimum(first, second)
         matches = np.flatnonzero(bits <= _MAX_BITS)
-        later = (i + 1 + matches).tolist()
-        candidates += zip(bits[matches].tolist(), repeat(i), later, strict=False)
+        later_pictures = (i + 1 + matches).tolist()
+        candidates += zip(bits[matches].tolist(), repeat(i), later_pictures, strict=False)
         # of plain drawings nearly all pairs may be near
         if len(candidates) > 50 * _MAX_PAIRS:
             candidates = sorted(candidates)[:_MAX_PAIRS]

@@ -473,22 +473,22 @@ def _slots(
     A template is never written out, so that work and memory grow with the words of a question and
     not with their square. One that no other question follows is as common as the longest one.
     """
-    before = _running_hashes(words)
-    behind = _running_hashes(words[::-1])[::-1]
+    hashes_before = _running_hashes(words)
+    hashes_behind = _running_hashes(words[::-1])[::-1]
     total = sum(map(len, words)) + len(words)
     shortest = min(range(len(words)), key=lambda index: len(words[index]), default=0)
     for start in range(len(words)):
-        is_shared = before[start] in beginnings
+        is_shared = hashes_before[start] in beginnings
         if not is_shared and start != shortest:
             continue
         n_chars = total
         # a slot must leave at least two words, else everything follows it
         for end in range(start + 1, min(start + _MAX_SLOT_WORDS, len(words)) + 1):
             n_chars -= len(words[end - 1]) + 1
-            may_be_shared = is_shared and behind[end] in endings
-            is_longest = start == shortest and end == start + 1
-            if len(words) - (end - start) >= 2 and (may_be_shared or is_longest):
-                yield (before[start], behind[end]), _Slot(words, start, end, n_chars)
+            may_be_shared = is_shared and hashes_behind[end] in endings
+            covers_shortest_word = start == shortest and end == start + 1
+            if len(words) - (end - start) >= 2 and (may_be_shared or covers_shortest_word):
+                yield (hashes_before[start], hashes_behind[end]), _Slot(words, start, end, n_chars)
 
 
 def _running_hashes(words: Sequence[str]) -> list[int]:

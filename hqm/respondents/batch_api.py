@@ -169,15 +169,15 @@ class BatchRun:
         self, client: AsyncOpenAI, waiting: Mapping[str, tuple[Request, bytes]]
     ) -> list[Path]:
         """Send the requests that no batch holds, in as many files as the limits take."""
-        held: set[str] = set()
+        held_request_ids: set[str] = set()
         for path in self._open_records(waiting):
-            held.update(BatchRecord.read(path).request_ids)
+            held_request_ids.update(BatchRecord.read(path).request_ids)
         lines: list[bytes] = []
         names: list[str] = []
         paths = []
         n_bytes = 0
         for name, (request, body) in waiting.items():
-            if name in held or self.stop.is_set():
+            if name in held_request_ids or self.stop.is_set():
                 continue
             hold = self.budget.begin(request, self.prices)
             # the bound is reached: what is left is sent by a later command
@@ -333,7 +333,7 @@ class BatchRun:
                     location=self.respondent,
                     remedy="Run the same command again to read them again.",
                 ) from None
-        again: list[Request] = []
+        refused_requests: list[Request] = []
         answers: list[tuple[Request, Response]] = []
         for line in lines:
             entry = waiting.pop(str(line.get("custom_id")), None)
@@ -343,7 +343,7 @@ class BatchRun:
             name = str(line["custom_id"])
             response, is_refused = self._read_line(line, entry[0], name)
             if is_refused:
-                again.append(entry[0])
+                refused_requests.append(entry[0])
             else:
                 answers.append((entry[0], response))
             # What an earlier command sent has no reservation in this one.
@@ -362,7 +362,7 @@ class BatchRun:
                 if name in self._holds:
                     self.budget.end(self._holds.pop(name), entry[0], response)
         await asyncio.gather(*starmap(self.state.hand_over, answers))
-        return again
+        return refused_requests
 
     def _read_line(
         self, line: Mapping[str, object], request: Request, name: str

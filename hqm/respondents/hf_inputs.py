@@ -320,11 +320,11 @@ class Reader:
 
         One call for 16 pictures takes less than half the time of 16 calls.
         """
-        seen = set(map(itemgetter(0), chain(self._encoded, self._ahead)))
+        seen_pictures = set(map(itemgetter(0), chain(self._encoded, self._ahead)))
         entries: list[_Entry] = []
         for prompt, ids in zip(prompts, rows, strict=True):
-            if prompt.picture_key not in seen and ids.count(mark) == 1:
-                seen.add(prompt.picture_key)
+            if prompt.picture_key not in seen_pictures and ids.count(mark) == 1:
+                seen_pictures.add(prompt.picture_key)
                 position = ids.index(mark)
                 entries.append((prompt, tuple(ids[:position]), list(ids[position + 1 :])))
         if len(entries) < min_pictures:

@@ -110,8 +110,8 @@ class Scheduler:
 
         Every step reads all of it, so it follows the longest answer so far.
         """
-        longest = max(self._longest, max(map(len, self._tokens.values()), default=0))
-        return min(AHEAD, longest if self._longest else self.max_tokens)
+        longest_answer = max(self._longest, max(map(len, self._tokens.values()), default=0))
+        return min(AHEAD, longest_answer if self._longest else self.max_tokens)
 
     @property
     def unfinished(self) -> list[QueuedPrompt]:

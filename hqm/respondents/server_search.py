@@ -111,9 +111,11 @@ class ParameterSearch:
     async def _bisect(self, send: Send, requests: list[Request], settings: Settings) -> str:
         units = [unit for unit in SEARCHED if not set(unit).isdisjoint(settings.names)]
         # If the server refuses this too, its reason is another one, and nothing more is tried.
-        bare = settings.without(units)
+        reduced_settings = settings.without(units)
         for request in requests:
-            if self._outcomes.get(bare.key) or await self._is_answered(send, request, bare):
+            if self._outcomes.get(reduced_settings.key) or await self._is_answered(
+                send, request, reduced_settings
+            ):
                 break
         else:
             return ""

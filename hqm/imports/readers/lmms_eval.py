@@ -144,7 +144,7 @@ def _shared_start(strings: Collection[str]) -> str:
 def _without_joint_scores(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
     """The rows without scores that are of several replies, and the names of these scores."""
     repeated = {row.position for row in rows if row.run}
-    kept = []
+    rows_kept = []
     joint: set[str] = set()
     for row in rows:
         names = set(filter(_OF_ALL_REPLIES.search, row.scores))
@@ -152,8 +152,8 @@ def _without_joint_scores(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
             joint |= names
             scores = {name: row.scores[name] for name in row.scores if name not in names}
             row = replace(row, scores=scores, score=next(iter(scores.values()), None))
-        kept.append(row)
-    return kept, sorted(joint)
+        rows_kept.append(row)
+    return rows_kept, sorted(joint)
 
 
 def _totals(printed: Mapping[str, object], names: Container[str]) -> dict[str, float]:
