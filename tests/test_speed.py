@@ -20,6 +20,7 @@ from hqm.errors import AnswerError, HQMError
 from hqm.files import studies
 from hqm.files.records import first_record, read_records
 from hqm.forms import tag_cache
+from hqm.imports import recordings
 from hqm.imports.recordings import read_recordings
 from hqm.lint import answer_leaks
 from hqm.psychometrics.inference.significance import benjamini_hochberg
@@ -179,6 +180,48 @@ def test_recorded_answers_that_are_equal_are_kept_once_and_faults_are_still_seen
     path.write_text("\n".join(map(json.dumps, [*rows, rows[0]])))
     with pytest.raises(AnswerError, match="answered twice"):
         read_recordings(path, {"original": form})
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"item": "q{}", "answer": "Yes"},
+        {"id": "q{}", "response": "Yes"},
+        {"question_id": "q{}", "prompt": "Is it {}?", "text": "Yes"},
+        {"id": "q{}", "prediction": "Yes", "answer": "yes", "image": "{}.png"},
+        {"id": "q{}", "model_answer": "Yes", "gold": "yes", "question": "Is it {}?"},
+    ],
+    ids=lambda columns: " ".join(columns),
+)
+def test_rows_whose_answer_was_met_before_are_not_looked_at_field_by_field(
+    columns: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[str] = []
+    respond = recordings._response
+
+    def noted(record: Mapping[str, object], location: str) -> Response:
+        looked_at.append(location)
+        return respond(record, location)
+
+    monkeypatch.setattr(recordings, "_response", noted)
+    items = [Item(f"q{i}", f"Is it {i}?", "yes_no", "yes", image=f"{i}.png") for i in range(ITEMS)]
+    path = tmp_path / "answers.jsonl"
+    rows = [
+        {**{name: cell.format(i) for name, cell in columns.items()}, "run": run}
+        for run in range(RUNS)
+        for i in range(ITEMS)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    recorded = read_recordings(path, {"original": Form("original", tuple(items))})
+    assert [(each.run, len(each.answers)) for each in recorded] == [(r, ITEMS) for r in range(RUNS)]
+    assert len(looked_at) <= RUNS  # the first of each run
+    # what rows say of their items is checked in the short way too
+    for name, cell in columns.items():
+        if "Is it" in cell:
+            rows[-1][name] = "Where is the red bicycle?"
+            path.write_text("\n".join(map(json.dumps, rows)))
+            with pytest.raises(AnswerError, match=str(RUNS * ITEMS)):
+                read_recordings(path, {"original": Form("original", tuple(items))})
 
 
 def test_tails_and_ranks_are_those_of_scipy_to_the_last_digit() -> None:

@@ -4,6 +4,7 @@ run.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -36,6 +37,7 @@ from hqm.imports.row import (
     first_field,
     first_text,
     form_of,
+    no_field,
     require_choice,
 )
 from hqm.signature import canonical_json
@@ -44,9 +46,50 @@ from hqm.types import ORIGINAL, STATES, Form, Item, Response, State, is_scale
 
 PLAIN_IDS = ("item", "id", "question_id")
 """What an item's id is called in HQM's formats of answers."""
-_ASKS = OF_A_MODEL.union(QUESTIONS, KEYS, IMAGES)
-_UNUSUAL = _ASKS.union(("resolution", "sight", "finish_reason", "error"))
+_UNUSUAL = frozenset(("resolution", "sight", "finish_reason", "error"))
 """Fields that few records have, so that most are read in the short way."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The columns of a record: found once for all records that have the same.
+
+    Attributes
+    ----------
+    item, answer
+        The column of the item's id, and that of the answer; empty where there is none.
+    questions, images, keys
+        Those that may say what was asked, in the order in which they are preferred.
+    is_usual
+        Whether it has both, and nothing that few records have.
+    """
+
+    item: str
+    answer: str
+    questions: tuple[str, ...]
+    images: tuple[str, ...]
+    keys: tuple[str, ...]
+    is_usual: bool
+
+    @property
+    def has_claims(self) -> bool:
+        """Whether a record may say what was asked."""
+        return bool(self.questions or self.images or self.keys)
+
+
+@functools.lru_cache(maxsize=256)
+def _columns_of(names: tuple[str, ...]) -> _Columns:
+    """Find the columns that are read among the names of a record's fields."""
+    answers, keys = ANSWERS, KEYS
+    if not OF_A_MODEL.isdisjoint(names):
+        # beside what a model wrote, the field `answer` has the right answer
+        answers, keys = ANSWERS[1:], (*KEYS, "answer")
+    item, answer = (next(filter(names.__contains__, fields), "") for fields in (PLAIN_IDS, answers))
+    questions, images, present_keys = (
+        tuple(filter(names.__contains__, fields)) for fields in (QUESTIONS, IMAGES, keys)
+    )
+    is_usual = bool(item and answer) and _UNUSUAL.isdisjoint(names)
+    return _Columns(item, answer, questions, images, present_keys, is_usual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +140,13 @@ def _name(value: object, field: str, location: str) -> str:
 
 def _response(record: Mapping[str, object], location: str) -> Response:
     """The answer of a record in HQM's format."""
-    # beside what a model wrote, the field `answer` has the right answer
-    names = ANSWERS if OF_A_MODEL.isdisjoint(record) else ANSWERS[1:]
-    is_error = error_in(record) and record.keys().isdisjoint(names)
-    if is_error:
+    name = _columns_of(tuple(record)).answer
+    if name:
+        text = answer_text(record[name], location)
+    elif error_in(record):
         text = ""
     else:
-        text = answer_text(first_field(record, names, location), location)
+        raise AnswerError(no_field(ANSWERS, record), location=location)
     answer = ended(record, text)
     state = require_choice(record.get("state", answer.state), STATES, "state", location)
     detail = record.get("detail") or {}
@@ -206,7 +249,7 @@ def read_answers(
             )
         key = storable(_name(first_field(record, PLAIN_IDS, location), "item", location))
         answers.put(key, _response(record, location), location)
-        if not _ASKS.isdisjoint(record):
+        if _columns_of(tuple(record)).has_claims:
             questions.append((claims_of(record, location), form.by_id[key]))
     check_rows(questions, path, spelling)
     answers.notes = tuple(intake.located_notes)
@@ -285,7 +328,7 @@ def read_recordings(
         # Questions are checked file by file, so that an error names the right one.
         reader.asked.clear()
         stem = file_stem(file)
-        for i, record in reader.not_plain(zip(intake.numbers, rows, strict=True), stem):
+        for i, record in reader.not_seen(zip(intake.numbers, rows, strict=True), stem, file):
             reader.take(record, stem, f"{file}: record {i}")
         check_rows([(row, item) for row, item, _ in reader.asked], file, spelling)
         for row, item, answers in reader.asked:
@@ -307,12 +350,12 @@ _CLAIMS = frozenset((*QUESTIONS, *KEYS, *IMAGES))
 
 def claims_of(record: Mapping[str, object], location: str, ignored: Collection[str] = ()) -> Row:
     """Return what a record says of its item beside the id, but for some columns."""
-    keys = KEYS if OF_A_MODEL.isdisjoint(record) else (*KEYS, "answer")
+    columns = _columns_of(tuple(record))
     return Row(
         place=location,
-        question=first_text(record, QUESTIONS),
-        image=first_text(record, IMAGES),
-        key=first_text(record, [name for name in keys if name not in ignored]),
+        question=first_text(record, columns.questions),
+        image=first_text(record, columns.images),
+        key=first_text(record, [name for name in columns.keys if name not in ignored]),
     )
 
 
@@ -398,8 +441,8 @@ class _Reader:
         self._same: dict[tuple[object, object], Response] = {}
         self._items = dict(zip(forms, map(_with_ids, forms.values()), strict=True))
 
-    def not_plain(
-        self, records: Iterable[tuple[int, Mapping[str, object]]], stem: str
+    def not_seen(
+        self, records: Iterable[tuple[int, Mapping[str, object]]], stem: str, file: Path
     ) -> Iterator[tuple[int, Mapping[str, object]]]:
         """Take in the records whose administration and answer were met before, and give the others
         back with their numbers.
@@ -409,30 +452,24 @@ class _Reader:
         seen_answers = self._same
         for i, record in records:
             get = record.get
-            respondent = get("respondent", stem)
-            form = get("form", ORIGINAL)
+            columns = _columns_of(tuple(record))
             run = get("run", 0)
-            key = record["item"] if "item" in record else get("id")
-            text = record["answer"] if "answer" in record else get("response")
             try:
-                items, answers = of_names[respondent, form, run]
-                item = items[key]
-                answer = seen_answers[text, get("state", "ok")]
+                items, answers = of_names[get("respondent", stem), get("form", ORIGINAL), run]
+                item = items[record[columns.item]]
+                answer = seen_answers[record[columns.answer], get("state", "ok")]
             except (KeyError, TypeError):  # what has no hash is none of them
                 yield i, record
                 continue
             # True is no run, though it equals 1
-            is_unusual = key in answers or type(run) is not int
-            if (
-                is_unusual
-                or not _UNUSUAL.isdisjoint(record)
-                or get("detail")
-                or get("reason", "") not in ("", None)
-            ):
+            is_unusual = item.id in answers or type(run) is not int or not columns.is_usual
+            if is_unusual or get("detail") or get("reason", "") not in ("", None):
                 yield i, record
                 continue
             # the item's own id, so that one text serves all administrations
             answers[item.id] = answer
+            if columns.has_claims:
+                self.asked.append((claims_of(record, f"{file}: record {i}"), item, answers))
 
     def take(self, record: Mapping[str, object], stem: str, location: str) -> None:
         """Take in a record, whatever it holds.
@@ -469,7 +506,7 @@ class _Reader:
         if type(respondent) is str and type(run) is int and "resolution" not in record:
             self._of_names[respondent, form, run] = self._items[form], answers
         answer = _response(record, location)
-        if not _ASKS.isdisjoint(record):
+        if _columns_of(tuple(record)).has_claims:
             self.asked.append((claims_of(record, location), item, answers))
         # one `Yes` serves all records that say so: a store of millions has few different answers
         if len(answer.text) <= SHORT and not answer.reason and not answer.detail:
