@@ -18,7 +18,7 @@ import pytest
 
 import hqm
 from hqm.errors import AnswerError, UsageError
-from hqm.imports.row import score_of
+from hqm.imports.score_cells import score_of
 from tests.conftest import ROOT, Run
 from tests.messages import pattern_of, tells
 

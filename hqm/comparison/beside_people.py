@@ -23,8 +23,9 @@ from hqm.imports.human_labels import HUMAN, respondent_named, short_names
 from hqm.imports.intake import Intake, describe_reading, refuse_twice, take_rows
 from hqm.imports.log_answers import LogSettings
 from hqm.imports.recordings import Recording, check_claims
-from hqm.imports.row import name_in, number
+from hqm.imports.row import name_in
 from hqm.imports.scales import check_scales, is_missing, with_plain_numbers
+from hqm.imports.score_cells import number
 from hqm.psychometrics import metrics_beside_people
 from hqm.psychometrics.validity.criterion import MetricsBesidePeople
 from hqm.types import ORIGINAL

@@ -38,7 +38,8 @@ from hqm.imports.layouts import (
     lay_out,
     scores_in,
 )
-from hqm.imports.row import RUN_LABEL, Log, Row, answers_in, number
+from hqm.imports.row import RUN_LABEL, Log, Row, answers_in
+from hqm.imports.score_cells import SCORES, number
 
 TABLE = "a table of answers"
 """What a table calls its tool."""
@@ -55,7 +56,7 @@ def holds_answers(records: Sequence[Mapping[str, object]]) -> bool:
     if not records:
         return False
     first = records[0]
-    if not headings_of(first).isdisjoint(fields.SCORES):
+    if not headings_of(first).isdisjoint(SCORES):
         return True
     answers = set(answers_in(first))
     if first.keys().isdisjoint(fields.RESPONDENTS):
@@ -84,7 +85,7 @@ def only_asks(records: Sequence[Mapping[str, object]], path: str = "") -> bool:
     """
     names = headings_of(first_row(records))
     if names.isdisjoint(fields.IDS) or not names.isdisjoint(
-        (*fields.RESPONDENTS, *fields.OF_A_MODEL, *fields.SCORES)
+        (*fields.RESPONDENTS, *fields.OF_A_MODEL, *SCORES)
     ):
         return False
     if not names.isdisjoint(fields.KEYS):

@@ -33,6 +33,7 @@ from hqm.imports.layouts import (
     renamed,
     with_column,
 )
+from hqm.imports.score_cells import SCORES
 from hqm.text import (
     MAX_ADDRESSED_CHARS,
     MAX_NAME_CHARS,
@@ -628,7 +629,7 @@ def _without_summaries(
         texts = {cell for cell in compress(labels, is_kept) if type(cell) is str}
         summaries = {text for text in texts if SUMMARY_NAMES.match(text.strip())}
         if field == "item":
-            summaries |= {text for text in texts if heading_words(text) in fields.SCORES}
+            summaries |= {text for text in texts if heading_words(text) in SCORES}
         # where all are called so, they are no summaries of others
         if not summaries or summaries == texts:
             continue

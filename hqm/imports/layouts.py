@@ -20,6 +20,7 @@ from typing import TypeGuard, cast
 from hqm.errors import AnswerError
 from hqm.files.records import file_stem, name_fields
 from hqm.imports import row as fields
+from hqm.imports.score_cells import SCORES, score_of
 from hqm.text import plain_name
 
 Record = dict[str, object]
@@ -58,7 +59,7 @@ _FIELD_NAMES = frozenset(
         *fields.QUESTIONS,
         *fields.IMAGES,
         *fields.RESPONDENTS,
-        *fields.SCORES,
+        *SCORES,
         *fields.PARTS,
         *fields.TASKS,
         *fields.RUNS,
@@ -70,12 +71,12 @@ _FIELD_NAMES = frozenset(
     )
 )
 _TELLING = frozenset(
-    (*fields.ANSWERS, *fields.KEYS, *fields.QUESTIONS, *fields.RESPONDENTS, *fields.SCORES)
+    (*fields.ANSWERS, *fields.KEYS, *fields.QUESTIONS, *fields.RESPONDENTS, *SCORES)
 )
 """Fields of which a row has one: an answer, a key, a question, a respondent or a score."""
 _ROW_FIELDS = frozenset((*fields.IDS, *fields.ANSWERS, *fields.KEYS, *fields.QUESTIONS))
 _SAYING = frozenset((*fields.ANSWERS, *fields.KEYS, *fields.QUESTIONS))
-_RESPONSES = fields.OF_A_MODEL.union(fields.SCORES)
+_RESPONSES = fields.OF_A_MODEL.union(SCORES)
 _PARTS_OF_ROWS = frozenset("choices options messages conversations".split())
 """Lists of objects that a row has, and that are no rows."""
 _RESULT = re.compile(r"[-+\d.,/%=\s]*\d[-+\d.,/%=\s]*")
@@ -746,7 +747,7 @@ def _model_of(column: str) -> tuple[str, str]:
     plain = heading_words(column)
     # a column of a known name is nobody's in particular; `score` may be the one model's
     if plain in _FIELD_NAMES:
-        if plain in fields.SCORES:
+        if plain in SCORES:
             return ("score", "")
         return ("", "")
     for role, pattern in _ROLES.items():
@@ -823,7 +824,7 @@ def objects_in(value: object) -> list[Mapping[str, object]]:
 def scores_in(
     record: Mapping[str, object],
     names: Iterable[str],
-    read: Callable[[object], float | None] = fields.score_of,
+    read: Callable[[object], float | None] = score_of,
 ) -> dict[str, float]:
     """The scores in these fields of a record by their names, without those that are no score."""
     scores = {}

@@ -4,31 +4,21 @@ and corrected keys.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
-import sys
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, takewhile
+from itertools import takewhile
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TypedDict, TypeGuard, cast
 
 from hqm.errors import AnswerError, DataError
-from hqm.files.dialect import finite_number
 from hqm.files.records import name_fields, parse_value, required_field, whole_number
+from hqm.imports.score_cells import number
 from hqm.text import check_length, check_name, without_credentials
 from hqm.types import HALLUCINATION_TYPES, LETTERS, STATES, Form, Response, State
-
-# inspect's grades are C, I, P and N; spreadsheets write true and false in their language
-_TRUE = "true correct yes right pass passed c wahr vrai verdadero verdadeiro vero waar"
-_FALSE = "false incorrect no wrong fail failed refusal i n falsch faux falso onwaar"
-_TRUTHS = {
-    **dict.fromkeys((*_TRUE.split(), "correct answer"), 1.0),
-    **dict.fromkeys((*_FALSE.split(), "incorrect answer"), 0.0),
-    "p": 0.5,
-}
-
 
 ROLES: Mapping[str, str] = {
     "judge": "rates or classifies an answer",
@@ -167,11 +157,12 @@ class Row:
         AnswerError
             No field holds an answer, or the answer is no text.
         """
-        names = answers_in(record)
-        if names[:1] == ["answer"] and set(names) & OF_A_MODEL:
+        columns = _columns_of(tuple(record))
+        if columns.has_key_in_answer:
             # beside what a model wrote, the field `answer` has the right answer
-            names = names_in(OF_A_MODEL, names)
             record = {"target": record["answer"], **record}
+            columns = _columns_of(tuple(record))
+        names = columns.answers
         error = error_in(record)
         if not names and not error and not (score_alone and "score" in record):
             accepted_fields = (*ANSWERS, "score") if score_alone else ANSWERS
@@ -186,9 +177,9 @@ class Row:
         else:
             answer = Response("", "missing", SCORE_ALONE)
         # LLaVA's rows have the question or the answer in `text`
-        questions = (*QUESTIONS, "text") if holds not in ("", "text") else QUESTIONS
-        ids = ids_in(record)
-        pictures = pictures_in(record)
+        last_question = () if holds in ("", "text") else ("text",)
+        ids = ids_in(record, columns.ids)
+        pictures = pictures_in(record) if columns.pictures else ()
         run = count_in(record, "run", location)
         return cls(
             place=location,
@@ -197,24 +188,24 @@ class Row:
             # One picture is `image` alone, so that rows of one picture compare equal however the
             # file wrote it.
             pictures=pictures if len(pictures) > 1 else (),
-            video=first_text(record, VIDEOS),
-            question=first_text(record, questions),
+            video=first_text(record, columns.videos),
+            question=first_text(record, (*columns.questions, *last_question)),
             parts=parts_of(record),
-            key=key_in(record),
-            options=options_in(record),
-            cluster=first_text(record, CLUSTERS),
-            task=first_text(record, TASKS),
+            key=key_in(record, columns.keys),
+            options=options_in(record) if columns.options else (),
+            cluster=first_text(record, columns.clusters),
+            task=first_text(record, columns.tasks),
             benchmark=first_text(record, ("benchmark",)),
             # With an id, the number of a row among the scored ones says nothing about the item.
             position=None if ids and scores else position,
-            respondent=first_text(record, RESPONDENTS),
+            respondent=first_text(record, columns.respondents),
             form=first_text(record, ("form",)),
             run=run or 0,
             run_label="" if run is None else str(record.get(RUN_LABEL, run)),
             scores=scores,
             answer=answer,
             score=number(record.get("score")),
-            judge=first_text(record, JUDGES),
+            judge=first_text(record, columns.judges),
         )
 
     @property
@@ -357,6 +348,49 @@ def answers_in(record: Mapping[str, object]) -> list[str]:
     return answer_fields
 
 
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Which columns of a record hold what, those that are preferred first; `has_key_in_answer`
+    where `answer` has the right answer, since another one has what a model wrote.
+    """
+
+    answers: tuple[str, ...]
+    has_key_in_answer: bool
+    ids: tuple[str, ...]
+    pictures: tuple[str, ...]
+    videos: tuple[str, ...]
+    questions: tuple[str, ...]
+    keys: tuple[str, ...]
+    options: tuple[str, ...]
+    clusters: tuple[str, ...]
+    tasks: tuple[str, ...]
+    respondents: tuple[str, ...]
+    judges: tuple[str, ...]
+
+
+@functools.lru_cache(maxsize=256)
+def _columns_of(names: tuple[str, ...]) -> _Columns:
+    """Find the columns once for all records that have the same."""
+    answers = answers_in(dict.fromkeys(names))
+    written_by_models = names_in(OF_A_MODEL, answers)
+    has_key_in_answer = answers[:1] == ["answer"] and bool(written_by_models)
+    fields = {
+        "answers": written_by_models if has_key_in_answer else answers,
+        "ids": IDS,
+        "pictures": (*IMAGES, *PICTURES, *_numbered_pictures(names)),
+        "videos": VIDEOS,
+        "questions": QUESTIONS,
+        "keys": KEYS,
+        "options": (*_OPTIONS, *LETTERS),
+        "clusters": CLUSTERS,
+        "tasks": TASKS,
+        "respondents": RESPONDENTS,
+        "judges": JUDGES,
+    }
+    present = {field: tuple(names_in(names, columns)) for field, columns in fields.items()}
+    return _Columns(has_key_in_answer=has_key_in_answer, **present)
+
+
 def ids_in(record: Mapping[str, object], names: Iterable[str] = IDS) -> tuple[str, ...]:
     """The ids of a record, or what else these fields name, each once."""
     ids: dict[str, None] = {}
@@ -389,8 +423,11 @@ def pictures_in(record: Mapping[str, object]) -> tuple[str, ...]:
     single = first_text(record, IMAGES)
     if single:
         return (single,)
-    names = sorted(filter(_NUMBERED_PICTURE.fullmatch, map(str, record)))
-    return ids_in(record, names)
+    return ids_in(record, _numbered_pictures(record))
+
+
+def _numbered_pictures(names: Iterable[str]) -> list[str]:
+    return sorted(filter(_NUMBERED_PICTURE.fullmatch, map(str, names)))
 
 
 NO_KEYS = frozenset(("hidden", "withheld", "redacted", "not available", "n/a", "tbd", "?"))
@@ -411,7 +448,7 @@ def hides_key(value: object) -> bool:
     return text in _NO_VALUES or text.lower() in NO_KEYS
 
 
-def key_in(record: Mapping[str, object]) -> str:
+def key_in(record: Mapping[str, object], names: Sequence[str] = KEYS) -> str:
     """The right answer of a record; a list of letters where an answer must name all of them.
 
     Several texts may be alternatives or parts of one answer: as a list of JSON they are no key.
@@ -421,7 +458,7 @@ def key_in(record: Mapping[str, object]) -> str:
     >>> key_in({"target": ["six", "6"]})
     ''
     """
-    name = next((name for name in KEYS if record.get(name) not in (None, "")), "")
+    name = next((name for name in names if record.get(name) not in (None, "")), "")
     value = record.get(name)
     # where a cell of the column is empty, pandas writes the key 3 as 3.0
     if isinstance(value, float) and math.isfinite(value):
@@ -433,7 +470,7 @@ def key_in(record: Mapping[str, object]) -> str:
         if isinstance(parsed, list) and len(parsed) < 2:
             value = parsed
     if not isinstance(value, list):
-        text = first_text(record, KEYS)
+        text = first_text(record, names)
         if hides_key(text):
             return ""
         return text
@@ -450,13 +487,16 @@ def _stripped(members: Iterable[object]) -> list[str]:
     return [str(member).strip() for member in members]
 
 
+_OPTIONS = ("options", "choices", "index2ans")
+
+
 def options_in(record: Mapping[str, object]) -> tuple[str, ...]:
     """The options of a record: a list of texts, texts by letter, or the columns A, B, C, ...
 
     >>> options_in({"choices": ["red", "blue"]}), options_in({"A": "red", "B": "blue", "C": ""})
     (('red', 'blue'), ('red', 'blue'))
     """
-    for name in ("options", "choices", "index2ans"):
+    for name in _OPTIONS:
         value = record.get(name)
         if isinstance(value, Mapping) and list(value) == list(LETTERS[: len(value)]):
             return tuple(_stripped(value.values()))
@@ -710,104 +750,10 @@ def released_answer(record: Mapping[str, object], names: Sequence[str], location
     return ended(record, answer_text(text, location))
 
 
-def number(value: object) -> float | None:
-    """A tool's score as a number: true, "C" and "1.0" are 1; None for what is no score.
-
-    >>> number("I"), number(True), number("nan"), number(10**400)
-    (0.0, 1.0, None, None)
-    """
-    if isinstance(value, bool):
-        return float(value)
-    if isinstance(value, str):
-        truth = _TRUTHS.get(value.strip().lower())
-        if truth is not None:
-            return truth
-        return finite_number(value)
-    # of a whole number with 400 digits, isfinite would raise
-    if isinstance(value, (int, float)) and abs(value) <= sys.float_info.max:
-        return float(value)
-    return None
-
-
 # why a row of a table of scores has no answer
 SCORE_ALONE = "only its score is recorded"
 # the key under which an answer keeps every score: judge -> score's name -> value
 RECORDED_SCORES = "scores"
-SCORES = (
-    "score",
-    "correct",
-    "is_correct",
-    "if_right",
-    "match",
-    "true_false",
-    "accuracy",
-    "acc",
-    "acc_score",
-    "exact_match",
-    "match_success",
-    "rating",
-    "hit",
-    "eval_score",
-)
-_READ = ("parsed_pred", "pred_answer", "extracted_answer", "prediction", "predicted", "pred")
-_RIGHT = ("answer", "gt_answer", "gt", "ground_truth", "target")
-
-
-def score_of(value: object) -> float | None:
-    """The score in what a tool wrote for an answer: a number or truth, or an object that has one;
-    of an object with what was read and the right answer, whether they are equal.
-
-    >>> score_of(True), score_of({"score": 0.5}), score_of({"parsed_pred": ["B"], "answer": "B"})
-    (1.0, 0.5, 1.0)
-    """
-    if not isinstance(value, Mapping):
-        return number(value)
-    for name in SCORES:
-        if (score := number(value.get(name))) is not None:
-            return score
-    # Without a score, the object says what was read and what is right, as lmms-eval's for MMMU.
-    read = next(map(value.get, names_in(value, _READ)), None)
-    right = next(map(value.get, names_in(value, _RIGHT)), None)
-    if read is None or right is None:
-        return None
-    # of repeats the first; an open answer is a list of what may have been meant
-    accepted_texts = texts(read[0] if isinstance(read, list) and read else read)
-    open_ended = value.get("question_type") == "open"
-    return float(any(_says(a, b, open_ended) for a in accepted_texts for b in texts(right)))
-
-
-def _says(read: str, right: str, contains: bool) -> bool:
-    """Whether a text that a tool extracted is the right answer: the same text or number, or, where
-    that is enough, a text that contains it.
-    """
-    read = read.casefold()
-    right = right.strip().casefold()
-    if re.search(r"\d", read) and re.search(r"\d", right):
-        read_number = number(read)
-        right_number = number(right)
-        if read_number is not None and right_number is not None:
-            # as MMMU compares numbers
-            return round(read_number, 2) == round(right_number, 2)
-    # as MMMU: a single character stands apart, since it is a part of most words
-    if contains and len(right) == 1:
-        return f" {right}" in read or f"{right} " in read
-    if contains:
-        return right in read
-    return right == read.strip()
-
-
-def texts(value: object) -> list[str]:
-    """The answers in a field that holds one, or a list of repeats: lists of one are opened, a null
-    is an empty answer.
-
-    >>> texts([["Yes"]]), texts(["Yes", "No"]), texts(None)
-    (['Yes'], ['Yes', 'No'], [''])
-    """
-    while isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    if isinstance(value, list):
-        return list(chain.from_iterable(map(texts, value))) or [""]
-    return ["" if value is None else str(value)]
 
 
 def first_text(record: Mapping[str, object], names: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from typing import NoReturn
 from hqm.errors import DataError
 from hqm.files.dialect import COMMA_NUMBER, uses_decimal_comma
 from hqm.imports.layouts import Record, cells_of, with_column
-from hqm.imports.row import number
+from hqm.imports.score_cells import number
 
 _MISSING = frozenset(
     "na n/a nan none null nil #n/a <na> - -- \u2013 \u2014 . ? missing error"

@@ -12,7 +12,8 @@ from hqm.files.records import name_fields
 from hqm.imports import row as fields
 from hqm.imports.intake import KNOWN_COLUMNS, Intake
 from hqm.imports.layouts import Record, cell_texts, cells_of, first_row, heading_words
-from hqm.imports.row import SCORES, answers_in, number
+from hqm.imports.row import answers_in
+from hqm.imports.score_cells import SCORES, number
 
 
 def numeric_columns(records: Sequence[Record], chosen_columns: Mapping[str, str]) -> list[str]:

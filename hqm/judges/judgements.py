@@ -55,11 +55,11 @@ from hqm.imports.row import (
     form_of,
     ids_in,
     no_field,
-    number,
     parts_of,
     require_choice,
     whole_reply,
 )
+from hqm.imports.score_cells import number
 from hqm.judges.file_judge import JudgementSet, scale_maximum, share_right
 from hqm.signature import digest_file
 from hqm.text import check_name

@@ -12,7 +12,8 @@ from typing import cast, get_args
 from hqm.files.records import whole_number
 from hqm.imports.layouts import first_row, objects_in
 from hqm.imports.log_file import LogFile
-from hqm.imports.row import Log, Row, key_in, number, options_in, texts, tokens_in
+from hqm.imports.row import Log, Row, key_in, options_in, tokens_in
+from hqm.imports.score_cells import number, texts
 from hqm.types import Response, State
 
 SOURCE = "eee"

@@ -19,16 +19,8 @@ from hqm.errors import DataError, missing_library
 from hqm.files.records import file_stem
 from hqm.imports.layouts import objects_in
 from hqm.imports.log_file import LogFile
-from hqm.imports.row import (
-    Log,
-    Row,
-    key_in,
-    names_in,
-    number,
-    parts_of,
-    stopped,
-    tokens_in,
-)
+from hqm.imports.row import Log, Row, key_in, names_in, parts_of, stopped, tokens_in
+from hqm.imports.score_cells import number
 from hqm.types import Response
 
 _ZSTANDARD = 93

@@ -29,13 +29,11 @@ from hqm.imports.row import (
     first_text,
     ids_in,
     key_in,
-    number,
     options_in,
     parts_in,
-    score_of,
-    texts,
     tokens_in,
 )
+from hqm.imports.score_cells import number, score_of, texts
 from hqm.types import Response
 
 _SAMPLES = re.compile(

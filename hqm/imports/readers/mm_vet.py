@@ -13,7 +13,8 @@ from typing import Any
 from hqm.errors import AnswerError
 from hqm.files.records import file_stem, read_json
 from hqm.imports.log_file import LogFile
-from hqm.imports.row import Log, Row, number
+from hqm.imports.row import Log, Row
+from hqm.imports.score_cells import number
 from hqm.types import Response
 
 SOURCE = "mm_vet"

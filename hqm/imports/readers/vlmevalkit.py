@@ -13,7 +13,8 @@ from hqm.files.records import file_stem, required_field
 from hqm.imports.intake import whole_ids
 from hqm.imports.layouts import scores_in, with_column
 from hqm.imports.log_file import LogFile
-from hqm.imports.row import RESPONDENTS, RUNS, Log, Row, number, options_in, parts_in, pictures_in
+from hqm.imports.row import RESPONDENTS, RUNS, Log, Row, options_in, parts_in, pictures_in
+from hqm.imports.score_cells import number
 from hqm.types import Response
 
 _FAILED = "Failed to obtain answer"
