@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hqm.reports.latex.paper import paper_tables
+from hqm.reports.pages.error_picture import SOURCE_SHORT_NAMES
 from hqm.reports.pages.leaderboard_sentences import board_title, order_sentence
 from hqm.reports.pages.phrases import plain_text
 from hqm.reports.pages.sentences import (
@@ -269,6 +270,30 @@ def test_the_verdict_stays_short_whatever_is_wrong() -> None:
     text = headline(audit).text
     assert len(text.split()) <= MAX_VERDICT_WORDS
     assert text.startswith("Not ready:")
+
+
+@pytest.mark.parametrize("source", ["seed", "negation", "judge", "people", "resolution"])
+def test_what_shifts_the_scores_is_said_in_words_whatever_it_is(source: ErrorSource) -> None:
+    wording = BudgetRow(
+        source="wording", status="ok", other=(PARALLEL,), half=0.4, moves={NAMES[0]: 0.0}
+    )
+    other = (PARALLEL,) if source == "negation" else (PEOPLE,) if source == "people" else ("other",)
+    row = BudgetRow(
+        source=source, status="ok", other=other, shift=-0.096, low=-0.106, high=-0.086, half=0.05,
+        moves={NAMES[0]: -0.1}, inference="fixed_models",
+    )  # fmt: skip
+    audit = budgeted(audit_of(SEARCHED, PAIRS), wording, row)
+    assert "lowers scores by 9.6 points." in headline(audit).text
+    shift = "−9.6 points [−10.6, −8.6] (these models, new items)"
+    question: Question = {"negation": "wording", "people": "people"}.get(source, "repeat")  # type: ignore[assignment]
+    assert f"changes the mean by {shift}." in answer_texts(audit)[question]
+    line = statement(audit)
+    assert f" {SOURCE_SHORT_NAMES[source]} {shift}, " in str(line)
+    assert hqm.Statement.parse(line.latex) == hqm.Statement.parse(line.markdown) == line
+    # what the policy calls equal is no shift to speak of, nor what may be none
+    for low, high in ((-0.009, -0.001), (-0.2, 0.1)):
+        small = replace(row, shift=(low + high) / 2, low=low, high=high)
+        assert "lowers" not in headline(budgeted(audit_of(SEARCHED, PAIRS), wording, small)).text
 
 
 def measured_to(error: float, difference: float, run_error: float = 0.01) -> BenchmarkAudit:

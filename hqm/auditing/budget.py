@@ -656,6 +656,7 @@ _LINE = re.compile(
     r"(?P<repeat>rho_G \S.*?|reruns not measured|reruns identical),"
     r" (?P<wording>(?:wording|negation) \S.*?),"
     r" (?P<labels>people \S.*?),"
+    r"(?: (?P<shifts>(?:seed|judge|picture size|wording|negation) \S.*?),)?"
     r" (?P<order>ranks \S.*?|no neighbours differ\S?.*?|\d+ of \d+ pairs differ|order not measured"
     r"|no ties|ties \S.*?)"
     r" \| hqm:(?P<version>\d+(?:\.\w+)*)(?: (?P<signature>[0-9a-f]{12}))?"
@@ -677,6 +678,9 @@ class Statement(RenamedAttributes):
         The version of HQM that made the numbers.
     signature
         Twelve characters that stand for the first number.
+    shifts
+        The shifts by another seed, judge or picture size that are larger than what counts as equal;
+        empty where there are none.
 
     Examples
     --------
@@ -694,9 +698,11 @@ class Statement(RenamedAttributes):
     order: str
     version: str
     signature: str = ""
+    shifts: str = ""
 
     def __str__(self) -> str:
-        text = ", ".join((self.repeat, self.wording, self.labels, self.order))
+        measures = (self.repeat, self.wording, self.labels, self.shifts, self.order)
+        text = ", ".join(filter(None, measures))
         return f"{text} | hqm:{self.version} {self.signature}".strip()
 
     @property

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hqm.reports.pages.phrases import number_word, pluralise_in_words, verb_form
-from hqm.reports.tables.score_tables import shift_target
-from hqm.reports.tables.table import capital
+from hqm.reports.tables.score_tables import count_reordered_pairs, shift_target
+from hqm.reports.tables.table import capital, target_clause
 
 from hqm import BenchmarkAudit, ErrorBudget
 from hqm.auditing.budget import BudgetRow, Gap
@@ -45,7 +45,11 @@ SOURCE_SHORT_NAMES: Mapping[str, str] = {
     "blind": "picture",
     "metric": "metric",
 }
-_CHANGES: Mapping[str, str] = {"negation": "Negating the questions", "people": "Scoring by people"}
+_CHANGES: Mapping[str, str] = {
+    "negation": "Negating the questions",
+    "people": "Scoring by people",
+    "resolution": "Showing smaller pictures",
+}
 """Sources of error that are called otherwise where they move something."""
 NOTHING_MEASURED = "No source of error was measured"
 IDENTICAL = "identical scores"
@@ -64,7 +68,7 @@ class ErrorBar:
     @property
     def claim(self) -> str:
         """What the bar says, in words."""
-        change = _CHANGES.get(self.source, SOURCES[self.source][0])
+        change = change_of(self.source)
         model = f"one model of {self.measure}" if self.measure else "one model"
         return f"{change} can shift {model} by {self.text} points"
 
@@ -240,6 +244,33 @@ class MeasuresPicture:
             return NOTHING_MEASURED
         claim = self.largest.claim
         return f"The largest error: {claim[0].lower()}{claim[1:]}"
+
+
+def change_of(source: str) -> str:
+    """What changes, as the subject of a sentence about what it does to the scores."""
+    return _CHANGES.get(source, SOURCES[source][0])
+
+
+def shift_text(audit: BenchmarkAudit, row: BudgetRow) -> str:
+    """The mean shift by a source, with its interval and what that generalises to."""
+    points = Points.for_metric(audit)
+    shift = f"{points.format(row.shift, sign=True)} points"
+    interval = points.format_interval(row.low, row.high)
+    return f"{shift} {interval}".rstrip() + target_clause(shift_target(audit, row))
+
+
+def mean_change(audit: BenchmarkAudit, row: BudgetRow) -> str:
+    """By how much a source shifts the mean, in a sentence."""
+    return f"{change_of(row.source)} changes the mean by {shift_text(audit, row)}."
+
+
+def shift_claim(audit: BenchmarkAudit, row: BudgetRow) -> str:
+    """In which direction a source shifts the scores, and whether it changes their order."""
+    verb = "lowers" if (row.shift or 0) < 0 else "raises"
+    size = Points.for_metric(audit).format(abs(row.shift or 0))
+    # One pair that changes places may be two equals; from two on the order is said to change.
+    order = " and reorders models" if count_reordered_pairs(audit, row.other) > 1 else ""
+    return f"{change_of(row.source)} {verb} scores by {size} points{order}."
 
 
 def largest_row(rows: Sequence[BudgetRow]) -> BudgetRow | None:

@@ -16,7 +16,15 @@ from operator import attrgetter
 from statistics import stdev
 from textwrap import shorten
 
-from hqm.reports.pages.error_picture import SOURCE_SHORT_NAMES, SOURCES, largest_row
+from hqm.reports.pages.error_picture import (
+    SOURCE_SHORT_NAMES,
+    SOURCES,
+    change_of,
+    largest_row,
+    mean_change,
+    shift_claim,
+    shift_text,
+)
 from hqm.reports.pages.leaderboard_sentences import (
     alike_sentence,
     imprecision_sentence,
@@ -46,7 +54,6 @@ from hqm.reports.tables.score_tables import (
     count_reordered_pairs,
     people_scores_note,
     reason_against_total,
-    shift_target,
 )
 from hqm.reports.tables.table import (
     Text,
@@ -62,7 +69,6 @@ from hqm.reports.tables.table import (
     percent,
     short_name,
     spelled_out,
-    target_clause,
 )
 from hqm.reports.tables.type_tables import none_alone
 
@@ -143,6 +149,7 @@ _FINDING_NAMES: Mapping[str, str] = {
     "options-misplaced": "options out of order",
 }
 """Names of findings whose code says too little."""
+_WORDING_SOURCES = ("wording", "negation")
 _MAX_ITEMS = 12
 """Reversed items that a sentence names."""
 _MIN_LABELS = 200
@@ -190,6 +197,8 @@ def headline(audit: BenchmarkAudit, policy: Policy | None = None) -> Headline:
     # That sentence says already that no two models differ.
     if answers.state != "unseparated":
         sentences.append(order_sentence(audit, policy))
+    # A shift that was measured says more than that another source was not.
+    sentences += [shift_claim(audit, row) for row in _other_shifts(audit, policy)]
     sentences += [_wording_sentence(audit), _types_sentence(audit, policy)]
     # a sentence that makes the verdict too long is left out, and a shorter one may follow
     verdict_sentences: list[str] = []
@@ -288,10 +297,24 @@ def budget_rows(audit: BenchmarkAudit) -> tuple[BudgetRow, ...]:
 
 def wording_row(audit: BenchmarkAudit) -> BudgetRow | None:
     """The row of other wordings, or of negated questions where those move more; None without."""
-    sources = ("wording", "negation")
-    moved = [row for row in budget_rows(audit) if row.source in sources and row.moves]
+    moved = [row for row in budget_rows(audit) if row.source in _WORDING_SOURCES and row.moves]
     # The worst of the two answers for wordings, as a tick must hold for both.
     return max(moved, key=lambda row: row.half or 0.0, default=None)
+
+
+def _other_shifts(audit: BenchmarkAudit, policy: Policy) -> list[BudgetRow]:
+    """The sources that shift scores by more than what the policy calls equal, the largest first,
+    without the wording that has an answer of its own.
+    """
+    limit = policy.limits.equal_within * (total_precision(audit).scale or 0.0)
+    # without the picture a drop is wanted
+    exempt = {"blind", getattr(wording_row(audit), "source", "")}
+    shifted = [
+        row
+        for row in budget_rows(audit)
+        if row.source not in exempt and row.excludes_zero and abs(row.shift or 0.0) > limit
+    ]
+    return sorted(shifted, key=lambda row: -abs(row.shift or 0.0))
 
 
 def _opposite_shifts(audit: BenchmarkAudit, row: BudgetRow) -> str:
@@ -315,19 +338,12 @@ def _wording_sentence(audit: BenchmarkAudit) -> str:
     if row is None:
         return "Other wordings were not measured."
     points = Points.for_metric(audit)
-    if row.source == "negation":
-        change = "Negating the questions"
-    else:
-        change = "Another wording"
-    n_changed = count_reordered_pairs(audit, row.other)
+    change = change_of(row.source)
     if opposite := _opposite_shifts(audit, row):
-        order = " and reorder models" if n_changed > 1 else ""
+        order = " and reorder models" if count_reordered_pairs(audit, row.other) > 1 else ""
         return f"Other wordings shift scores by {opposite} points{order}."
     if row.excludes_zero:
-        verb = "lowers" if (row.shift or 0) < 0 else "raises"
-        # One pair that changes places may be two equals; from two on the order is said to change.
-        order = " and reorders models" if n_changed > 1 else ""
-        return f"{change} {verb} scores by {points.format(abs(row.shift or 0))} points{order}."
+        return shift_claim(audit, row)
     if not row.half and row.status == "ok":
         return f"{change} changes no score."
     if row.half is None:
@@ -560,8 +576,14 @@ def answer_questions(audit: BenchmarkAudit, policy: Policy | None = None) -> tup
         ),
         "quote": (_quote_answer(gate, answers), "Quote this"),
     }
+    shifts: Mapping[str, list[Sentence]] = {question: [] for question in answers.codes}
+    for row in _other_shifts(audit, policy):
+        if row.source != "people":
+            question = "wording" if row.source in _WORDING_SOURCES else "repeat"
+            shifts[question].append(as_sentence(mean_change(audit, row)))
     return tuple(
-        Answer(question, code, *contents[question]) for question, code in answers.codes.items()
+        Answer(question, code, (*contents[question][0], *shifts[question]), contents[question][1])
+        for question, code in answers.codes.items()
     )
 
 
@@ -649,15 +671,11 @@ def _wording_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ..
     if row is None:
         return _not_measured(audit, "wording")
     shift = find_estimate(audit, "parallel_forms.mean_shift", administration=row.other[0])
-    shift_text = (
-        f"{points.format(row.shift, sign=True)} points"
-        f" {points.format_interval(row.low, row.high)}".rstrip()
-    )
-    shift_text += target_clause(shift_target(audit, row))
-    shift_value: Text | str = shift_text
+    shown_shift = shift_text(audit, row)
+    shift_value: Text | str = shown_shift
     # A shift over several wordings is none of the estimates, and links to none of them.
     if shift is not None and len(row.other) == 1:
-        shift_value = replace(estimate_text(shift), text=shift_text, muted=False)
+        shift_value = replace(estimate_text(shift), text=shown_shift, muted=False)
     change = "Negated" if row.source == "negation" else "Reworded"
     sentences = [compose("{change}: {shift}.", change=change, shift=shift_value)]
     if opposite := _opposite_shifts(audit, row):
@@ -735,7 +753,6 @@ def _agreement_sentences(
 
 
 def _people_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
-    points = Points.for_metric(audit)
     row = budget_row(audit, "people")
     if note := people_scores_note(audit):
         return (as_sentence(note),)
@@ -757,10 +774,7 @@ def _people_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     elif r is not None and not sentences:
         sentences.append(as_sentence(f"Not known: {r.reason}."))
     if row.shift is not None:
-        interval = points.format_interval(row.low, row.high)
-        moved = f"{points.format(row.shift, sign=True)} points {interval}".rstrip()
-        moved += target_clause(shift_target(audit, row)) if interval else ""
-        sentences.append(as_sentence(f"Scoring by people changes the mean by {moved}."))
+        sentences.append(as_sentence(mean_change(audit, row)))
     return tuple(sentences)
 
 
@@ -839,7 +853,6 @@ def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:
 
 def statement(audit: BenchmarkAudit) -> Statement:
     """One line for a table's caption, with the signature of its first number."""
-    points = Points.for_metric(audit)
     repeat = "reruns not measured"
     signed = rho = find_estimate(audit, "test_retest.rho_g")
     if rho is not None and rho.status == "not_informative":
@@ -849,10 +862,7 @@ def statement(audit: BenchmarkAudit) -> Statement:
     row = wording_row(audit)
     wording = "wording not measured"
     if row is not None:
-        ends = points.format_interval(row.low, row.high)
-        moved = f"{points.format(row.shift, sign=True)} points {ends}".rstrip()
-        moved += target_clause(shift_target(audit, row)) if ends else ""
-        wording = f"{SOURCE_SHORT_NAMES[row.source]} {moved}"
+        wording = f"{SOURCE_SHORT_NAMES[row.source]} {shift_text(audit, row)}"
         # The line bears the signature of the first number that it quotes.
         signed = signed or find_estimate(
             audit, "parallel_forms.mean_shift", administration=row.other[0]
@@ -862,7 +872,7 @@ def statement(audit: BenchmarkAudit) -> Statement:
     if audit.scoring == "people":
         labels = "people scored"
     elif labelled.shift is not None:
-        labels = f"people {points.format(labelled.shift, sign=True)} points"
+        labels = f"people {shift_text(audit, labelled)}"
     # A line without a signature could not be verified (`hqm report --verify`).
     signed = signed or find_estimate(audit, "discriminability.separable_pairs")
     line = statement_signature(signed.signature, audit.procedure) if signed is not None else ""
@@ -870,7 +880,12 @@ def statement(audit: BenchmarkAudit) -> Statement:
     _, _, version = line.rpartition("|hqm:")
     mark = short_signature(line) if line else ""
     hqm_version = version if "|hqm:" in line else __version__
-    return Statement(repeat, wording, labels, order_statement(audit), hqm_version, mark)
+    shifts = ", ".join(
+        f"{SOURCE_SHORT_NAMES[row.source]} {shift_text(audit, row)}"
+        for row in _other_shifts(audit, default_policy())
+        if row.source != "people"
+    )
+    return Statement(repeat, wording, labels, order_statement(audit), hqm_version, mark, shifts)
 
 
 def joint_sentence(audits: Sequence[BenchmarkAudit]) -> str:
