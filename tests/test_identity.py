@@ -19,6 +19,7 @@ from hqm import load
 from hqm.auditing.one_file import score_file
 from hqm.benchmark.log_benchmark import benchmarks_of_logs
 from hqm.errors import HQMError
+from hqm.imports.answer_table import parse_table_columns
 from hqm.imports.detect import read_logs
 from hqm.imports.intake import take_rows
 from hqm.imports.log_answers import LogSettings, read_recorded
@@ -148,7 +149,32 @@ def test_a_column_that_is_called_a_score_goes_before_one_of_another_number(tmp_p
     )
     (log,) = read_logs([write(tmp_path / "t.csv", columns)])
     assert list(log.rows[0].scores) == ["judge_score", "quality"]
-    assert any(tells(note, "door.no-scores") and "'seen'" in note for note in log.notes)
+    assert any(tells(note, "door.unread") and "'seen'" in note for note in log.notes)
+
+
+def test_columns_that_are_not_read_are_named_with_what_they_may_group(tmp_path: Path) -> None:
+    columns = sheet(
+        model=by_model,
+        question_id=by_item,
+        scene=lambda model, item: f"s{item // 3}",
+        level=lambda model, item: item % 2,
+        comment=lambda model, item: "odd" if item == 2 else "",
+        reviewer=lambda model, item: "",
+        score=is_right,
+    )
+    path = write(tmp_path / "t.csv", columns)
+    (benchmark,) = benchmarks_of_logs(read_logs([path]))
+    names = "'scene', 'level', 'comment'"
+    assert tells(taken(path)[3], "door.unread", names=names)
+    assert tells(benchmark.card.summary.lower(), "door.unread", names=f"{names}.")
+    choice = "cluster=scene,category=level"
+    assert tells(
+        benchmark.design, "door.grouping", columns=choice, aims="clusters of items and types"
+    )
+    logs = read_logs([path], columns=parse_table_columns([choice]))
+    (benchmark,) = benchmarks_of_logs(logs)
+    assert not tells(benchmark.design, "door.grouping")
+    assert len({item.cluster for item in benchmark.original.items}) == len(set(columns["scene"]))
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,8 @@ from hqm.types import (
 
 _POOLED = "score"
 _MOST_AUDITED = 3
+_GROUPINGS: Mapping[str, str] = {"cluster": "clusters of items", "category": "types"}
+"""Column that groups items -> what it adds."""
 
 
 class LogBenchmark(Benchmark):
@@ -70,6 +72,8 @@ class LogBenchmark(Benchmark):
         The tool's scores; empty where it gave none, so that HQM's readers score the answers.
     notes
         Where the tool's totals are no means of its rows.
+    suggested
+        Field -> the unread column whose cells suggest it.
     """
 
     has_card: ClassVar[bool] = False
@@ -82,8 +86,10 @@ class LogBenchmark(Benchmark):
         matched: ImportedLogs,
         metrics: Sequence[Metric],
         notes: Sequence[str] = (),
+        suggested: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(card, Path())
+        self.suggested = suggested or {}
         self.forms = tuple(forms)
         self.matched = matched
         self.notes = tuple(notes)
@@ -128,8 +134,16 @@ class LogBenchmark(Benchmark):
         )
         present = {column: aim for column, is_present, aim in rows if is_present}
         results = "score" if self.tool_scored else "answers"
-        added = [f"`{column}` for {aim}" for column, is_present, aim in rows if not is_present]
+        added = [
+            f"`{column}` for {aim}"
+            for column, is_present, aim in rows
+            if not is_present and column not in self.suggested
+        ]
         columns = f"columns {', '.join(added)}; " if added else ""
+        if self.suggested:
+            choices = ",".join(f"{column}={name}" for column, name in self.suggested.items())
+            aims = " and ".join(_GROUPINGS[column] for column in self.suggested)
+            columns += f"--columns {choices} for {aims}; "
         return (
             f"with {', '.join([*present, results])}: {', '.join(present.values())}"
             f" (to add: {columns}--criterion FILE for people)"
@@ -395,7 +409,8 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
     first_form = _first_form(keyed)
     items_by_form, notes_on_items = items_of(keyed, first_form)
     forms = [Form(form or ORIGINAL, items) for form, items in items_by_form.items()]
-    card = _card(name, title, forms[0], keyed)
+    unread = dict(chain.from_iterable(log.unread.items() for log in keyed))
+    card = _card(name, title, forms[0], keyed, unread)
     rows = list(rows_of(keyed))
     lower = set(chain.from_iterable(map(attrgetter("lower"), keyed)))
     # The metrics need the scores as `_merge_judge_rows` keeps them: judge by judge.
@@ -414,7 +429,8 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
         *equal,
         *_notes_on_targets(forms[0], metrics),
     )
-    benchmark = LogBenchmark(card, forms, matched, metrics, notes)
+    suggested = {field: column for column, field in unread.items() if field}
+    benchmark = LogBenchmark(card, forms, matched, metrics, notes, suggested)
     # Where the tool scored, its reading of the right answers counts, and not ours.
     if not metrics:
         check_targets(forms[0], rows)
@@ -581,10 +597,13 @@ def _with_scores(row: Row, scores: Mapping[str, Mapping[str, float]]) -> Respons
 # --- items, card and metrics ---
 
 
-def _card(name: str, title: str, form: Form, logs: Sequence[Log]) -> Card:
+def _card(name: str, title: str, form: Form, logs: Sequence[Log], unread: Collection[str]) -> Card:
     tools = ", ".join(dict.fromkeys(filter(None, map(attrgetter("tool"), logs))))
     common: Task = mode(map(attrgetter("task"), form.items))
-    card = Card(name=name, title=title, version="log", task=common, summary=f"From {tools}.")
+    summary = f"From {tools}." + (
+        f" Columns that are not read: {name_fields(unread)}." if unread else ""
+    )
+    card = Card(name=name, title=title, version="log", task=common, summary=summary)
     # its own words for its types, however near they are to those of hallucination
     return card.model_copy(update={"types": form.types, "labelled": bool(form.types)})
 

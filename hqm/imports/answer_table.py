@@ -40,6 +40,7 @@ from hqm.imports.layouts import (
 )
 from hqm.imports.row import RUN_LABEL, Log, Row, answers_in
 from hqm.imports.score_cells import SCORES, number
+from hqm.types import LETTERS
 
 TABLE = "a table of answers"
 """What a table calls its tool."""
@@ -207,7 +208,7 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
     # before anything is asked of its scores, of which a table of results has several
     if _names_no_items(intake):
         refuse_no_items(path)
-    records, scores, other_numbers = _with_scores(records, chosen_columns, intake)
+    records, scores = _with_scores(records, chosen_columns, intake)
     is_llava = bool(records) and _is_llava(records[0])
     rows = []
     for i, (record_number, record) in enumerate(zip(intake.numbers, records, strict=True)):
@@ -230,8 +231,10 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
     notes += [f"read as {reading}", *item_note, *turn_note]
     if layout.note:
         notes.insert(0, f"its rows are {layout.note}")
-    if other_numbers:
-        notes.append(f"the columns {name_fields(other_numbers)} are taken as no score")
+    taken = {*scores, *chosen_columns.values()}
+    unread = {} if long_records else _unread_columns(records, rows, taken)
+    if unread:
+        notes.append(f"columns that are not read: {name_fields(unread)}")
     return Log(
         path=path,
         tool="LLaVA" if is_llava else TABLE,
@@ -239,23 +242,66 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
         notes=tuple(notes),
         lower=lower,
         names_respondents=bool(respondents),
+        unread=unread,
     )
+
+
+_OTHER_COLUMNS = frozenset(
+    (*fields.PICTURES, *fields.VIDEOS, *fields.TURNS, "text", "error", "finish_reason", "index2ans")
+)
+"""The columns that a row is read from beside those that a user may name."""
+
+
+def _unread_columns(
+    records: Sequence[Record], rows: Sequence[Row], taken: Collection[str]
+) -> dict[str, str]:
+    """The columns that no field of a row was read from, each with the field that its cells suggest:
+    several items with one value are a cluster or of one category.
+    """
+    read_columns = KNOWN_COLUMNS.union(taken, _OTHER_COLUMNS)
+    if any(map(attrgetter("options"), rows)):
+        read_columns |= set(LETTERS)
+    has_parts = any(map(attrgetter("parts"), rows))
+    if has_parts:
+        read_columns |= set(fields.TYPES)
+    free_fields = set() if has_parts else {"category"}
+    if not any(row.cluster or row.image for row in rows):
+        free_fields.add("cluster")
+    items = [row.id or row.question for row in rows]
+    unread = {}
+    for column in first_row(records):
+        cells = cell_texts(records, column)
+        if column not in read_columns and any(cells):
+            field = _grouping_field(items, cells)
+            unread[column] = field if field in free_fields else ""
+            free_fields.discard(field)
+    return unread
+
+
+def _grouping_field(items: Sequence[str], cells: Sequence[str]) -> str:
+    """The field that the cells of a column suggest: `cluster` for many groups of few items,
+    `category` for few groups of many; empty where an item has several cells, or items none alike.
+    """
+    n_items = len(set(items))
+    n_groups = len(set(cells))
+    is_grouping = len(set(zip(items, cells, strict=True))) == n_items and all(cells)
+    if not is_grouping or not 1 < n_groups <= n_items / 2:
+        return ""
+    return "cluster" if n_groups**2 > n_items else "category"
 
 
 def _with_scores(
     records: list[Record], chosen_columns: Mapping[str, str], intake: Intake
-) -> tuple[list[Record], list[str], list[str]]:
-    """Return the records with their scores as plain numbers, the columns of scores, and those that
-    are taken as none.
-    """
+) -> tuple[list[Record], list[str]]:
+    """Return the records with their scores as plain numbers, and the columns of scores."""
     # few commands read scores, and the others need not load what checks them
     from hqm.imports.scales import check_marks, with_plain_numbers
     from hqm.imports.score_columns import find_scores
 
-    scores, other_numbers = find_scores(records, chosen_columns, intake)
+    scores = find_scores(records, chosen_columns, intake)
     records = with_plain_numbers(records, scores, intake.path)
     check_marks(records, scores, intake.path)
-    return records, scores, other_numbers
+    return records, scores
 
 
 def _notes_on_scores(

@@ -252,6 +252,8 @@ class Log:
     """What names the run, where a run that goes on after a failure keeps its name."""
     names_respondents: bool = True
     """Whether the rows say who answered; else the file's name does."""
+    # Column that no field was read from -> the field that its cells suggest; empty for none.
+    unread: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def respondents(self) -> list[str]:

@@ -30,8 +30,8 @@ def numeric_columns(records: Sequence[Record], chosen_columns: Mapping[str, str]
 
 def find_scores(
     records: Sequence[Record], chosen_columns: Mapping[str, str], intake: Intake
-) -> tuple[list[str], list[str]]:
-    """The columns of scores, and those of numbers that are none by their names.
+) -> list[str]:
+    """The columns of scores.
 
     It is the column that was said, else `score` and every other column of numbers beside the fields
     of a row.
@@ -39,29 +39,27 @@ def find_scores(
     from hqm.imports.scales import check_numbers
 
     if not records:
-        return [], []
+        return []
     if "score" in chosen_columns:
         # The user's word decides, so that a cell that is no number is an error there, and no other
         # column.
         check_numbers(records, chosen_columns["score"], intake.path, intake.numbers)
-        return [chosen_columns["score"]], []
+        return [chosen_columns["score"]]
     first = records[0]
     telling_fields = (*fields.RESPONDENTS, *answers_in(first), "score")
     if not chosen_columns and first.keys().isdisjoint(telling_fields):
-        return [], []
+        return []
     numeric = _without_answers(records, numeric_columns(records, chosen_columns))
     # beside answers, a number may be anything of the question or of the answer
     has_answers = bool(answers_in(first)) or "answer" in chosen_columns
     if has_answers and "target" in chosen_columns:
-        return [], numeric  # the user says what the answers are compared with
+        return []  # the user says what the answers are compared with
     called_scores = [name for name in first if heading_words(str(name)) in SCORES]
     _check_score_names(records, called_scores, intake)
     for name in called_scores:
         check_numbers(records, name, intake.path, intake.numbers)
     item = chosen_columns.get("item", "")
-    scores = _named_scores(records, numeric, item, has_answers, intake.path)
-    candidates = dict.fromkeys([*numeric, *called_scores])
-    return scores, [name for name in candidates if name not in scores]
+    return _named_scores(records, numeric, item, has_answers, intake.path)
 
 
 def _check_score_names(
