@@ -21,7 +21,7 @@ import pytest
 from hqm.reports.latex.latex_tables import format_tables
 from hqm.reports.latex.paper import paper_tables
 from hqm.reports.pages.leaderboard_sentences import board_title, order_sentence, order_statement
-from hqm.reports.pages.phrases import plain_text
+from hqm.reports.pages.phrases import TERMS, Terms, plain_text
 from hqm.reports.pages.report_page import render
 from hqm.reports.pages.sentences import answer_questions, statement
 from hqm.reports.tables.table import TARGETS
@@ -176,6 +176,25 @@ def test_every_interval_names_its_target(audits: list[BenchmarkAudit]) -> None:
     page = html.unescape(render(Audit((audits[0],))).report)
     assert all(target in page for target in ("(these models, new items;", "°: other models"))
     assert n_intervals > len(audits)
+
+
+def test_the_glossary_has_the_terms_of_the_page_and_no_other(audits: list[BenchmarkAudit]) -> None:
+    explained = set()
+    for audit in audits[:: max(1, len(audits) // len(WORLDS))]:
+        page = render(Audit((audit,))).report
+        page, _, entries = page.partition('<ul class="terms">')
+        entries = entries.partition("</ul>")[0]
+        page = re.sub(r"(?s)<(script|style|svg|pre)\b.*?</\1>", "", page)
+        text = html.unescape(re.sub(r"<[^>]+>", " ", page))
+        for term, (pattern, meaning) in TERMS.items():
+            is_used = re.search(rf"(?<![\w,-])(?:{pattern})\w*(?!\w|-\w)", text) is not None
+            assert is_used == (f"<li>{term}: " in html.unescape(entries)), term
+            if is_used:
+                explained.add(term)
+                assert all(quoted in text for quoted in re.findall("“(.+?)”", meaning)), term
+    assert {"95% interval", "equal within", "not known", "80% power", "Holm"} <= explained
+    assert not Terms().explain("Without alpha-7b it is lower.").count("<dfn")
+    assert Terms().explain("Kappa is .7.").count("<dfn") == 1
 
 
 def test_one_question_has_one_interval_everywhere(audits: list[BenchmarkAudit]) -> None:

@@ -17,6 +17,7 @@ from hqm.reports.latex.paper import paper_tables
 from hqm.reports.pages.error_picture import SOURCE_SHORT_NAMES
 from hqm.reports.pages.leaderboard_sentences import board_title, order_sentence
 from hqm.reports.pages.phrases import plain_text
+from hqm.reports.pages.report_page import render
 from hqm.reports.pages.sentences import (
     MAX_VERDICT_WORDS,
     _scores_of_rerun,
@@ -225,6 +226,13 @@ def test_a_sound_benchmark_has_nothing_to_mend() -> None:
     assert code_of(audit, "faulty") == "fine"
 
 
+def test_no_key_is_called_sound_where_no_test_would_find_a_wrong_one() -> None:
+    for search, is_tested in (((SEARCHED,), True), ((), False)):
+        page = render(hqm.Audit((audit_of(RHO, PAIRS, *search),))).report
+        assert " examined: no " in page
+        assert ("suspicious key" in page) is is_tested
+
+
 def test_too_little_is_said_where_no_search_was_possible() -> None:
     assert headline(audit_of(RHO, PAIRS)).state == "Too little measured"
 
@@ -335,6 +343,10 @@ def test_a_policy_sets_the_limits() -> None:
     assert code_of(audit, "more", strict) == "look"
     need = text_of("report.need", size="5", items="1,760")
     assert need in answer_texts(audit, strict)["more"]
+    # the number is that of the upper end, and the estimate stands in the evidence
+    shown = text_of("report.shown-difference", shown="8.0", high="8.3")
+    assert shown in answer_texts(audit, strict)["more"]
+    assert not tells(answer_texts(audit)["more"], "report.shown-difference")
     coarse = measured_to(0.015, 0.08)
     assert text_of("report.missed", size="8.3", limit="5") in headline(coarse, strict).text
 

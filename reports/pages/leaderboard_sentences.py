@@ -47,7 +47,12 @@ from hqm.auditing.definitions import (
     shared_items,
     who_labelled,
 )
-from hqm.auditing.precision import exceeded_limits, more_items, total_precision
+from hqm.auditing.precision import (
+    TotalPrecision,
+    exceeded_limits,
+    more_items,
+    total_precision,
+)
 from hqm.auditing.score_points import Points
 from hqm.indicators.separation import Neighbours
 from hqm.psychometrics.inference.pairwise import ContrastOutcome
@@ -380,6 +385,8 @@ def more_items_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, 
             "neighbours": "to separate all neighbours",
         }[need.purpose]
         purposes.append(f"{_item_count(need.items)} {purpose}")
+        if need.purpose == "difference" and need.items != 0:
+            purposes.append(_shown_difference(total_precision(audit), points, need.size))
     if forecast.types:
         # The type that takes most items decides what the total costs.
         hardest = max(forecast.types, key=lambda kind: forecast.types[kind])
@@ -395,6 +402,13 @@ def more_items_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, 
     # What keeps the answer from being fine stands first, since a terminal may have no second line.
     parts = [*parts, *purposes] if is_met else [*purposes, *parts]
     return tuple(as_sentence(f"{capital(part)}.") for part in parts)
+
+
+def _shown_difference(precision: TotalPrecision, points: Points, limit: float) -> str:
+    """The difference that these items show, and its upper limit, for which more are counted."""
+    shown = points.format_beside(precision.difference, limit)
+    upper_end = points.format_beside(precision.difference_high, limit)
+    return f"these items show {shown} points; the count allows for its 95% upper limit, {upper_end}"
 
 
 def type_limit(audit: BenchmarkAudit, policy: Policy) -> str:

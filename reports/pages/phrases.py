@@ -142,11 +142,11 @@ def plain_text(sentences: Iterable[Sentence]) -> str:
 
 TERMS: Mapping[str, tuple[str, str]] = {
     "95% interval": (
-        r"95% interval|these respondents",
+        r"95% interval|these models, new items",
         (
-            "a range made so that 95 of 100 such ranges contain the true value; “these respondents”"
-            " keeps the respondents and draws other items, “others like them” draws other"
-            " respondents too"
+            "a range made so that 95 of 100 such ranges contain the true value; “these models, new"
+            " items” keeps the models and draws other items, “other models like these” draws other"
+            " models too"
         ),
     ),
     "reliability": (
@@ -344,7 +344,7 @@ TERMS: Mapping[str, tuple[str, str]] = {
         ),
     ),
     "kappa": (
-        r"\bkappa\b",
+        r"\b[Kk]appa\b",
         "agreement of single verdicts beyond chance: 0 is chance, 1 is full agreement",
     ),
     "Krippendorff's alpha": (
@@ -400,6 +400,10 @@ TERMS: Mapping[str, tuple[str, str]] = {
     "Holm": (
         r"Holm",
         "a correction that keeps the chance of any false difference among all pairs at 5%",
+    ),
+    "80% power": (
+        r"80% power",
+        "of 100 studies of models that differ so much, 80 would show the difference",
     ),
     "Haberman": (
         r"Haberman",
@@ -465,8 +469,9 @@ class Terms:
     def _first_term(self, text: str) -> tuple[re.Match[str], str] | None:
         hits = []
         for term, (pattern, _) in TERMS.items():
-            # Not inside a word, an option (`--criterion`) or a list of setting names.
-            match = re.search(rf"(?<![\w,-])(?:{pattern})\w*", text)
+            # Not inside a word or a name (`alpha-7b`), an option (`--criterion`) or a list of
+            # setting names.
+            match = re.search(rf"(?<![\w,-])(?:{pattern})\w*(?!\w|-\w)", text)
             if match and term not in self._explained:
                 hits.append((match, term))
         # The earliest in the text; of two that begin together, the first of `TERMS`.

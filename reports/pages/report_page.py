@@ -85,7 +85,7 @@ from hqm.auditing.definitions import (
     types_measured,
 )
 from hqm.auditing.score_points import Points, is_share
-from hqm.auditing.seven_questions import find_remedies
+from hqm.auditing.seven_questions import find_remedies, seven_answers
 from hqm.text import DASH
 
 if TYPE_CHECKING:
@@ -202,7 +202,8 @@ def _page(
     # A heading that says "correct" over mere notes would send readers looking for faults.
     if "wrong" not in map(attrgetter("code"), remedies) and head.code != "look":
         remedies_title = "Nothing found to correct"
-        examined = _examined(audit, len(remedies))
+        is_tested = seven_answers(audit, policy).codes["faulty"] == "fine"
+        examined = _examined(audit, len(remedies), is_tested=is_tested)
     return {
         "audit": audit,
         "anchor": anchor,
@@ -267,15 +268,15 @@ def _budget(parent: Audit, audit: BenchmarkAudit, budget: ErrorBudget) -> dict[s
     }
 
 
-def _examined(audit: BenchmarkAudit, notes: int) -> str:
-    """What was searched in an audit without faults."""
+def _examined(audit: BenchmarkAudit, notes: int, *, is_tested: bool) -> str:
+    """What was searched in an audit without faults; `is_tested` where a test of keys found none."""
     size = pluralise(audit.n_items, "item")
     if audit.images:
         size += f" about {pluralise(audit.images, 'picture')}"
     notes_clause = ""
     if notes:
         notes_clause = f" {pluralise(notes, 'note')} without effect on the scores:"
-    key = "" if audit.task == "caption" else "suspicious key, "
+    key = "suspicious key, " if is_tested and audit.task != "caption" else ""
     return f"{size} examined: no {key}leaked answer or duplicate was found.{notes_clause}"
 
 
