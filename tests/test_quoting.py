@@ -120,6 +120,24 @@ def test_every_quoted_signature_is_resolved(written: Path, run: Run) -> None:
     assert interval_in_words(RHO.interval("fixed_models"), 4) in output
 
 
+def test_each_report_prints_json_where_that_is_asked(written: Path, run: Run) -> None:
+    folder = written.parent
+    page, table = folder / "p.html", folder / "t.tex"
+    (quoted,) = json.loads(run("report", written, "--quote", "--json")[1])["audits"]
+    assert quoted["statement"] == str(full_audit().statement)
+    assert {quote["signature"] for quote in quoted["quotes"]} >= {RHO.signature}
+    assert json.loads(run("report", written, "--card", "--json")[1])["card"].startswith("#")
+    for options, paths in (
+        (("--to", page), [page]),
+        (("--to", table), [table]),
+        (("--badge", "--to", folder / "b.svg"), [folder / "b.svg"]),
+        (("--index", folder / "site"), [folder / "site/index.html", folder / "site/index.json"]),
+        (("--check", "--to", table), [table]),
+    ):
+        printed = json.loads(run("report", written, *options, "--json")[1])
+        assert set(map(str, paths)) <= set(printed["wrote"]), options
+
+
 def test_another_audit_does_not_resolve_it(tmp_path: Path, written: Path, run: Run) -> None:
     second_audit = replace(
         full_audit(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -159,8 +159,9 @@ def report(
         check_output(to, audit_files)
     files = list(map(find_audit, audit_files))
     # an index has rows of printed tables and of extensions too, whose files are no `Audit`
+    as_json = options.output.as_json
     if index is not None:
-        _write_index(index, files, Policy.load(policy))
+        _write_index(index, files, Policy.load(policy), as_json=as_json)
         return
     audits = list(map(Audit.load, files))
     joined = _join_audits(audits)
@@ -172,13 +173,13 @@ def report(
         rescoring.write(to)
         return
     if check:
-        _check_numbers(joined, to, loaded_policy, as_json=options.output.as_json)
+        _check_numbers(joined, to, loaded_policy, as_json=as_json)
         return
     pages: dict[Path, str | bytes]
     if quote:
-        pages = _quotation(joined, to)
+        pages = _quotation(joined, to, as_json=as_json)
     elif card:
-        pages = _quality_card(joined, loaded_policy, to)
+        pages = _quality_card(joined, loaded_policy, to, as_json=as_json)
     elif badge:
         cards = importlib.import_module("hqm.reports.pages.benchmark_card")
         pages = {to or Path("badge.svg"): str(cards.badge(joined, loaded_policy))}
@@ -194,7 +195,15 @@ def report(
         pages = {to: _tables_text(audits, to, all_tables=all_tables)}
     if pages:
         write_together(pages)
-        print_line(f"wrote  {'  '.join(map(str, pages))}")
+        _print_written(pages, as_json=as_json)
+
+
+def _print_written(paths: Iterable[Path], *, as_json: bool) -> None:
+    """Print which files were written."""
+    if as_json:
+        print_json({"wrote": list(map(str, paths))})
+    else:
+        print_line(f"wrote  {'  '.join(map(str, paths))}")
 
 
 def _check_numbers(audit: Audit, path: Path | None, policy: Policy, *, as_json: bool) -> None:
@@ -205,13 +214,11 @@ def _check_numbers(audit: Audit, path: Path | None, policy: Policy, *, as_json: 
 
     opinions = tuple(map(check_numbers, audit.audits))
     layout = importlib.import_module("hqm.reports.tables.second_opinion_table")
-    if as_json:
-        print_json({"audits": [opinion.to_dict() for opinion in opinions]})
-    else:
+    pages: dict[Path, str | bytes] = {}
+    if not as_json:
         for opinion in opinions:
             print_lines(*layout.opinion_lines(opinion))
     if path is not None:
-        pages: dict[Path, str | bytes]
         if path.suffix.lower() in (".html", ".htm"):
             pages = report_files(audit, path, policy, opinions)
         else:
@@ -219,32 +226,53 @@ def _check_numbers(audit: Audit, path: Path | None, policy: Policy, *, as_json: 
             latex = importlib.import_module("hqm.reports.latex.latex_tables")
             pages = {path: str(latex.format_tables(tables, path.suffix.lower()))}
         write_together(pages)
-        print_line(f"wrote  {'  '.join(map(str, pages))}")
+    if as_json:
+        written = {"wrote": list(map(str, pages))} if pages else {}
+        print_json({"audits": [opinion.to_dict() for opinion in opinions], **written})
+    elif pages:
+        _print_written(pages, as_json=False)
     # The status comes last, so that the file of numbers is written in either case.
     if any(opinion.findings for opinion in opinions):
         raise typer.Exit(1)
 
 
-def _quotation(joined: Audit, path: Path | None) -> dict[Path, str | bytes]:
+def _quotation(joined: Audit, path: Path | None, *, as_json: bool) -> dict[Path, str | bytes]:
     """Return the statements of audits as a file; without a path, print them with sentences."""
     cards = importlib.import_module("hqm.reports.pages.benchmark_card")
     if path is not None:
         statements = (_statement_text(audit.statement, path) for audit in joined.audits)
         return {path: "\n".join([*statements, ""])}
+    rows = []
     for audit in joined.audits:
-        print_lines(f"{audit.title}: {audit.statement}")
-        for quotation in cards.quotes(audit, joined.hqm_version):
-            print_line(f"  {quotation.title}: {quotation.sentence}")
+        quotations = cards.quotes(audit, joined.hqm_version)
+        rows.append(
+            {
+                "benchmark": audit.title,
+                "statement": str(audit.statement),
+                "quotes": list(map(asdict, quotations)),
+            }
+        )
+        if not as_json:
+            print_lines(f"{audit.title}: {audit.statement}")
+            for quotation in quotations:
+                print_line(f"  {quotation.title}: {quotation.sentence}")
+    if as_json:
+        print_json({"audits": rows})
     return {}
 
 
-def _quality_card(joined: Audit, policy: Policy, path: Path | None) -> dict[Path, str | bytes]:
+def _quality_card(
+    joined: Audit, policy: Policy, path: Path | None, *, as_json: bool
+) -> dict[Path, str | bytes]:
     """Return the quality card as a file; without a path, print it."""
     cards = importlib.import_module("hqm.reports.pages.benchmark_card")
     text = str(cards.quality_card(joined, policy))
     if path is not None:
         return {path: text}
-    print_line(text, end="")
+    if as_json:
+        print_json({"card": text})
+    else:
+        print_line(text, end="")
     return {}
 
 
@@ -256,7 +284,7 @@ def _tables_text(audits: Sequence[Audit], path: Path, *, all_tables: bool) -> st
     return str(layout.format_tables(tables, path.suffix.lower()))
 
 
-def _write_index(folder: Path, files: Sequence[Path], policy: Policy) -> None:
+def _write_index(folder: Path, files: Sequence[Path], policy: Policy, *, as_json: bool) -> None:
     """Write the site of many audits, those of extensions too; a row's day is that of its file."""
     from hqm.auditing.audit import Audit
 
@@ -273,7 +301,7 @@ def _write_index(folder: Path, files: Sequence[Path], policy: Policy) -> None:
         dated.append(pages.Dated(audit, f"{day:%Y-%m-%d}", file.absolute().parent.name))
     page_texts: dict[str, str] = pages.index_files(dated, policy)
     write_together({folder / name: text for name, text in page_texts.items()})
-    print_line(f"wrote  {folder / 'index.html'}  {folder / 'index.json'}")
+    _print_written((folder / "index.html", folder / "index.json"), as_json=as_json)
 
 
 def _join_audits(audits: Sequence[Audit]) -> Audit:

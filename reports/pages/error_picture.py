@@ -27,7 +27,7 @@ SOURCES: Mapping[str, tuple[str, str]] = {
     "items": ("Other items", "a new sample of the same size"),
     "wording": ("Another wording", "the same questions in other words"),
     "negation": ("Negated questions", "the same questions negated"),
-    "judge": ("Another judge", "the same answers, second judgement"),
+    "judge": ("Another judge", "the same answers judged again"),
     "people": ("People instead of the scorer", "labels for the same answers"),
     "resolution": ("Smaller pictures", "the same questions"),
     "blind": ("Without the picture", "the drop should be large"),
