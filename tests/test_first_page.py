@@ -33,7 +33,9 @@ from hqm.auditing.definitions import planned_contrasts
 from hqm.auditing.gate import check_against
 from hqm.auditing.precision import total_precision
 from hqm.auditing.seven_questions import seven_answers
+from hqm.commands.show import coefficients
 from tests.conftest import Run, counts
+from tests.messages import tells
 
 ABILITIES = (1.2, 0.85, 0.0, -0.2, -0.4)
 POLICY = Policy.load()
@@ -195,6 +197,17 @@ def test_the_glossary_has_the_terms_of_the_page_and_no_other(audits: list[Benchm
     assert {"95% interval", "equal within", "not known", "80% power", "Holm"} <= explained
     assert not Terms().explain("Without alpha-7b it is lower.").count("<dfn")
     assert Terms().explain("Kappa is .7.").count("<dfn") == 1
+
+
+def test_missing_answers_are_counted_over_all_administrations(
+    audits: list[BenchmarkAudit], capsys: pytest.CaptureFixture[str]
+) -> None:
+    audit = next(a for a in audits if a.state_counts[a.reference]["missing"])
+    coefficients(Audit((audit,)))
+    states = [s for row in audit.respondents for s in row.states.values()]
+    missing = sum(state["missing"] for state in states)
+    answers = sum(sum(state.values()) for state in states)
+    assert tells(capsys.readouterr().out, "audit.missing", missing=missing, answers=answers)
 
 
 def test_one_question_has_one_interval_everywhere(audits: list[BenchmarkAudit]) -> None:

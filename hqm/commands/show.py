@@ -585,15 +585,22 @@ def _exact(value: float | None) -> str:
 
 def coefficients(result: Audit) -> None:
     """Print the table of indicators of every benchmark, and what else was measured."""
+    from hqm.types import Cell
+
     side = importlib.import_module("hqm.reports.tables.side_tables")
     for audited in result.audits:
         n = len(audited.respondents)
-        missing = audited.state_counts.get(audited.reference, {}).get("missing", 0)
+        judge = Cell.parse(audited.reference).judge
+        counts: Counter[str] = Counter()
+        for cell, states in audited.state_counts.items():
+            # another judge reads the same answers
+            if Cell.parse(cell).judge == judge:
+                counts.update(states)
         print(f"\n{audited.title}: {audited.n_items} items, {_counted(n, 'respondent')}")
-        if missing:
+        if missing := counts["missing"]:
             print(
-                f"{missing} of {n * audited.n_items} answers are missing: every number is computed"
-                " from the available answers."
+                f"{missing} of {counts.total()} answers are missing: every number is computed from"
+                " the available answers."
             )
         print_lines(side.stop_note(audited))
         _indicators(audited)
