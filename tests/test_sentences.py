@@ -17,7 +17,7 @@ from hqm.reports.latex.paper import paper_tables
 from hqm.reports.pages.error_picture import SOURCE_SHORT_NAMES
 from hqm.reports.pages.leaderboard_sentences import board_title, order_sentence
 from hqm.reports.pages.phrases import plain_text
-from hqm.reports.pages.report_page import render
+from hqm.reports.pages.report_page import _grid, render
 from hqm.reports.pages.sentences import (
     MAX_VERDICT_WORDS,
     _scores_of_rerun,
@@ -349,6 +349,23 @@ def test_a_policy_sets_the_limits() -> None:
     assert not tells(answer_texts(audit)["more"], "report.shown-difference")
     coarse = measured_to(0.015, 0.08)
     assert text_of("report.missed", size="8.3", limit="5") in headline(coarse, strict).text
+
+
+@pytest.mark.parametrize(
+    ("is_measured", "status"), [(True, "more items do not help"), (False, "+259")]
+)
+def test_three_items_do_not_show_that_more_would_not_help(is_measured: bool, status: str) -> None:
+    names = ("ocr", "count")
+    rows = [
+        {"type": name, "items": 3, "sem": 0.28, "missing_items": 275, "alpha": 0.1}
+        | {"measured": is_measured, "at_chance": False, "state": "not measurable"}
+        for name in names
+    ]
+    coverage = {name: audit_of().coverage["ocr"] | {"type": name, "items": 3} for name in names}
+    audit = audit_of(est("types.index", 0.1, detail={"types": rows}), coverage=coverage)
+    grid = _grid(audit, True, 0.03)
+    assert grid is not None
+    assert [kind["status"] for kind in grid["kinds"]] == [status] * 2  # type: ignore[attr-defined]
 
 
 def test_imprecise_scores_have_passed_the_search_for_faults() -> None:

@@ -237,8 +237,9 @@ class TypeMeasured:
 
     @property
     def helped_by_items(self) -> bool:
-        """Whether more items would give a reliable score, since its items correlate enough."""
-        return self.reliability is None or self.reliability >= MIN_RELIABILITY
+        """Whether more items may give a reliable score."""
+        # few items do not show that they correlate too little
+        return not self.measured or self.reliability is None or self.reliability >= MIN_RELIABILITY
 
     @property
     def stands_alone(self) -> bool:

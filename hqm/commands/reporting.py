@@ -227,8 +227,8 @@ def _check_numbers(audit: Audit, path: Path | None, policy: Policy, *, as_json: 
             pages = {path: str(latex.format_tables(tables, path.suffix.lower()))}
         write_together(pages)
     if as_json:
-        written = {"wrote": list(map(str, pages))} if pages else {}
-        print_json({"audits": [opinion.to_dict() for opinion in opinions], **written})
+        files = {"wrote": list(map(str, pages))} if pages else {}
+        print_json({"audits": [opinion.to_dict() for opinion in opinions], **files})
     elif pages:
         _print_written(pages, as_json=False)
     # The status comes last, so that the file of numbers is written in either case.

@@ -231,8 +231,8 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
     notes += [f"read as {reading}", *item_note, *turn_note]
     if layout.note:
         notes.insert(0, f"its rows are {layout.note}")
-    taken = {*scores, *chosen_columns.values()}
-    unread = {} if long_records else _unread_columns(records, rows, taken)
+    read_columns = {*scores, *chosen_columns.values()}
+    unread = {} if long_records else _unread_columns(records, rows, read_columns)
     if unread:
         notes.append(f"columns that are not read: {name_fields(unread)}")
     return Log(
@@ -253,12 +253,12 @@ _OTHER_COLUMNS = frozenset(
 
 
 def _unread_columns(
-    records: Sequence[Record], rows: Sequence[Row], taken: Collection[str]
+    records: Sequence[Record], rows: Sequence[Row], columns: Collection[str]
 ) -> dict[str, str]:
     """The columns that no field of a row was read from, each with the field that its cells suggest:
     several items with one value are a cluster or of one category.
     """
-    read_columns = KNOWN_COLUMNS.union(taken, _OTHER_COLUMNS)
+    read_columns = KNOWN_COLUMNS.union(columns, _OTHER_COLUMNS)
     if any(map(attrgetter("options"), rows)):
         read_columns |= set(LETTERS)
     has_parts = any(map(attrgetter("parts"), rows))

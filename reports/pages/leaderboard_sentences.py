@@ -352,7 +352,6 @@ def run_error_sentences(audit: BenchmarkAudit, code: str, policy: Policy) -> Ite
     yield as_sentence(f"Its 95% upper limit is {upper_end} points.")
     # Runs and not items: another seed asks the same items again.
     runs = more_items(audit, policy).runs
-    # One run is not shown to keep the limit, although its estimate does.
     if runs and runs > 1 and code != "fine":
         yield as_sentence(f"The mean of {runs} runs keeps this limit.")
 
@@ -406,9 +405,10 @@ def more_items_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, 
 
 def _shown_difference(precision: TotalPrecision, points: Points, limit: float) -> str:
     """The difference that these items show, and its upper limit, for which more are counted."""
-    shown = points.format_beside(precision.difference, limit)
+    difference = points.format_beside(precision.difference, limit)
     upper_end = points.format_beside(precision.difference_high, limit)
-    return f"these items show {shown} points; the count allows for its 95% upper limit, {upper_end}"
+    allowance = f"the count allows for its 95% upper limit, {upper_end}"
+    return f"these items show {difference} points; {allowance}"
 
 
 def type_limit(audit: BenchmarkAudit, policy: Policy) -> str:
