@@ -237,8 +237,8 @@ class MoreItems:
     needs
         The purposes that could be judged; empty where nothing was measured.
     runs
-        Of how many runs the mean brings the error of another seed to the policy's limit; None where
-        that was not measured, or has no limit.
+        Of how many runs the mean is shown to bring the error of another seed to the policy's limit,
+        by its upper end; None where that was not measured, or has no limit.
     types
         Type -> how many more items its own score takes.
     unhelped
@@ -284,9 +284,10 @@ def more_items(audit: BenchmarkAudit, policy: Policy) -> MoreItems:
             unhelped.append(row.type)
     runs = None
     limit = policy.precision.error
-    if precision.run_error is not None and precision.scale is not None and limit < 1:
-        # the error of a mean over k runs is SE / sqrt(k); solved for k
-        runs = max(1, math.ceil((precision.run_error / (limit * precision.scale)) ** 2 - 1e-9))
+    if precision.run_error_high is not None and precision.scale is not None and limit < 1:
+        # the error of a mean over k runs is SE / sqrt(k); solved for k at its upper end
+        ratio = precision.run_error_high / (limit * precision.scale)
+        runs = max(1, math.ceil(ratio**2 - 1e-9))
     return MoreItems(tuple(needs), runs, missing_items, tuple(unhelped))
 
 
