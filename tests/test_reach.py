@@ -3,6 +3,7 @@ commands, over names.
 """
 
 import ast
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -73,7 +74,7 @@ class Program:
         name_origins = {**self.names[module], **dict(imports(code, module))}
         for local_name in local(code):
             name_origins.pop(local_name, None)
-        for node in ast.walk(code):
+        for node in nodes_of(code):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 yield from (self.origin(target) for _, target in imports(node, module))
             elif isinstance(node, ast.Name) and node.id in name_origins:
@@ -86,7 +87,7 @@ class Program:
     def read(self, code: ast.AST, module: str) -> tuple[set[str], set[str]]:
         """What a piece of code names, and the attributes that it uses: read once for every walk."""
         if id(code) not in self._read:
-            attributes = {node.attr for node in ast.walk(code) if isinstance(node, ast.Attribute)}
+            attributes = {node.attr for node in nodes_of(code) if isinstance(node, ast.Attribute)}
             self._read[id(code)] = set(self.named(code, module)), attributes
         return self._read[id(code)]
 
@@ -158,9 +159,15 @@ class Walk:
         self.attributes |= attributes
 
 
+@functools.lru_cache(maxsize=4)  # all looks at one piece follow each other
+def nodes_of(code: ast.AST) -> tuple[ast.AST, ...]:
+    """A piece of code and all that is in it: it is looked through for several things."""
+    return tuple(ast.walk(code))
+
+
 def imports(code: ast.AST, module: str) -> Iterator[tuple[str, str]]:
     """(name here, what it means) for every import in a piece of code."""
-    for node in ast.walk(code):
+    for node in nodes_of(code):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield (
@@ -199,9 +206,9 @@ def local(code: ast.AST) -> set[str]:
     if not isinstance(code, ast.FunctionDef):
         return set()
     stored = {
-        n.id for n in ast.walk(code) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        n.id for n in nodes_of(code) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
-    return stored | {n.arg for n in ast.walk(code) if isinstance(n, ast.arg)}
+    return stored | {n.arg for n in nodes_of(code) if isinstance(n, ast.arg)}
 
 
 def dotted(node: ast.expr) -> list[str]:

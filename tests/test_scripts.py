@@ -32,7 +32,7 @@ CHEAP = {
     "load_million": "--respondents 2 --items 50",
     "model_of_study": "--replicates 2",
     "planted_faults": "1 8 judges",
-    "reading": "",
+    "reading": "--words 1000",
     "recorded_audit": "--respondents 2 --items 60 --runs 1 --texts unique --before PYTHON",
     "retest_coverage": "--replicates 2",
     "servers": "--questions 40 --rounds 1 --in-flight 4 --kilobytes 1 --manners steady",

@@ -1,6 +1,7 @@
 """Microseconds a word of reading answers, against one compiled pattern over the same texts.
 
     python tests/perf/reading.py
+    python tests/perf/reading.py --words 1000    # in a second, for numbers that mean little
 
 Every answer is different, so that none is read twice: chains of thought of 120, 400 and 960 words
 for each task, and short answers of one to eight words to a thousand items with texts of their own.
@@ -10,6 +11,7 @@ The last line is the time of the clock on one core over that on all cores.
 
 from __future__ import annotations
 
+import argparse
 import random
 import re
 import time
@@ -49,7 +51,9 @@ ITEMS = {
     "text": Item("1", "What color is the car?", "vqa", "blue"),
 }
 N_WORDS = 40_000
-N_ITEMS = 1000
+"""Words of all chains of one length."""
+WORDS_PER_ITEM = 40
+"""There is an item with short answers for so many of them, and four chains on one core and all."""
 
 
 def score(item: Item, text: str) -> Verdict:
@@ -75,11 +79,11 @@ def chain_of_thought(rng: random.Random, n_words: int, ending: str) -> str:
     return " ".join([*sentences, ending.format(n=rng.randint(0, 10**6))])
 
 
-def short_answers(task: str, rng: random.Random) -> list[tuple[Item, str]]:
-    """A thousand items with four short answers to each, none of which comes twice."""
+def short_answers(task: str, rng: random.Random, n_items: int) -> list[tuple[Item, str]]:
+    """Items with four short answers to each, none of which comes twice."""
     kinds: dict[str, Task] = {"yes_no": "yes_no", "choice": "choice"}
     pairs = []
-    for index in range(N_ITEMS):
+    for index in range(n_items):
         options = tuple(f"{made_word(rng)} {rng.choice(NOUNS)}" for _ in range(4))
         target = {"yes_no": "yes", "choice": "B", "number": str(index)}.get(task, options[1])
         item = Item(
@@ -114,14 +118,14 @@ def microseconds_a_word(pairs: Sequence[tuple[Item, str]]) -> float:
     return 1e6 * seconds(lambda: [score(item, text) for item, text in pairs]) / n_words
 
 
-def one_core_over_all(rng: random.Random) -> float:
+def one_core_over_all(rng: random.Random, n_answers: int) -> float:
     """The time of the clock of reading answers of 120 words on one core, over that on all cores."""
     items = list(ITEMS.values())
     times = []
     for n_cores in (1, None):
         # answers of their own for each: what was read once is remembered
         answers = []
-        for index in range(10_000):
+        for index in range(n_answers):
             ending = rng.choice(ENDINGS[list(ITEMS)[index % len(items)]])
             answers.append((index % len(items), Response(chain_of_thought(rng, 120, ending))))
         start = time.perf_counter()
@@ -131,6 +135,10 @@ def one_core_over_all(rng: random.Random) -> float:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--words", type=int, default=N_WORDS)
+    n_words_of_all = parser.parse_args().words
+    n_items = n_words_of_all // WORDS_PER_ITEM
     rng = random.Random(0)
     for item in ITEMS.values():
         score(item, "What is read first loads the readers.")
@@ -140,15 +148,15 @@ def main() -> None:
         for task, item in ITEMS.items():
             texts = [
                 chain_of_thought(rng, n_words, rng.choice(ENDINGS[task]))
-                for _ in range(N_WORDS // n_words)
+                for _ in range(n_words_of_all // n_words)
             ]
             cells.append(microseconds_a_word([(item, text) for text in texts]))
         rival = seconds(lambda: [list(RIVAL.finditer(text)) for text in texts])  # noqa: B023
         cells.append(1e6 * rival / sum(len(text.split()) for text in texts))
         print(f"{n_words:<19}" + "".join(f"{cell:>10.2f}" for cell in cells))
-    cells = [microseconds_a_word(short_answers(task, rng)) for task in ITEMS]
+    cells = [microseconds_a_word(short_answers(task, rng, n_items)) for task in ITEMS]
     print(f"{'1 to 9':<19}" + "".join(f"{cell:>10.2f}" for cell in cells))
-    print(f"{'one core / all':<19}{one_core_over_all(rng):>10.2f}")
+    print(f"{'one core / all':<19}{one_core_over_all(rng, 10 * n_items):>10.2f}")
 
 
 if __name__ == "__main__":
