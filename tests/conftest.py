@@ -8,6 +8,7 @@ import gc
 import importlib
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -30,6 +31,7 @@ from hqm.cli import main
 from hqm.extensions import names_in
 from hqm.imports.recordings import Recording
 from hqm.respondents.base import RecordedRespondent
+from tests.forked_program import PID_FILE
 
 if TYPE_CHECKING:
     from tests.browser import Browser
@@ -59,14 +61,22 @@ def counts(full: int) -> int:
 
 
 SLOWEST_FIRST = (
-    "test_wheel.py",
     "test_site.py",
+    "test_shown.py",
+    "test_wheel.py",
+    "test_procedures.py",
     "test_tutorial_people.py",
     "test_families.py",
     "extensions/hqm-build/tests/test_build.py",
     "test_house.py",
     "hostile/test_servers.py",
+    "test_respondents.py",
+    "test_administer.py",
     "test_servers.py",
+    "test_same_claims.py",
+    "test_batch_api.py",
+    "test_scripts.py",
+    "test_audit_mutations.py",
     "test_interruptions.py",
     "test_interruptions_phases.py",
     "extensions/hqm-label/tests/test_label_page.py",
@@ -84,13 +94,12 @@ SLOWEST_FIRST = (
     "test_coverage_table.py",
     "test_coverage_worlds.py",
     "test_contract.py",
-    "test_respondents.py",
     "test_labels_audit.py",
     "test_advice.py",
     "test_gate_worlds.py",
     "test_judges.py",
+    "test_psychometrics_degenerate.py",
     "test_shapes.py",
-    "test_administer.py",
     "extensions/hqm-study/tests/test_design.py",
     "test_release.py",
     "test_terminal.py",
@@ -98,6 +107,11 @@ SLOWEST_FIRST = (
     "test_fetch_releases.py",
     "test_lint.py",
     "test_compare.py",
+    "test_limits_and_units.py",
+    "test_indicators.py",
+    "test_graded_items.py",
+    "test_reach.py",
+    "test_first_page.py",
 )
 """The files that take longest: begun first, so that at the end no process waits for
 another one's last file.
@@ -303,6 +317,28 @@ def forked_program(pytestconfig: pytest.Config) -> Path:
     if FORKED not in os.environ:
         start_forked_program(pytestconfig)
     return Path(os.environ[FORKED])
+
+
+class KillableCommand:
+    """A command of a forked program that runs meanwhile, and that a test kills at a moment of its
+    own; `process` is its caller, whose status is 70 then.
+    """
+
+    def __init__(self, forked: Path, arguments: Iterable[object], folder: Path) -> None:
+        self._pid_file = folder / "pid"
+        self._pid_file.unlink(missing_ok=True)
+        environment = {**os.environ, PID_FILE: str(self._pid_file)}
+        self.process = subprocess.Popen(
+            [str(forked), *map(str, arguments)],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def kill(self) -> None:
+        """End the program's process, but not the caller, which ends by itself."""
+        os.kill(int(self._pid_file.read_text()), signal.SIGKILL)
 
 
 COMMANDS_SCRIPT = """

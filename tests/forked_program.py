@@ -24,6 +24,8 @@ AHEAD = (
     "scipy.stats",
 )
 """What commands import when they need it, beside the modules of hqm; not torch."""
+PID_FILE = "HQM_TESTS_PID_FILE"
+"""The variable that names a file for the number of the forked process, which a test may kill."""
 PACKAGES = "auditing commands comparison imports indicators labels lint reports".split()
 
 
@@ -84,6 +86,9 @@ def answer(calling: socket.socket) -> None:
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
+    if path := os.environ.pop(PID_FILE, ""):
+        with open(path, "w") as file:
+            file.write(str(os.getpid()))
     time.tzset()
     for stream, number in zip(streams, (0, 1, 2), strict=True):
         os.dup2(stream, number)

@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +17,7 @@ from starlette.routing import Route
 
 import hqm
 from hqm.respondents import batch_api
-from tests.conftest import Run
+from tests.conftest import KillableCommand, Run
 from tests.counts_said import run_counts
 from tests.messages import tells
 from tests.servers import AppServer
@@ -227,7 +225,7 @@ MOMENTS = (
 
 
 def test_a_command_that_is_killed_at_any_moment_sends_no_request_twice(
-    server: BatchServer, tmp_path: Path
+    server: BatchServer, tmp_path: Path, forked_program: Path
 ) -> None:
     """The server kills the process that asks it, before and after each thing that it does."""
     # batches of others, more than stand on a page
@@ -236,21 +234,26 @@ def test_a_command_that_is_killed_at_any_moment_sends_no_request_twice(
             "id": name, "object": "batch", "endpoint": "/v1/chat/completions", "created_at": 1,
             "input_file_id": f"of-{name}", "completion_window": "24h", "status": "completed",
         }  # fmt: skip
-    arguments = map(str, audit_arguments(server, tmp_path, "--set", "batch=yes"))
-    command = [sys.executable, "-m", "hqm", *arguments, "--no-report"]
+    arguments = [*audit_arguments(server, tmp_path, "--set", "batch=yes"), "--no-report"]
     moments = list(MOMENTS)
     while moments:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        command: KillableCommand
 
-        def kill(moment: str, pid: int = process.pid) -> None:
+        def kill(moment: str) -> None:
             if moments and moment == moments[0]:
                 moments.pop(0)
-                os.kill(pid, signal.SIGKILL)
+                command.kill()  # noqa: B023
 
         server.happens = kill
-        _, err = process.communicate(timeout=300)
-        assert process.returncode == -signal.SIGKILL, err
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+        command = KillableCommand(forked_program, arguments, tmp_path)
+        _, err = command.process.communicate(timeout=300)
+        assert command.process.returncode == 70, err
+    done = subprocess.run(
+        [sys.executable, "-m", "hqm", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert len(server.batches) == 3 + 1
     n_requests = len(server.files[server.batches["batch-3"]["input_file_id"]].splitlines())

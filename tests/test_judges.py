@@ -21,7 +21,7 @@ from hqm.benchmark.judge_api import fill, parse_judge, read_replies, replay
 from hqm.judges.judge_models import Judging
 from hqm.judges.procedure import Panel, parse_roles
 from hqm.respondents import make_respondent
-from tests.conftest import Run
+from tests.conftest import KillableCommand, Run
 from tests.judge_server import JudgeServer
 from tests.messages import text_of
 from tests.servers import VLLM_OF_WORDS, PlannedServer, program
@@ -410,39 +410,27 @@ def judge_replies(store: Path) -> int:
 
 
 def test_a_killed_judging_resumes_and_asks_nothing_twice(
-    facts: Path, answers: Path, tmp_path: Path
+    facts: Path, answers: Path, tmp_path: Path, forked_program: Path
 ) -> None:
-    """The real process, SIGKILL in the middle, the same command again."""
-    import signal
+    """SIGKILL in the middle, the same command again in a process as a user starts it."""
     import subprocess
     import time
 
     server = JudgeServer(reply, delay=0.05)
     try:
-        command = [
-            sys.executable,
-            "-m",
-            "hqm.cli",
-            "audit",
-            facts,
-            "--recorded",
-            answers,
-            "--out",
-            tmp_path / "out",
-        ]
-        command += ["-q", "--forms", "original", "--judge", f"{server.name()}?concurrency=2"]
-        first = subprocess.Popen(
-            list(map(str, command)), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-        )
-        while judge_replies(tmp_path / "out" / "store.sqlite") == 0 and first.poll() is None:
+        words = ["audit", facts, "--recorded", answers, "--out", tmp_path / "out"]
+        words += ["-q", "--forms", "original", "--judge", f"{server.name()}?concurrency=2"]
+        first = KillableCommand(forked_program, words, tmp_path)
+        while (
+            judge_replies(tmp_path / "out" / "store.sqlite") == 0 and first.process.poll() is None
+        ):
             time.sleep(0.02)
-        first.send_signal(signal.SIGKILL)
-        first.wait()
+        first.kill()
+        first.process.communicate()
         time.sleep(0.2)
         before = len(server.prompts)
-        process = subprocess.run(
-            list(map(str, command)), capture_output=True, text=True, check=False
-        )
+        command = [sys.executable, "-m", "hqm.cli", *map(str, words)]
+        process = subprocess.run(command, capture_output=True, text=True, check=False)
         assert process.returncode == 0, process.stderr
         distinct = len(set(server.prompts))
         assert before < distinct, "it was killed in the middle"

@@ -6,9 +6,7 @@ import asyncio
 import base64
 import gzip
 import json
-import os
 import re
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -31,7 +29,7 @@ from hqm.respondents.base import RespondentName
 from hqm.respondents.openai_server import OpenAIRespondent
 from hqm.respondents.server_client import Redaction, key_for
 from hqm.respondents.server_limits import Budget, wanted_pause
-from tests.conftest import NIGHTLY, Run, counts, nightly, write_benchmark
+from tests.conftest import NIGHTLY, KillableCommand, Run, counts, nightly, write_benchmark
 from tests.counts_said import judge_counts, run_counts
 from tests.hostile.raw import RawServer, Talk, http, says
 from tests.messages import pattern_of, tells
@@ -1306,30 +1304,27 @@ def rows_in(benchmark: Path) -> int:
     [pytest.param(1, marks=nightly), 8, pytest.param(16, marks=nightly)],
 )
 def test_a_killed_run_repeats_no_more_than_was_in_flight(
-    large_benchmark: Path, concurrency: int
+    large_benchmark: Path, concurrency: int, forked_program: Path
 ) -> None:
     tally = Counts()
     kills = counts(3)
     with PlannedServer(tally, delay=0.04 if concurrency > 1 else 0.005) as server:
-        argv = [
-            *HQM,
-            *command(large_benchmark, f"openai/tiny@{server.url}?concurrency={concurrency}"),
-        ]
+        argv = command(large_benchmark, f"openai/tiny@{server.url}?concurrency={concurrency}")
         n_stored = 0
         for _ in range(kills):
-            process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            killable = KillableCommand(forked_program, argv, large_benchmark.parent)
             deadline = time.monotonic() + 240
             while (
                 rows_in(large_benchmark) < n_stored + 40
-                and process.poll() is None
+                and killable.process.poll() is None
                 and time.monotonic() < deadline
             ):
                 time.sleep(0.01)
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait()
+            killable.kill()
+            killable.process.communicate()
             n_stored = rows_in(large_benchmark)
             assert sum(tally.begun.values()) - n_stored <= kills * concurrency
-        completed = subprocess.run(argv, capture_output=True, text=True, check=False)
+        completed = subprocess.run([*HQM, *argv], capture_output=True, text=True, check=False)
     assert completed.returncode == 0, completed.stderr
     assert run_counts(completed.stdout) == (300 - n_stored, n_stored, 0)
     assert len(tally.begun) == 300
