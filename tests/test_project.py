@@ -138,7 +138,7 @@ def second_checkout(tmp_path: Path) -> Path:
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "hqm", tmp_path / "hqm", ignore=ignored)
     (tmp_path / "tests").mkdir()
-    for name in ("__init__.py", "conftest.py"):
+    for name in ("__init__.py", "conftest.py", "forked_program.py"):
         shutil.copy(ROOT / "tests" / name, tmp_path / "tests" / name)
     (tmp_path / "tests" / "test_any.py").write_text("def test_any() -> None:\n    pass\n")
     return tmp_path
