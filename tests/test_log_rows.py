@@ -105,6 +105,28 @@ def test_what_was_exported_form_by_form_is_one_benchmark() -> None:
     assert [item.target for item in benchmark.parallel(benchmark.original).items] == ["no"]
 
 
+def test_tables_without_a_task_are_one_benchmark_whatever_lies_beside_them() -> None:
+    tables = [
+        log(answered(1, key="dog", respondent=name), path=f"tables/{name}.csv", tool=TABLE)
+        for name in ("alpha", "beta", "gamma")
+    ]
+    logs_of_tool = [
+        log(
+            *(answered(n, key="cat", task=task, respondent=name) for task in ("Pets", "Cars")),
+            path=f"tool/{n}.json",
+        )
+        for n, name in enumerate(("alpha", "beta"))
+    ]
+
+    def contents(*logs: Log) -> dict[str, list[tuple[str, str, int, int]]]:
+        return {benchmark.name: runs(benchmark) for benchmark in benchmarks_of_logs(logs)}
+
+    apart = contents(*tables) | contents(*logs_of_tool)
+    assert list(apart) == ["tables", "pets", "cars"]
+    assert len(apart["tables"]) == len(tables)
+    assert contents(*tables, *logs_of_tool) == contents(*logs_of_tool, *tables) == apart
+
+
 def test_logs_without_a_row_are_noted_and_alone_refused() -> None:
     empty = log(path="logs/b.json", notes=("it crashed",))
     benchmark = benchmark_of(log(answered(1, key="dog")), empty)

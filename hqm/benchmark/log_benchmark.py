@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, filterfalse
@@ -273,18 +273,29 @@ def benchmarks_of_logs(
 
 def _logs_by_task(logs: Sequence[Log]) -> dict[str, list[Log]]:
     """Name of a benchmark -> the logs, each with the rows of that benchmark."""
-    logs_by_task: dict[str, list[Log]] = defaultdict(list)
+    answering = list(filter(attrgetter("rows"), logs))
+    nameless_logs = [log for log in answering if not any(map(attrgetter("task"), log.rows))]
+    named_logs = [log for log in answering if any(map(attrgetter("task"), log.rows))]
+    # tables that name no benchmark are tables of one, a file for each respondent, whatever logs lie
+    # beside them
+    logs_by_task = _by_task_name(nameless_logs, {})
+    if len(logs_by_task) > 1:
+        logs_by_task = {_common_name(nameless_logs): nameless_logs}
+    return _by_task_name(named_logs, logs_by_task)
+
+
+def _by_task_name(
+    logs: Iterable[Log], logs_by_task: Mapping[str, Sequence[Log]]
+) -> dict[str, list[Log]]:
+    """Add each log to those of the tasks that its rows name, or its file."""
+    joined = {task: list(task_logs) for task, task_logs in logs_by_task.items()}
     for log in logs:
         rows_by_task = group_by(log.rows, partial(_task_name, stem=file_stem(log.path)))
         for task, rows in rows_by_task.items():
             # `hqm export` writes the plain name: its logs belong to the task that has it
-            same_task = next((name for name in logs_by_task if _plain_name(name) == task), task)
-            logs_by_task[same_task].append(replace(log, rows=tuple(rows)))
-    if len(logs_by_task) > 1 and not any(map(attrgetter("task"), rows_of(logs))):
-        # tables that name no benchmark are tables of one: a file for each respondent
-        answering = list(filter(attrgetter("rows"), logs))
-        return {_common_name(answering): answering}
-    return logs_by_task
+            same_task = next((name for name in joined if _plain_name(name) == task), task)
+            joined.setdefault(same_task, []).append(replace(log, rows=tuple(rows)))
+    return joined
 
 
 @dataclass(frozen=True)
