@@ -15,6 +15,7 @@ import os
 import queue
 import re
 import ssl
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -250,7 +251,8 @@ class Client:
         RefusedRequest
             The server answered with another status than success.
         ReplyTooLarge
-            The reply has more than `largest` bytes, or is compressed.
+            The reply has more than `largest` bytes, or is compressed otherwise than by gzip or
+            deflate.
         aiohttp.ClientError
             The server cannot be reached, or the connection broke off.
         TimeoutError
@@ -282,9 +284,27 @@ async def _read(reply: aiohttp.ClientResponse, largest: int) -> bytes:
             chunks.append(chunk)
             size += len(chunk)
         content = b"".join(chunks)
+    if reply.headers.get("Content-Encoding", "").strip().lower() in _INFLATED:
+        content = _inflated(content, largest)
     if len(content) > largest:
         raise ReplyTooLarge(f"the reply is larger than {largest} bytes")
     return content
+
+
+_INFLATED = ("gzip", "x-gzip", "deflate")
+"""Encodings of replies that are read although they were not asked for: the answer is paid for."""
+
+
+def _inflated(content: bytes, largest: int) -> bytes:
+    """The bytes that were compressed; of more than `largest` one more, so that they are refused."""
+    inflater = zlib.decompressobj(zlib.MAX_WBITS | 32)  # zlib sees which of the encodings it is
+    try:
+        inflated = inflater.decompress(content, largest + 1)
+    except zlib.error as error:
+        raise ReplyTooLarge(f"the reply is compressed and cannot be read ({error})") from None
+    if not inflater.eof and len(inflated) <= largest:
+        raise ReplyTooLarge("the reply is compressed and breaks off")
+    return inflated
 
 
 def _check_size(headers: Mapping[str, str], largest: int) -> None:
@@ -292,7 +312,8 @@ def _check_size(headers: Mapping[str, str], largest: int) -> None:
     length = headers.get("Content-Length", "")[:20]
     if length.isdecimal() and int(length) > largest:
         raise ReplyTooLarge(f"the reply has {length} bytes, more than {largest}")
-    if headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
+    encoding = headers.get("Content-Encoding", "").strip().lower()
+    if encoding not in ("", "identity", *_INFLATED):
         raise ReplyTooLarge("the reply is compressed, which was not asked for")
 
 

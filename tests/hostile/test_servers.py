@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -190,8 +191,14 @@ MISBEHAVING: list[tuple[str, Talk, str]] = [
     (
         "a bomb of gzip",
         says(http("200 OK", gzip.compress(b" " * 9_000_000), TYPE, "Content-Encoding: gzip")),
+        "larger than",
+    ),
+    (
+        "gzip that breaks off",
+        says(http("200 OK", gzip.compress(OK)[:-9], TYPE, "Content-Encoding: gzip")),
         "compressed",
     ),
+    ("no gzip", says(http("200 OK", OK, TYPE, "Content-Encoding: gzip")), "compressed"),
     (
         "gzip twice",
         says(http("200 OK", gzip.compress(gzip.compress(OK)), "Content-Encoding: gzip, gzip")),
@@ -386,6 +393,8 @@ GOOD = [
         says(CHUNKED + b"".join(b"1\r\n%c\r\n" % byte for byte in OK) + b"0\r\n\r\n"),
     ),
     ("identity", says(http("200 OK", OK, TYPE, "Content-Encoding: identity"))),
+    ("gzip", says(http("200 OK", gzip.compress(OK), TYPE, "Content-Encoding: gzip"))),
+    ("deflate", says(http("200 OK", zlib.compress(OK), TYPE, "Content-Encoding: deflate"))),
     ("upper case", says(http("200 OK", OK, "CONTENT-TYPE: APPLICATION/JSON"))),
 ]
 
