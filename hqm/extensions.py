@@ -21,11 +21,47 @@ ASKING = "hqm.asking"
 and `stopped_in`, the stopped administration of a benchmark.
 """
 
+GROUPS = (
+    "hqm.adapters",
+    ASKING,
+    "hqm.benchmarks",
+    "hqm.checklists",
+    "hqm.checks",
+    "hqm.command_groups",
+    "hqm.commands",
+    "hqm.engines",
+    "hqm.exports",
+    EXTENSIONS,
+    "hqm.file_audits",
+    "hqm.lists",
+    "hqm.pages",
+    "hqm.respondents",
+)
+"""The groups of entry points that HQM looks into."""
+
 
 def points_in(group: str) -> EntryPoints:
     """Return what installed packages bring in a group of entry points."""
-    folders = tuple((folder, _modification_time(folder)) for folder in sys.path)
-    return _installed_points(folders).get(group, EntryPoints())
+    return _all_points().get(group, EntryPoints())
+
+
+def unread_groups() -> dict[str, str]:
+    """Return the groups of HQM's name that nobody looks into, each with a package that brings it.
+
+    What an extension of HQM's own repository brings is looked into by that extension.
+    """
+    own_packages = {point.value.replace("_", "-") for point in points_in(EXTENSIONS)}
+    unread = {}
+    for group, points in _all_points().items():
+        packages = sorted({point.dist.name for point in points if point.dist})
+        is_own = not own_packages.isdisjoint(packages)
+        if group.startswith("hqm.") and group not in GROUPS and not is_own:
+            unread[group] = packages[0] if packages else "a package"
+    return unread
+
+
+def _all_points() -> Mapping[str, EntryPoints]:
+    return _installed_points(tuple((folder, _modification_time(folder)) for folder in sys.path))
 
 
 @lru_cache(1)

@@ -6,10 +6,12 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 from pathlib import Path
 
 import pytest
 
+from hqm.extensions import GROUPS
 from hqm.version import __version__
 from tests.conftest import ROOT, Run, needs_torch
 from tests.messages import tells, text_of
@@ -87,6 +89,32 @@ def test_an_extra_that_is_missing_is_named_with_its_command(
     assert tells(output, "doctor.extra-missing", module="ray", extra="ray")
     assert status == 1, "rich is no extra"
     assert tells(output, "doctor.version", package="rich", version="0.1")
+
+
+@pytest.mark.parametrize("group", ["hqm.readers", "hqm.indicators", "hqm.benchmark", "hqm.lists"])
+def test_a_group_of_entry_points_that_nobody_reads_is_named(
+    run: Run, clean: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: str
+) -> None:
+    dist_info = tmp_path / "census-1.0.dist-info"
+    dist_info.mkdir()
+    (dist_info / "METADATA").write_text("Metadata-Version: 2.1\nName: census\nVersion: 1.0\n")
+    (dist_info / "entry_points.txt").write_text(f"[{group}]\ncensus = census:read\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    status, output, _ = run("doctor", "--json")
+    problems = json.loads(output)["problems"]
+    if group == "hqm.lists":
+        assert (status, problems) == (0, [])
+    else:
+        assert status == 1
+        assert tells(problems[0], "doctor.group-unread", package="census", group=group)
+
+
+def test_every_group_that_is_read_is_listed() -> None:
+    packages = [ROOT / folder for folder in ("hqm", "adapters", "reports")]
+    named = set[str]()
+    for path in (path for package in packages for path in package.rglob("*.py")):
+        named |= set(re.findall(r'^[A-Z_]+ = "(hqm\.[a-z_]+)"$', path.read_text(), re.MULTILINE))
+    assert named - {"hqm.toml"} == set(GROUPS)
 
 
 @pytest.mark.data

@@ -22,6 +22,7 @@ from hqm.commands.option_decorators import with_options
 from hqm.commands.options import WHO_PANEL, RunOptions
 from hqm.commands.terminal import print_json, width
 from hqm.errors import StoreError
+from hqm.extensions import GROUPS, unread_groups
 from hqm.respondents.base import waiting
 from hqm.version import __version__, installed_version
 
@@ -77,6 +78,7 @@ def doctor(
     """
     report = Report()
     _libraries(report)
+    _extensions(report)
     _models(report)
     _data(report, options.material.data)
     _servers(report, servers or ())
@@ -224,6 +226,18 @@ def _torch() -> tuple[str | None, str | None, list[str]]:
             f"{installed_version('torch')} (broken: {str(error).splitlines()[0][:80]})",
             "none",
             [],
+        )
+
+
+# --- extensions ---
+
+
+def _extensions(report: Report) -> None:
+    """The groups of entry points that installed packages fill for nobody."""
+    for group, package in unread_groups().items():
+        report.problems.append(
+            f"{package} brings {group!r}, which HQM does not look into"
+            f" (the groups are {', '.join(GROUPS)})"
         )
 
 
