@@ -251,7 +251,7 @@ class Client:
         RefusedRequest
             The server answered with another status than success.
         ReplyTooLarge
-            The reply has more than `largest` bytes, or is compressed otherwise than by gzip or
+            The reply has more than `largest` bytes, or is compressed, but not by gzip or
             deflate.
         aiohttp.ClientError
             The server cannot be reached, or the connection broke off.

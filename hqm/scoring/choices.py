@@ -248,9 +248,7 @@ def _passage_choice(
             options, lambda option: not option.is_single_character and option.matches_text(text)
         )
         return tuple(letters_of_text) or _head_choice(text, letters, end, options, head)
-    remainder = text
-    if not _NEGATIVE_NUMBER.match(text):
-        remainder = text[HEAD_WORDS.match(text).end() :]  # type: ignore[union-attr]
+    remainder = text[HEAD_WORDS.match(text).end() :]  # type: ignore[union-attr]
     if not (head or polar) and _OTHER_LETTER.match(remainder):  # "(E)" of four
         return ()
     exact = _letters_where(options, lambda option: option.equals(text) or option.equals(remainder))
@@ -264,7 +262,6 @@ def _passage_choice(
     return letters or _text_choice(text, options, polar)
 
 
-_NEGATIVE_NUMBER = re.compile(r"[-−](?=[\d√π])")
 _OTHER_LETTER = re.compile(r"\([A-Z]\)(?: |$)")
 
 
@@ -431,7 +428,15 @@ def _identified_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple
     first, *further = answer.sentences
     last = answer.sentences[-1]
     identification = _IDENTIFICATION.match(first) or _PREFERRED.match(first)
-    letters = _letters_where(options, lambda option: option.equals(first) or option.equals(last))
+    lines = set(map(normalize, answer.sentences))
+    letters = _letters_where(
+        options,
+        lambda option: (
+            option.equals(first)
+            or option.equals(last)
+            or normalize(f"({option.letter}) {option.text}") in lines
+        ),
+    )
     if not letters and identification:
         letters = named_options(identification[1], options)
     elif not letters and further and _REASON.match(further[0]):

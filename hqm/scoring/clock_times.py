@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from hqm.scoring.written_numbers import NUMBER_WORDS, SMALL_NUMBERS
+from hqm.scoring.number_words import NUMBER_WORDS, SMALL_NUMBERS
 
 _HOURS = SMALL_NUMBERS[1:13]
 
 
 def _minute_values(*names: str) -> dict[str, int]:
-    return {name: NUMBER_WORDS[name.replace(" ", "-")] for name in names}
+    return {name: int(NUMBER_WORDS[name.replace(" ", "-")]) for name in names}
 
 
 _MINUTES = _minute_values(*_HOURS, "fifteen", "twenty", "twenty-five", "twenty five") | {

@@ -623,6 +623,8 @@ _SIDE_REMARK = re.compile(
     r"|next|close|under|over|above|below|beside|behind|followed|compared|whereas|while|unlike"
     r"|similar|mixed|along|together|alongside|based on|citing|using|according to|adapted from"
     r"|quoting)\b"
+    r"|[,，、] ?(?:其次|接着|次いで|続いて|그\s?다음|이어서?)|[,،] (?:يلي|تلي|(?:इसके|उसके) बाद"
+    r"|gefolgt|suivie?s? |seguid[oa]s? |за (?:ним|ней|которы))"
 )
 _MAX_REMARK_OFFSET = 60
 

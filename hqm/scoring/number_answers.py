@@ -41,13 +41,13 @@ from hqm.scoring.number_clauses import (
     without_contrast,
     without_parentheses,
 )
+from hqm.scoring.number_words import SMALL_NUMBERS
 from hqm.scoring.plain_text import says_unable
 from hqm.scoring.polar_answers import NEGATIVE
 from hqm.scoring.restatements import answering_clause, restating_sentences
 from hqm.scoring.statements import asked_words, content_words, denies_asked_noun
 from hqm.scoring.written_numbers import (
     BOUND_QUESTION,
-    SMALL_NUMBERS,
     Number,
     is_bound,
     is_unit,

@@ -26,7 +26,8 @@ SUBORDINATE = re.compile(
 # the number behind these is what a part is taken of: "134 of the 150"
 _REFERENCE_AMOUNT = re.compile(
     r"±\s*$|\b(?:below|above|under|over)(?: the)?\s*[$€£]?$|^\W*(?:out )?of (?:the|all|these)\s*$"
-    r"|\d (?:out )?of (?:the|all|these)\s*$|\d out of\s*$",
+    r"|\d (?:out )?of (?:the|all|these)\s*$|\d out of\s*$"
+    r"|^\W*(?:sur les|parmi les|d[ao]s|de l[ao]s|von den|von diesen|из)\s*$",
     re.IGNORECASE,
 )
 IN_PARENTHESES = re.compile(r"\([^()]*\)")
@@ -63,7 +64,10 @@ def _is_reference(text: str, number: Number) -> bool:
 
 
 _MAX_REFERENCE_CHARS = 40
-_REFERENCE_ENDINGS = ("±", "below", "above", "under", "over", "the", "all", "these", "of")
+_REFERENCE_ENDINGS = (
+    *("±", "below", "above", "under", "over", "the", "all", "these", "of"),
+    *("les", "das", "dos", "las", "los", "den", "diesen", "из"),
+)
 
 
 def undenied_numbers(text: str) -> list[Number]:
@@ -110,9 +114,17 @@ def with_counted_times(text: str, question: str) -> str:
     >>> with_counted_times("He comes twice.", "How many times does he come?")
     'He comes 2 times.'
     """
+    if "scale" in question.lower():  # "On a scale of 1 to 10 it is a 4", "4/10"
+        text = _RATING_SCALE.sub("", text)
     if not _asks_times(question):
         return text
     return _TIMES.sub(lambda m: "1 time" if m[1] else "2 times" if m[2] else "3 times", text, 1)
+
+
+_RATING_SCALE = re.compile(
+    r"\b(?:on|from) an? scale (?:of|from) \d+ ?(?:to|[-–]) ?\d+,?|(?<=\d)(?: ?/ ?| out of )\d+\b",
+    re.IGNORECASE,
+)
 
 
 def with_plain_amounts(text: str, counts: bool) -> str:

@@ -20,14 +20,15 @@ from hqm.types import LETTERS
 
 # the words that may stand before a letter without changing what is chosen
 HEAD_WORDS = re.compile(
-    r"^(?:[\s\"'“”:>,、「『*-]|(?:選択肢|选项|選項|보기|विकल्प)\s*"
+    # a hyphen before a digit is its sign: "is -2"
+    r"^(?:[\s\"'“”:>,、「『*]|-(?![\d√π])|(?:選択肢|选项|選項|보기|विकल्प)\s*"
     r"|(?:the|option|choice|answer|letter|answers|number|la|le|el|die|der|das"
     r"|lettre|letra|opción|opção|opzione|вариант|буква|likely|probably|clearly|definitely"
     r"|therefore|thus|then|indeed|either|both|(?:that|it)(?:'s)?|is|with|for|no|yes|not quite"
     r"|rather"
     r"|donc|alors|daher|also|somit|por (?:lo )?tanto|pues|portanto|então|quindi|должно"
     r"|быть|значит|поэтому|be|to be|should be|would be|must be|change|to|my|final|correct"
-    r"|will go)\b[\s,:;.—–-]*)*",
+    r"|will go)\b(?:[\s,:;.]|[—–-](?![\d√π]))*)*",
     re.IGNORECASE,
 )
 # a capital alone, or a small letter in brackets or before a mark: "a" is an article
@@ -85,7 +86,7 @@ _OTHER_LETTER = re.compile(
     rf"(?:(?<=[(\[:：—–«\"「『*])|(?<=[(\[:：—–«\"] )"
     r"|(?<=вариант )|(?<=ответ )|(?<=Ответ )|(?<=что )|(?<=это )|(?<=выбираю )|(?<=답은 )"
     r"|(?<=[答正回解][え解答]は)|(?<=الخيار )|(?<=هي )|(?<=هو )|(?<=उत्तर )|(?<=विकल्प )"
-    rf"|^)([{''.join(_LATIN_LETTERS)}])"
+    rf"|^)([{''.join(_LATIN_LETTERS)}]|[абвгд](?=\)))"
     r"(?=\s*(?:$|[)\].،,;:»\"。、」』*]|번|입니다|です|が正|है))"
 )
 
@@ -98,14 +99,14 @@ def with_latin_letters(text: str, options: Sequence[str], question: str = "") ->
     '正解は(B)です。'
     """
     text = _with_letter_of_number(text, options, question)
-    if text.isascii() or _OTHER_SIGN.search(text) is None:
+    if text.isascii() or _OTHER_SIGN.search(text.upper()) is None:
         return text
     option_letters = set(_OPTION_SIGN.findall(" ".join(options)))
 
     def latin(match: re.Match[str]) -> str:
         if match[1] in option_letters:  # the options themselves are such letters
             return match[1]
-        return _LATIN_LETTERS[match[1]]
+        return _LATIN_LETTERS.get(match[1]) or LETTERS["абвгд".index(match[1])]
 
     return _OTHER_LETTER.sub(latin, text)
 
@@ -207,7 +208,7 @@ _RULED_OUT = re.compile(
     r"(?:誤り|間違い|除外|不正解|不適切|違|当てはまら|当てはまりま|該当しな|該当しま|合わな|合わず|合いま|正しくな|正しくあ)\w*"
     r"|\s*[은는이가도]?\s*(?:모두 )?(?:아니(?:라|고|며),?|틀[렸리린]\w*|제외\w*|오답\w*"
     r"|(?:맞|옳|적절하|해당하|부합하)지 (?:않|못)\w*)"
-    r"|\s*(?:选项)?[都均]?(?:可以|可|被)?(?:排除|不对|不正确|错误|不符合)"
+    r"|\s*(?:选?项)?(?:[都均]|[也与和]\w{1,4})?(?:可以|可|被)?(?:排除|不对|不正确|错误|不符|不一致)"
     r"|\s*(?:(?:كل|جميع|كلا)ها |كلاهما )?(?:خاطئ\w*|خطأ|غير صحيح\w*|مستبعد\w*)"
     r"|\s*(?:नहीं|(?:\w+ )?ग़?लत हैं?)",
     re.IGNORECASE,
@@ -351,7 +352,7 @@ _CORRECT_BEHIND = re.compile(
     r"(?:correct|corret|cert|adecuad|adequad|verdader|verdadeir)"
     r"|(?:est|serait) (?:donc )?(?:la |le )?(?:bonne|correcte?|juste|vraie|exacte)"
     r"|(?:—|–|-|является)? ?(?:верн|правильн)\w+|подходит\b)"
-    r"|\s*\)?\s*(?:が(?:正し|正解|最も適切|適切)|(?:选项)?(?:是)?(?:正确|对的|最合适|符合)|(?:가"
+    r"|\s*\)?\s*(?:が(?:正し|正解|最も適切|適切)|(?:选?项)?(?:是)?(?:正确|对的|最合适|符合)|(?:가"
     r"|이) (?:맞|정답|옳|적절)"
     r"|सही है|हي (?:الإجابة )?الصحيح|صحيح)",
     re.IGNORECASE,
@@ -463,7 +464,9 @@ def lone_letter(text: str, letters: str, question: str = "") -> str:
     """
     mentioned: set[str] = set()
     for match in UPPER_LETTER.finditer(text):
-        is_letter = match[1] in letters and not is_word(match, text)
+        # "面积为A" makes it the name of a quantity
+        is_symbol = f"为{match[1]}" in question
+        is_letter = match[1] in letters and not is_symbol and not is_word(match, text)
         start = sentence_start(text, match.start())
         is_supposed = _SUPPOSITION.search(text, start, match.start()) is not None
         if is_letter and not is_supposed and not is_denied(text, *match.span()):

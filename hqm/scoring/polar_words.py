@@ -290,7 +290,7 @@ def stem(word: str) -> str:
     """The beginning of a word, for languages inflect at the end; Arabic sets an article before."""
     if _CYRILLIC.match(word):
         return _FLEETING_VOWEL.sub("", _RUSSIAN_ENDING.sub("", word).rstrip("ь"))
-    word = word.removeprefix("ال")
+    word = _HINDI_ENDING.sub("", word.removeprefix("ال"))
     if len(word) > 4:
         word = word.removesuffix("s")
     # two letters are enough for most endings; a shorter beginning would join different words
@@ -300,6 +300,7 @@ def stem(word: str) -> str:
 
 
 _CYRILLIC = re.compile("[\u0400-\u04ff]")
+_HINDI_ENDING = re.compile("(?<=\\w{2})[\u0901-\u0903\u093e-\u094c]+$")
 _FLEETING_VOWEL = re.compile(r"(?<=\w[бвгджзклмнпрстфхцчшщ])[ое](?=к$)")
 """What a genitive has between its last consonants: "лодок" of "лодка"."""
 # the endings of nouns and adjectives, which are none, one, two or three letters long
@@ -362,7 +363,7 @@ _LANGUAGES = (
         _pattern(r"नहीं|(?:^|(?<=\s))(?:न|बिना)(?=\s)"),
         _pattern("शायद|सकता|पता|कह(?!ीं)|या नहीं|ज़रूरी|जरूरी"),
         _words("क्या में है हैं एक कोई चित्र तस्वीर छवि इस यह वह की का के पर दिखाई दे रहा रही दिख "
-               "कहीं भी नज़र नजर आता आती मौजूद उपस्थित ने हुआ हुई हुए यानी"
+               "देता देती देते कहीं भी नज़र नजर आता आती मौजूद उपस्थित ने हुआ हुई हुए यानी"
                " इसलिए अतः उसने उन्होंने उसके उनके वे"),
     ),
     Language(

@@ -37,6 +37,7 @@ from hqm.scoring.list_matching import (
     may_translate,
 )
 from hqm.scoring.number_answers import read_number
+from hqm.scoring.number_words import SMALL_NUMBERS
 from hqm.scoring.plain_text import APOLOGY, plain, says_unable, without_marks
 from hqm.scoring.polar_answers import DOUBT, NEGATIVE, read_polar
 from hqm.scoring.polar_words import language_of
@@ -48,7 +49,6 @@ from hqm.scoring.restatements import (
 from hqm.scoring.statements import denies_asked_noun
 from hqm.scoring.written_numbers import (
     SCALES,
-    SMALL_NUMBERS,
     Number,
     is_unit,
     numbers_in,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from types import MappingProxyType
 
 from hqm.scoring.cue_search import ascii_words
@@ -174,43 +174,90 @@ def _restated_denial(clauses: Sequence[str], language: Language, question: str) 
     """
     question_words = set(language.content(question))
     corrects = any(map(_CORRECTS.search, clauses))
-    verdicts = set()
+    verdicts = set[bool]()
     for clause in clauses:
         content = set(language.content(clause))
-        denies = language.denial.search(clause) is not None
         is_open = language.doubt.search(clause) or _CONDITION.match(clause)
         if not question_words or not content or is_open:
             continue
-        if (
-            denies
-            and (corrects or content < question_words)  # "Not a skirt but trousers"
-            and _denies_first_asked(clause, language, question_words)
-        ):
-            verdicts.add(True)  # "No dog is visible", asked for a dog on the sofa
-        if _is_contrary(question_words, content):
-            verdicts.add(not denies)
-        says_same = _says_same_predicate(question_words, content, language)
-        if says_same is not None:
-            verdicts.add(denies == says_same)
-        if not question_words <= content:
-            if _leaves_out_subject(clause, content, question_words, language):
-                verdicts.add(denies)
-            continue
-        if (
-            denies
-            and content > question_words
-            and not _denies_first_asked(clause, language, question_words)
-        ):
-            continue  # "The dog is not on the sofa" does not say that there is no dog
-        if not denies and _has_other_predicate(clause, language, question):
-            continue
-        verdicts.add(denies)
+        verdicts |= _clause_verdicts(clause, language, question, corrects=corrects)
     # two clauses that disagree say nothing
     if len(verdicts) == 1:
         return verdicts.pop()
     return None
 
 
+def _clause_verdicts(
+    clause: str, language: Language, question: str, *, corrects: bool
+) -> set[bool]:
+    """Whether a clause denies the question, by each way in which it may say so."""
+    compared = _comparison_verdicts(clause, language, question)
+    if compared is not None:
+        return compared
+    question_words = set(language.content(question))
+    content = set(language.content(clause))
+    denies = language.denial.search(clause) is not None
+    verdicts = set[bool]()
+    if (
+        denies
+        and (corrects or content < question_words)  # "Not a skirt but trousers"
+        and _denies_first_asked(clause, language, question_words)
+    ):
+        verdicts.add(True)  # "No dog is visible", asked for a dog on the sofa
+    if _is_contrary(question_words, content):
+        verdicts.add(not denies)
+    says_same = _says_same_predicate(question_words, content, language)
+    if says_same is not None:
+        verdicts.add(denies == says_same)
+    if _repeats_question(clause, language, question):
+        verdicts.add(denies)
+    return verdicts
+
+
+def _repeats_question(clause: str, language: Language, question: str) -> bool:
+    """Whether a clause says or denies what was asked, and nothing else."""
+    question_words = set(language.content(question))
+    content = set(language.content(clause))
+    if not question_words <= content:
+        return _leaves_out_subject(clause, content, question_words, language)
+    if language.denial.search(clause) is None:
+        return not _has_other_predicate(clause, language, question)
+    # "The dog is not on the sofa" does not say that there is no dog
+    return content == question_words or _denies_first_asked(clause, language, question_words)
+
+
+def _comparison_verdicts(clause: str, language: Language, question: str) -> set[bool] | None:
+    """Whether a clause denies what a question compares, by the contrary of its comparative: "So ist
+    der linke niedriger"; None where it compares nothing, and empty where it begins with another
+    thing than the question.
+    """
+    asked_words = language.content(question)
+    stated_words = language.content(_CONSEQUENCE.split(clause)[-1])
+    relations = [
+        (group.intersection(asked_words), group.intersection(stated_words))
+        for group in _FOREIGN_COMPARATIVES
+        if not (group.isdisjoint(asked_words) or group.isdisjoint(stated_words))
+    ]
+    n_contraries = sum(
+        asked_relation != stated_relation for asked_relation, stated_relation in relations
+    )
+    # of characters one may be part of another word: "少年"
+    if not relations or (language.unspaced and not n_contraries):
+        return None
+    comparatives = frozenset().union(*chain.from_iterable(relations))
+    nouns = [word for word in asked_words if word not in comparatives]
+    subject = [word for word in stated_words if word in nouns]
+    n_added = len([word for word in stated_words if word not in comparatives]) - len(subject)
+    is_subject_first = subject and subject == nouns[: len(subject)]
+    if not is_subject_first or n_added > _MAX_ADDED_WORDS * (1 + language.unspaced):
+        return set()
+    return {(n_contraries % 2 == 1) != (language.denial.search(clause) is not None)}
+
+
+_CONSEQUENCE = re.compile(
+    "므로|니까|때문에|ので|por lo que|así que|поэтому|因此|所以|إذن|لذا|इसलिए|अतः"
+)
+"""What stands before the clause that draws the conclusion."""
 _APPEARS = re.compile(
     r"(?:よう(?:です|に見え|だ)|らしい|と(?:思わ|考え)|みたい|(?:것 같|듯|것으로 보)"
     r"|(?:लग|प्रतीत|दिख)\S* ).*"
@@ -311,6 +358,21 @@ _FOREIGN_CONTRARIES = tuple(
         ",красный синий зелёный жёлтый чёрный белый коричневый серый"
         ",أحمر أزرق أخضر أصفر أسود أبيض بني رمادي,حمراء زرقاء خضراء صفراء سوداء بيضاء بنية"
         ",लाल नीला हरा पीला काला सफेद भूरा,लाल नीली हरी पीली काली सफ़ेद भूरी"
+    ).split(",")
+)
+
+
+_FOREIGN_COMPARATIVES = tuple(
+    frozenset(map(stem, group.split()))
+    for group in (
+        "höher niedriger tiefer,größer kleiner,länger kürzer,mehr weniger,älter jünger"
+        ",schwerer leichter,breiter schmaler,heller dunkler,mayor menor,alta baja,alto bajo"
+        ",larga corta,largo corto,más menos,plus moins,haute basse,haut bas,grand petit"
+        ",grande petite,maior menor,alta baixa,alto baixo,longa curta,longo curto,mais menos"
+        ",выше ниже,больше меньше,длиннее короче,старше младше моложе,тяжелее легче,ближе дальше"
+        ",高 低 矮,多 少,长 短,長 短,重 轻,重 軽,快 慢,早 晚,远 近,遠 近,높 낮,많 적,크 작,길 짧"
+        ",أطول أقصر,أكبر أصغر,أعلى أدنى أقل,أكثر أقل,ऊँचा छोटा नीचा,लंबा छोटा,बड़ा छोटा,अधिक कम"
+        ",ज़्यादा कम"
     ).split(",")
 )
 

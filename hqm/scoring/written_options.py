@@ -46,13 +46,13 @@ class Option:
     @cached_property
     def has_signs(self) -> bool:
         """Whether it has signs of formulas."""
-        return re.search(r"[√π^×+]", self.text) is not None
+        return _FORMULA_SIGN.search(self.text) is not None
 
     @cached_property
     def is_formula(self) -> bool:
         """Whether it is a formula, which may be written with other spaces."""
         is_words = re.fullmatch(r"[\w\s]+", self.text) is not None
-        max_trivial = 2 if re.search(r"[<>=≤≥^√π+]|\d ?: ?\d", self.text) else 4
+        max_trivial = 2 if self.has_signs or ":" in self.text else 4
         return len(self.compact) > max_trivial and self.number is None and not is_words
 
     @property
@@ -137,14 +137,16 @@ class Option:
         while start >= 0:
             end = start + len(self.text)
             before = text[max(0, start - 1) : start]
-            is_start = not _is_word_sign(before) or _UNSPACED.match(self.text[0])
-            is_end = not _is_word_sign(text[end : end + 1]) or _UNSPACED.match(self.text[-1])
+            after = text[end : end + 1]
+            is_start = not _is_word_sign(before) or _UNSPACED.search(before + self.text[0])
+            is_end = not _is_word_sign(after) or _UNSPACED.search(self.text[-1] + after)
             is_separate = not (self.has_signs and _is_in_formula(text, start, end))
             if is_start and is_end and is_separate:
                 yield start, end
             start = text.find(self.text, start + 1)
 
 
+_FORMULA_SIGN = re.compile("[<>=≤≥^√π×+]")
 _MAX_WRITTEN_CHARS = 400
 _MAX_WRITTEN_RATIO = 8
 # kana, Chinese characters and Hangul: no space stands between a name and its verb or particle
