@@ -125,6 +125,9 @@ def test_tables_without_a_task_are_one_benchmark_whatever_lies_beside_them() -> 
     assert list(apart) == ["tables", "pets", "cars"]
     assert len(apart["tables"]) == len(tables)
     assert contents(*tables, *logs_of_tool) == contents(*logs_of_tool, *tables) == apart
+    # a single file is of the task that its name says
+    single = log(answered(3, key="cat", respondent="beta"), path="tables/pets.csv", tool=TABLE)
+    assert list(contents(*logs_of_tool, single)) == ["pets", "cars"]
 
 
 def test_logs_without_a_row_are_noted_and_alone_refused() -> None:

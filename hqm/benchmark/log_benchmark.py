@@ -273,29 +273,28 @@ def benchmarks_of_logs(
 
 def _logs_by_task(logs: Sequence[Log]) -> dict[str, list[Log]]:
     """Name of a benchmark -> the logs, each with the rows of that benchmark."""
-    answering = list(filter(attrgetter("rows"), logs))
-    nameless_logs = [log for log in answering if not any(map(attrgetter("task"), log.rows))]
-    named_logs = [log for log in answering if any(map(attrgetter("task"), log.rows))]
+    tables = [log for log in logs if log.rows and not any(map(attrgetter("task"), log.rows))]
+    common_name = _common_name(tables) if len(_by_task(tables, {})) > 1 else ""
     # tables that name no benchmark are tables of one, a file for each respondent, whatever logs lie
     # beside them
-    logs_by_task = _by_task_name(nameless_logs, {})
-    if len(logs_by_task) > 1:
-        logs_by_task = {_common_name(nameless_logs): nameless_logs}
-    return _by_task_name(named_logs, logs_by_task)
+    paths = {log.path for log in tables} if common_name else set()
+    return _by_task(logs, dict.fromkeys(paths, common_name))
 
 
-def _by_task_name(
-    logs: Iterable[Log], logs_by_task: Mapping[str, Sequence[Log]]
-) -> dict[str, list[Log]]:
-    """Add each log to those of the tasks that its rows name, or its file."""
-    joined = {task: list(task_logs) for task, task_logs in logs_by_task.items()}
+def _by_task(logs: Iterable[Log], names: Mapping[str, str]) -> dict[str, list[Log]]:
+    """The logs by the tasks that their rows name, or by the names of their files; `names` has the
+    paths of files that are known by another name.
+    """
+    logs_by_task: dict[str, list[Log]] = defaultdict(list)
     for log in logs:
         rows_by_task = group_by(log.rows, partial(_task_name, stem=file_stem(log.path)))
+        if log.path in names:
+            rows_by_task = {names[log.path]: list(log.rows)}
         for task, rows in rows_by_task.items():
             # `hqm export` writes the plain name: its logs belong to the task that has it
-            same_task = next((name for name in joined if _plain_name(name) == task), task)
-            joined.setdefault(same_task, []).append(replace(log, rows=tuple(rows)))
-    return joined
+            same_task = next((name for name in logs_by_task if _plain_name(name) == task), task)
+            logs_by_task[same_task].append(replace(log, rows=tuple(rows)))
+    return logs_by_task
 
 
 @dataclass(frozen=True)
