@@ -287,9 +287,10 @@ def _by_task(logs: Iterable[Log], names: Mapping[str, str]) -> dict[str, list[Lo
     """
     logs_by_task: dict[str, list[Log]] = defaultdict(list)
     for log in logs:
-        rows_by_task = group_by(log.rows, partial(_task_name, stem=file_stem(log.path)))
         if log.path in names:
             rows_by_task = {names[log.path]: list(log.rows)}
+        else:
+            rows_by_task = group_by(log.rows, partial(_task_name, stem=file_stem(log.path)))
         for task, rows in rows_by_task.items():
             # `hqm export` writes the plain name: its logs belong to the task that has it
             same_task = next((name for name in logs_by_task if _plain_name(name) == task), task)

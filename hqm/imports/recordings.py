@@ -37,6 +37,7 @@ from hqm.imports.row import (
     first_field,
     first_text,
     form_of,
+    names_in,
     no_field,
     require_choice,
 )
@@ -84,9 +85,9 @@ def _columns_of(names: tuple[str, ...]) -> _Columns:
     if not OF_A_MODEL.isdisjoint(names):
         # beside what a model wrote, the field `answer` has the right answer
         answers, keys = ANSWERS[1:], (*KEYS, "answer")
-    item, answer = (next(filter(names.__contains__, fields), "") for fields in (PLAIN_IDS, answers))
+    item, answer = (next(iter(names_in(names, fields)), "") for fields in (PLAIN_IDS, answers))
     questions, images, present_keys = (
-        tuple(filter(names.__contains__, fields)) for fields in (QUESTIONS, IMAGES, keys)
+        tuple(names_in(names, fields)) for fields in (QUESTIONS, IMAGES, keys)
     )
     is_usual = bool(item and answer) and _UNUSUAL.isdisjoint(names)
     return _Columns(item, answer, questions, images, present_keys, is_usual)

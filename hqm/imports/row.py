@@ -376,7 +376,7 @@ def _columns_of(names: tuple[str, ...]) -> _Columns:
     answers = answers_in(dict.fromkeys(names))
     written_by_models = names_in(OF_A_MODEL, answers)
     has_key_in_answer = answers[:1] == ["answer"] and bool(written_by_models)
-    fields = {
+    accepted = {
         "answers": written_by_models if has_key_in_answer else answers,
         "ids": IDS,
         "pictures": (*IMAGES, *PICTURES, *_numbered_pictures(names)),
@@ -389,7 +389,7 @@ def _columns_of(names: tuple[str, ...]) -> _Columns:
         "respondents": RESPONDENTS,
         "judges": JUDGES,
     }
-    present = {field: tuple(names_in(names, columns)) for field, columns in fields.items()}
+    present = {holds: tuple(names_in(names, columns)) for holds, columns in accepted.items()}
     return _Columns(has_key_in_answer=has_key_in_answer, **present)
 
 

@@ -275,6 +275,9 @@ async def _read(reply: aiohttp.ClientResponse, largest: int) -> bytes:
         There are more than `largest`.
     """
     _check_size(reply.headers, largest)
+    encoding = reply.headers.get("Content-Encoding", "").strip().lower()
+    if encoding not in ("", "identity", *_INFLATED):
+        raise ReplyTooLarge("the reply is compressed, which was not asked for")
     read = reply.content.readany
     content: bytes = await read()
     if len(content) <= largest and not reply.content.at_eof():
@@ -284,7 +287,7 @@ async def _read(reply: aiohttp.ClientResponse, largest: int) -> bytes:
             chunks.append(chunk)
             size += len(chunk)
         content = b"".join(chunks)
-    if reply.headers.get("Content-Encoding", "").strip().lower() in _INFLATED:
+    if encoding in _INFLATED:
         content = _inflated(content, largest)
     if len(content) > largest:
         raise ReplyTooLarge(f"the reply is larger than {largest} bytes")
@@ -312,9 +315,6 @@ def _check_size(headers: Mapping[str, str], largest: int) -> None:
     length = headers.get("Content-Length", "")[:20]
     if length.isdecimal() and int(length) > largest:
         raise ReplyTooLarge(f"the reply has {length} bytes, more than {largest}")
-    encoding = headers.get("Content-Encoding", "").strip().lower()
-    if encoding not in ("", "identity", *_INFLATED):
-        raise ReplyTooLarge("the reply is compressed, which was not asked for")
 
 
 class Redaction:

@@ -172,15 +172,18 @@ def _restated_denial(clauses: Sequence[str], language: Language, question: str) 
     """Whether the clauses that have all content words of the question deny it; None where none
     has, or they disagree.
     """
-    question_words = set(language.content(question))
+    asked_words = language.content(question)
     corrects = any(map(_CORRECTS.search, clauses))
     verdicts = set[bool]()
     for clause in clauses:
         content = set(language.content(clause))
         is_open = language.doubt.search(clause) or _CONDITION.match(clause)
-        if not question_words or not content or is_open:
+        if not asked_words or not content or is_open:
             continue
-        verdicts |= _clause_verdicts(clause, language, question, corrects=corrects)
+        compared = _comparison_verdicts(clause, language, asked_words)
+        if compared is None:
+            compared = _clause_verdicts(clause, content, language, question, corrects=corrects)
+        verdicts |= compared
     # two clauses that disagree say nothing
     if len(verdicts) == 1:
         return verdicts.pop()
@@ -188,14 +191,10 @@ def _restated_denial(clauses: Sequence[str], language: Language, question: str) 
 
 
 def _clause_verdicts(
-    clause: str, language: Language, question: str, *, corrects: bool
+    clause: str, content: set[str], language: Language, question: str, *, corrects: bool
 ) -> set[bool]:
     """Whether a clause denies the question, by each way in which it may say so."""
-    compared = _comparison_verdicts(clause, language, question)
-    if compared is not None:
-        return compared
     question_words = set(language.content(question))
-    content = set(language.content(clause))
     denies = language.denial.search(clause) is not None
     verdicts = set[bool]()
     if (
@@ -209,29 +208,27 @@ def _clause_verdicts(
     says_same = _says_same_predicate(question_words, content, language)
     if says_same is not None:
         verdicts.add(denies == says_same)
-    if _repeats_question(clause, language, question):
+    if not question_words <= content:
+        is_restated = _leaves_out_subject(clause, content, question_words, language)
+    elif denies:
+        # "The dog is not on the sofa" does not say that there is no dog
+        is_restated = content == question_words or _denies_first_asked(
+            clause, language, question_words
+        )
+    else:
+        is_restated = not _has_other_predicate(clause, language, question)
+    if is_restated:
         verdicts.add(denies)
     return verdicts
 
 
-def _repeats_question(clause: str, language: Language, question: str) -> bool:
-    """Whether a clause says or denies what was asked, and nothing else."""
-    question_words = set(language.content(question))
-    content = set(language.content(clause))
-    if not question_words <= content:
-        return _leaves_out_subject(clause, content, question_words, language)
-    if language.denial.search(clause) is None:
-        return not _has_other_predicate(clause, language, question)
-    # "The dog is not on the sofa" does not say that there is no dog
-    return content == question_words or _denies_first_asked(clause, language, question_words)
-
-
-def _comparison_verdicts(clause: str, language: Language, question: str) -> set[bool] | None:
+def _comparison_verdicts(
+    clause: str, language: Language, asked_words: Sequence[str]
+) -> set[bool] | None:
     """Whether a clause denies what a question compares, by the contrary of its comparative: "So ist
     der linke niedriger"; None where it compares nothing, and empty where it begins with another
     thing than the question.
     """
-    asked_words = language.content(question)
     stated_words = language.content(_CONSEQUENCE.split(clause)[-1])
     relations = [
         (group.intersection(asked_words), group.intersection(stated_words))
