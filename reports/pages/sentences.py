@@ -307,8 +307,9 @@ def _other_shifts(audit: BenchmarkAudit, policy: Policy) -> list[BudgetRow]:
     without the wording that has an answer of its own.
     """
     limit = policy.limits.equal_within * (total_precision(audit).scale or 0.0)
-    # without the picture a drop is wanted
-    exempt = {"blind", getattr(wording_row(audit), "source", "")}
+    # Without the picture a drop is wanted, and seeds are exchangeable: which run came first is an
+    # accident, and what it moves is run error, in the answer about repeating.
+    exempt = {"blind", "seed", getattr(wording_row(audit), "source", "")}
     shifted = [
         row
         for row in budget_rows(audit)
