@@ -39,6 +39,7 @@ from hqm.psychometrics import (
     weighted_reliability,
     williams_test,
 )
+from hqm.psychometrics.inference.families import membership
 from hqm.psychometrics.inference.pairwise import PairwiseDifferences
 from hqm.psychometrics.inference.resampling import MIN_UNITS
 from hqm.psychometrics.reliability.compare_reliability import (
@@ -408,17 +409,17 @@ def _single(data: LeaveOneOutScores, statistic: Statistic, families: Sequence[st
         # Noise that exceeds the spread of the scores leaves no reliability, as the audit says.
         value = max(0.0, value)
 
-    def reliability_of_rows(rows: Indices) -> tuple[float, float]:
-        noises = None if v is None else v[rows]
-        weights = np.ones((1, len(rows)))
-        reliability = float(weighted_reliability(weights, x[:, rows], statistic, noises)[0])
-        return reliability, float(x[:, rows].mean(axis=0).var(ddof=1))
+    def reliability_of_rows(rows: Indices) -> tuple[Array, Array]:
+        reliability = weighted_reliability(membership(rows, n), x, statistic, v)
+        return reliability, x.mean(axis=0)[rows].var(axis=1, ddof=1)
 
     point_estimate = Coefficient(
         value, n=n, method="too few respondents or families for a lower end"
     )
     relatives = Relatives(tuple(compress(families, complete.tolist())))
-    return add_lower_bound(point_estimate, reliability_of_rows, x.mean(axis=0), relatives)
+    return add_lower_bound(
+        point_estimate, reliability_of_rows, x.mean(axis=0), relatives, vectorized=True
+    )
 
 
 def tested_differences(

@@ -261,8 +261,15 @@ def normal_quantile(level: float) -> float:
 
 def is_constant(x: Array) -> bool:
     """Return whether a vector does not vary beyond rounding."""
+    return bool(constant_vectors(x))
+
+
+def constant_vectors(x: Array) -> BoolArray:
+    """(...,): which vectors along the last axis do not vary beyond rounding."""
+    high = x.max(axis=-1)
+    low = x.min(axis=-1)
     # 1e-12: sums of thousands of numbers differ by rounding of this size
-    return bool(np.ptp(x) <= 1e-12 * max(1.0, float(np.abs(x).max())))
+    return np.asarray(high - low <= 1e-12 * np.maximum(1.0, np.maximum(high, -low)))
 
 
 def effective_size(n: int, n_effective: float | None) -> float:

@@ -285,22 +285,21 @@ def icc(
         else:
             reason = "the respondents do not differ"
         return _absent("degenerate", reason, n, k)
-    msr, msc, mse = mean_squares(x)
+    _, msc, mse = mean_squares(x).tolist()
     relatives = Relatives(tuple(families), n_effective).subset(complete)
-    single_iccs = _single_score_iccs(msr, msc, mse, n, k)
+    single_iccs = _single_score_iccs(x)
 
-    def statistic(rows: Indices) -> tuple[float, ...]:
-        squares = mean_squares(x[rows])
+    def statistic(rows: Indices) -> tuple[Array, ...]:
         # the last column, MSR, is the variance between respondents that the bound needs
-        return *_single_score_iccs(*squares, len(rows), k), squares[0]
+        return *_single_score_iccs(x[rows]), mean_squares(x[rows])[0]
 
     is_too_small = bool(too_few_respondents(n, relatives.families))
     replicates = np.full((1, 4), math.nan)
     if not is_too_small:
-        replicates = jackknife_replicates(statistic, n, relatives)
+        replicates = jackknife_replicates(statistic, n, relatives, vectorized=True)
     a1, c1, one_way = (
         add_jackknife_bound(
-            Coefficient(value, n=n, level=level),
+            Coefficient(float(value), n=n, level=level),
             replicates[:, index],
             replicates[:, -1],
             x.mean(axis=1),
@@ -326,34 +325,33 @@ def icc(
     )
 
 
-def mean_squares(x: Array) -> tuple[float, float, float]:
-    """The mean squares of respondents, administrations and error of a complete two-way table.
+def mean_squares(x: Array) -> Array:
+    """(3, ...): the mean squares of respondents, administrations and error of complete two-way
+    tables, shape (..., respondents, administrations).
 
-    >>> mean_squares(np.array([[1.0, 2.0], [3.0, 5.0], [5.0, 8.0]]))
-    (12.5, 6.0, 0.5)
+    >>> mean_squares(np.array([[1.0, 2.0], [3.0, 5.0], [5.0, 8.0]])).tolist()
+    [12.5, 6.0, 0.5]
     """
-    n, k = x.shape
-    grand = x.mean()
-    rows = x.mean(axis=1)
-    columns = x.mean(axis=0)
+    n, k = x.shape[-2:]
+    grand = x.mean(axis=(-2, -1), keepdims=True)
+    rows = x.mean(axis=-1, keepdims=True)
+    columns = x.mean(axis=-2, keepdims=True)
     # McGraw and Wong (1996): mean squares of rows, of columns and of error
-    msr = k * float(((rows - grand) ** 2).sum()) / (n - 1)
-    msc = n * float(((columns - grand) ** 2).sum()) / (k - 1)
-    mse = float(((x - rows[:, None] - columns + grand) ** 2).sum()) / ((n - 1) * (k - 1))
+    msr = k * ((rows - grand) ** 2).sum(axis=(-2, -1)) / (n - 1)
+    msc = n * ((columns - grand) ** 2).sum(axis=(-2, -1)) / (k - 1)
+    mse = ((x - rows - columns + grand) ** 2).sum(axis=(-2, -1)) / ((n - 1) * (k - 1))
+    squares = np.stack([msr, msc, mse])
     # rounding leaves dust where the administrations are identical
-    if msc < 1e-14 * msr:
-        msc = 0.0
-    if mse < 1e-14 * msr:
-        mse = 0.0
-    return msr, msc, mse
+    return np.where(squares < 1e-14 * msr, 0.0, squares)
 
 
-def _single_score_iccs(
-    msr: float, msc: float, mse: float, n: int, k: int
-) -> tuple[float, float, float]:
-    """ICC(A,1), ICC(C,1) and ICC(1,1); NaN where nothing varies."""
-    if msr <= 0:
-        return math.nan, math.nan, math.nan
+def _single_score_iccs(x: Array) -> tuple[Array, Array, Array]:
+    """(...,): ICC(A,1), ICC(C,1) and ICC(1,1) of tables, shape (..., respondents, administrations);
+    NaN where nothing varies.
+    """
+    n, k = x.shape[-2:]
+    msr, msc, mse = mean_squares(x)
+    msr = np.where(msr > 0, msr, np.nan)
     # the mean square within respondents pools those of administrations and of error
     # C_b = 2 / (v + 1 / v + u^2), the factor by which r falls short of the 45 degree line
     msw = ((k - 1) * msc + (n - 1) * (k - 1) * mse) / (n * (k - 1))
@@ -495,29 +493,25 @@ def concordance(
     # v: how much the spreads differ, u: how far the means lie apart in units of the spread
     scale = float(b.std() / a.std())
     shift = float((b.mean() - a.mean()) / math.sqrt(a.std() * b.std()))
-    coefficient = Coefficient(_concordance_value(np.stack([a, b])), n=len(a), level=level)
+    coefficient = Coefficient(float(_concordance_value(a, b)), n=len(a), level=level)
 
-    def statistic(rows: Indices) -> tuple[float, float]:
-        pair = np.stack([a, b])[:, rows]
-        return _concordance_value(pair), float(pair.mean(axis=0).var(ddof=1))
+    def statistic(rows: Indices) -> tuple[Array, Array]:
+        return _concordance_value(a[rows], b[rows]), ((a + b) / 2)[rows].var(axis=-1, ddof=1)
 
     relatives = Relatives.from_pairs(x, y, families, n_effective)
-    ccc = add_lower_bound(coefficient, statistic, (a + b) / 2, relatives)
+    ccc = add_lower_bound(coefficient, statistic, (a + b) / 2, relatives, vectorized=True)
     return Concordance(ccc, 2 / (scale + 1 / scale + shift**2))
 
 
-def _concordance_value(pair: Array) -> float:
-    centred = pair - pair.mean(axis=1, keepdims=True)
+def _concordance_value(a: Array, b: Array) -> Array:
+    """(...,): the concordance of vectors along the last axis; NaN where nothing varies."""
+    mean_a = a.mean(axis=-1, keepdims=True)
+    mean_b = b.mean(axis=-1, keepdims=True)
     # moments over n, as Lin (1989) has them; over n - 1 the shift would weigh less
-    denominator = float((centred**2).mean(axis=1).sum() + (pair[0].mean() - pair[1].mean()) ** 2)
-    if denominator > 0:
-        value = 2 * float((centred[0] * centred[1]).mean()) / denominator
-    else:
-        value = math.nan
+    denominator = (a.var(axis=-1) + b.var(axis=-1)) + (mean_a - mean_b)[..., 0] ** 2
+    value = ratio(2 * ((a - mean_a) * (b - mean_b)).mean(axis=-1), denominator)
     # rounding of a perfect agreement
-    if value >= 1 - 1e-15:
-        return 1.0
-    return value
+    return np.where(value >= 1 - 1e-15, 1.0, value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ to import than most audits to compute.
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from typing import Any
 
@@ -48,26 +47,26 @@ def average_ranks(values: npt.ArrayLike, axis: int | None = None) -> npt.NDArray
     return np.where(np.isnan(x).any(axis=axis, keepdims=True), np.nan, ranks)
 
 
-def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Kendall's tau-b; nan where one of both has no pair without a tie.
+def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> Array:
+    """(...,): Kendall's tau-b of vectors along the last axis; nan where one of both has no pair
+    without a tie.
 
     >>> round(float(kendall_tau([1, 2, 3, 4], [1, 3, 2, 4])), 4)
     0.6667
     """
     a, b = (np.asarray(values, dtype=np.float64) for values in (x, y))
     # Kendall's S = concordant - discordant pairs, and the pairs without a tie in a and in b
-    concordance = untied_a = untied_b = 0.0
-    for i in range(1, len(a)):
-        sign_a = np.sign(a[i:] - a[i - 1])
-        sign_b = np.sign(b[i:] - b[i - 1])
+    concordance, untied_a, untied_b = np.zeros((3, *a.shape[:-1]))
+    for i in range(1, a.shape[-1]):
+        sign_a = np.sign(a[..., i:] - a[..., i - 1 : i])
+        sign_b = np.sign(b[..., i:] - b[..., i - 1 : i])
         # a tie in either has sign 0 and adds nothing
-        concordance += float(sign_a @ sign_b)
-        untied_a += float(sign_a @ sign_a)
-        untied_b += float(sign_b @ sign_b)
-    if not untied_a or not untied_b:
-        return math.nan
+        concordance += np.vecdot(sign_a, sign_b)
+        untied_a += np.vecdot(sign_a, sign_a)
+        untied_b += np.vecdot(sign_b, sign_b)
     # tau-b: ties take their pairs out of both norms
-    return float(np.clip(concordance / np.sqrt(untied_a) / np.sqrt(untied_b), -1, 1))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.clip(concordance / np.sqrt(untied_a) / np.sqrt(untied_b), -1, 1))
 
 
 _MAX_EXACT_SIZE = 60

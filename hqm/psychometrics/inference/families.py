@@ -317,20 +317,46 @@ class Relatives:
 
 
 def jackknife_replicates(
-    statistic: Callable[[Indices], float | tuple[float, ...]],
+    statistic: Callable[[Indices], ArrayLike],
     count: int,
     relatives: Relatives | None = None,
+    *,
+    vectorized: bool = False,
 ) -> Array:
     """(units, ...): a statistic of all rows but those of each respondent, or of each family.
 
+    A vectorized one takes (samples, rows) of samples of one size, and returns (samples,) or
+    (..., samples).
+
     >>> jackknife_replicates(lambda rows: float(rows.sum()), 3)
+    array([3., 2., 1.])
+    >>> jackknife_replicates(lambda rows: rows.sum(axis=1), 3, vectorized=True)
     array([3., 2., 1.])
     """
     units = (relatives or Relatives()).units(count)
-    return np.array(
-        [statistic(np.flatnonzero(units != unit)) for unit in range(int(units.max()) + 1)],
-        dtype=np.float64,
-    )
+    # (units, respondents): who is in the sample that leaves a unit out
+    included = units != np.arange(int(units.max()) + 1)[:, None]
+    if not vectorized:
+        return np.array([statistic(np.flatnonzero(row)) for row in included], dtype=np.float64)
+    sizes = included.sum(axis=1)
+    # families of unequal size leave samples of several sizes
+    by_size = [np.flatnonzero(sizes == size) for size in np.unique(sizes)]
+    replicates = []
+    for same_size in by_size:
+        samples = np.nonzero(included[same_size])[1].reshape(len(same_size), -1)
+        replicates.append(np.asarray(statistic(samples), dtype=np.float64).T)
+    return np.concatenate(replicates)[np.argsort(np.concatenate(by_size))]
+
+
+def membership(samples: Indices, count: int) -> Array:
+    """(samples, respondents): 1 where a respondent is in a sample, of (samples, rows) indices.
+
+    >>> membership(np.array([[0, 2]]), 3)
+    array([[1., 0., 1.]])
+    """
+    table = np.zeros((len(samples), count))
+    np.put_along_axis(table, samples, 1.0, axis=1)
+    return table
 
 
 def log_variance_error(scores: ArrayLike, n_effective: float | None = None) -> float:
@@ -366,11 +392,12 @@ def log_variance_error(scores: ArrayLike, n_effective: float | None = None) -> f
 # mean shows it.
 def add_lower_bound(
     coefficient: Coefficient,
-    statistic: Callable[[Indices], float | tuple[float, float]],
+    statistic: Callable[[Indices], ArrayLike],
     scores: ArrayLike = (),
     relatives: Relatives | None = None,
     *,
     minimum: float = -1.0,
+    vectorized: bool = False,
 ) -> Coefficient:
     """Give a coefficient its one-sided lower bound over another sample of respondents.
 
@@ -387,6 +414,9 @@ def add_lower_bound(
         Which respondents are relatives; none unless given.
     minimum : float, default -1.0
         The least value that the coefficient can have, below which no bound is given.
+    vectorized : bool, default False
+        Whether `statistic` takes an array of indices, shape (samples, respondents), and returns a
+        value, or a pair of them, for each sample.
 
     Returns
     -------
@@ -401,7 +431,7 @@ def add_lower_bound(
     relatives = relatives or Relatives()
     if coefficient.status != "ok" or too_few_respondents(coefficient.n, relatives.families):
         return replace(coefficient, low=math.nan, high=math.nan)
-    replicates = jackknife_replicates(statistic, coefficient.n, relatives)
+    replicates = jackknife_replicates(statistic, coefficient.n, relatives, vectorized=vectorized)
     coefficients, variances = (
         (replicates, None) if replicates.ndim == 1 else (replicates[:, 0], replicates[:, 1])
     )

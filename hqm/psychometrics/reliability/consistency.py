@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from hqm.psychometrics.inference.families import Relatives, add_lower_bound
+from hqm.psychometrics.inference.families import Relatives, add_lower_bound, membership
 from hqm.psychometrics.inference.resampling import cluster_labels, cluster_sums
 from hqm.psychometrics.result import (
     Array,
@@ -23,6 +23,7 @@ from hqm.psychometrics.result import (
     Status,
     float_array,
     is_constant,
+    ratio,
 )
 from hqm.psychometrics.variance.variance_components import reliability_interval
 
@@ -248,16 +249,27 @@ class RelativeError:
             score_variance = ((self.sums.sum(axis=1)[:, None] - self.sums) / n).var(axis=0, ddof=1)
             return np.asarray(np.log(error / score_variance))
 
-    def subset_reliability(self, rows: Indices) -> tuple[float, float]:
-        """1 - error variance / variance of the scores, and that variance, of some respondents."""
-        n = self.sizes[rows].sum(axis=1)
-        # so that residuals are those of the sample `rows`, and not of all respondents
-        # the items' means are then those of these respondents
-        residuals = self.residuals[rows] - self.residuals[rows].mean(axis=0)
-        n_rows = len(rows)
-        error = float(((residuals**2).sum(axis=1) / n**2).mean()) * n_rows / (n_rows - 1)
-        score_variance = float((self.sums[rows].sum(axis=1) / n).var(ddof=1))
-        return _one_minus_ratio(error, score_variance), score_variance
+    def subset_reliability(self) -> Callable[[Indices], tuple[Array, Array]]:
+        """A function of samples of respondents, (samples, rows): 1 - error variance / variance of
+        the scores, and that variance, of each.
+        """
+        n = self.sizes.sum(axis=1)
+        means = self.sums.sum(axis=1) / n
+        # (respondents, respondents): products of their residuals, summed over clusters
+        products = self.residuals @ self.residuals.T
+
+        def reliability_of_rows(rows: Indices) -> tuple[Array, Array]:
+            members = membership(rows, len(products))
+            n_rows = rows.shape[1]
+            # products with the clusters' means, which are those of the sample's respondents
+            with_means = members @ products / n_rows
+            squared_means = np.vecdot(with_means, members)[:, None] / n_rows
+            squares = np.maximum(np.diag(products) - 2 * with_means + squared_means, 0.0)
+            error = np.vecdot(squares / n**2, members) / (n_rows - 1)
+            score_variance = means[rows].var(axis=1, ddof=1)
+            return 1 - ratio(error, score_variance), score_variance
+
+        return reliability_of_rows
 
     def reliability(self, relatives: Relatives, level: float) -> Coefficient:
         """The coefficient with its interval for these respondents, and its least value for
@@ -267,7 +279,14 @@ class RelativeError:
         fixed = reliability_interval(1 - self.value, self.log_ratios(), level)
         value = Coefficient(self.value, n=m, level=level, fixed=fixed)
         scores = self.sums.sum(axis=1) / self.sizes.sum(axis=1)
-        return add_lower_bound(value, self.subset_reliability, scores, relatives, minimum=-math.inf)
+        return add_lower_bound(
+            value,
+            self.subset_reliability(),
+            scores,
+            relatives,
+            minimum=-math.inf,
+            vectorized=True,
+        )
 
 
 def _one_minus_ratio(error: float, variance: float) -> float:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations_with_replacement
 
 import numpy as np
 
-from hqm.psychometrics.inference.families import Relatives, add_lower_bound
+from hqm.psychometrics.inference.families import Relatives, add_lower_bound, membership
 from hqm.psychometrics.inference.resampling import cluster_labels, jackknife_variance
 from hqm.psychometrics.reliability.consistency import (
     RelativeError,
@@ -24,6 +25,7 @@ from hqm.psychometrics.result import (
     Coefficient,
     ConfidenceInterval,
     Indices,
+    constant_vectors,
     float_array,
     is_constant,
 )
@@ -207,12 +209,17 @@ def omega_of_types(
         sum(type_score.mean / type_score.mean.std(ddof=1) for type_score in type_scores)
     ) / len(type_scores)
 
-    def statistic(rows: Indices) -> tuple[float, float]:
-        means = np.stack([type_score.mean[rows] for type_score in type_scores])
-        if any(is_constant(mean) for mean in means):
-            return math.nan, math.nan
-        omega = _omega(np.cov(means), _shared_errors(type_scores, rows))[0]
-        return omega, float(scores[rows].var(ddof=1))
+    means = np.stack([type_score.mean for type_score in type_scores])
+
+    def statistic(rows: Indices) -> tuple[Array, Array]:
+        samples = means[:, rows]
+        centred = samples - samples.mean(axis=2, keepdims=True)
+        sample_covariances = np.einsum("tsi,usi->stu", centred, centred) / (rows.shape[1] - 1)
+        sample_errors = _sample_errors(type_scores, rows)
+        is_defined = ~constant_vectors(samples).any(axis=0)
+        omegas = np.full(len(rows), math.nan)
+        omegas[is_defined] = _omegas(sample_covariances[is_defined], sample_errors[is_defined])[0]
+        return omegas, scores[rows].var(axis=1, ddof=1)
 
     return add_lower_bound(
         Coefficient(value, n=m, level=level, fixed=fixed, n_items=x.shape[1]),
@@ -220,6 +227,7 @@ def omega_of_types(
         scores,
         Relatives(tuple(families), n_effective).subset(included),
         minimum=0.0,
+        vectorized=True,
     )
 
 
@@ -255,23 +263,34 @@ def _covariances(type_scores: Sequence[_TypeScores]) -> Array:
     return np.cov(np.stack([type_score.mean for type_score in type_scores]))
 
 
-def _shared_errors(
-    type_scores: Sequence[_TypeScores], rows: Indices | slice = slice(None)
-) -> Array:
-    """(types, types): the errors that types share through clusters, of some respondents."""
-    count = len(type_scores[0].n[rows])
-    # error per item: sums over a cluster, divided by the respondent's number of items
-    scaled = np.stack(
-        [type_score.residuals[rows] / type_score.n[rows, None] for type_score in type_scores]
-    )
-    if not isinstance(rows, slice):
-        # the items' means are then those of these respondents
-        scaled = scaled - scaled.mean(axis=1, keepdims=True)
-        # M / (M - 1) of these rows in the place of that of all respondents
-        scaled *= math.sqrt(
-            count / (count - 1) * (len(type_scores[0].n) - 1) / len(type_scores[0].n)
-        )
-    return np.asarray(np.einsum("tmc,umc->tu", scaled, scaled) / count)
+def _residuals_per_item(type_scores: Sequence[_TypeScores]) -> Array:
+    """(types, respondents, clusters): sums of residuals over the respondent's number of items."""
+    return np.stack([type_score.residuals / type_score.n[:, None] for type_score in type_scores])
+
+
+def _shared_errors(type_scores: Sequence[_TypeScores]) -> Array:
+    """(types, types): the errors that types share through clusters."""
+    scaled = _residuals_per_item(type_scores)
+    return np.asarray(np.einsum("tmc,umc->tu", scaled, scaled) / scaled.shape[1])
+
+
+def _sample_errors(type_scores: Sequence[_TypeScores], rows: Indices) -> Array:
+    """(samples, types, types): the errors that types share through clusters, of samples of
+    respondents, (samples, rows).
+    """
+    scaled = _residuals_per_item(type_scores)
+    count = scaled.shape[1]
+    members = membership(rows, count)
+    n_rows = rows.shape[1]
+    sums = np.empty((len(rows), len(scaled), len(scaled)))
+    for first, second in combinations_with_replacement(range(len(scaled)), 2):
+        # (respondents, respondents): products of residuals, summed over clusters
+        products = scaled[first] @ scaled[second].T
+        # about the items' means, which are those of these respondents
+        shared = members @ np.diag(products) - np.vecdot(members @ products, members) / n_rows
+        sums[:, first, second] = sums[:, second, first] = shared
+    # M / (M - 1) of these rows in the place of that of all respondents
+    return sums / (n_rows - 1) * (count - 1) / count
 
 
 def _omega(covariances: Array, errors: Array) -> tuple[float, Array]:
@@ -325,7 +344,7 @@ def _jackknife_interval(
         return None
     # first-order changes of the covariances without each cluster
     covariance_changes = np.einsum("tmc,umc->ctu", replicates, replicates) / (m - 1) - covariances
-    scaled = np.stack([score.residuals / score.n[:, None] for score in type_scores])
+    scaled = _residuals_per_item(type_scores)
     # to first order the cluster's own products drop out of the sum in `_shared_errors`
     error_changes = -np.einsum("tmc,umc->ctu", scaled, scaled) / m
     score_gradient, error_gradient = (

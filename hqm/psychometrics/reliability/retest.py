@@ -82,13 +82,16 @@ def reliability_with_intervals(
         return point_estimate
 
     # what `add_lower_bound` resamples: coefficient and between-respondent variance of some rows
-    def statistic(rows: Indices) -> tuple[float, float]:
-        sample_variance = float(scores[:, rows].var(axis=1, ddof=1).mean())
-        return 1 - float(
-            error_variances[rows].mean()
-        ) / sample_variance if sample_variance > 0 else math.nan, sample_variance
+    def statistic(rows: Indices) -> tuple[Array, Array]:
+        sample_variances = scores[:, rows].var(axis=-1, ddof=1).mean(axis=0)
+        error_shares = error_variances[rows].mean(axis=-1) / np.where(
+            sample_variances > 0, sample_variances, math.nan
+        )
+        return 1 - error_shares, sample_variances
 
-    return add_lower_bound(point_estimate, statistic, mean_scores, relatives, minimum=0.0)
+    return add_lower_bound(
+        point_estimate, statistic, mean_scores, relatives, minimum=0.0, vectorized=True
+    )
 
 
 def _log_error_terms(error_replicates: Array, variance_replicates: Array) -> tuple[float, float]:

@@ -539,7 +539,9 @@ def dependability(
         return value
     # scores with heavier tails than the normal leave fewer degrees of freedom: Var(log s2) = 2 / df
     df_between = min(size - 1, 2 / log_variance_error(x.mean(axis=1), size))
-    phi_draws = _phi_draws(mean_squares(x), (n, k), columns or k, (size, df_between), rng, draws)
+    phi_draws = _phi_draws(
+        mean_squares(x).tolist(), (n, k), columns or k, (size, df_between), rng, draws
+    )
     # one-sided: what is asked is how low Phi may be over other columns
     low = float(np.quantile(phi_draws, 1 - level))
     return replace(
@@ -551,7 +553,7 @@ def dependability(
 
 
 def _phi_draws(
-    squares: tuple[float, float, float],
+    squares: Sequence[float],
     shape: tuple[int, int],
     columns: int,
     sizes: tuple[float, float],
@@ -649,7 +651,7 @@ def wordings_needed(
     if k < 3 or too_few_respondents(n):
         reason = too_few_respondents(n) or f"it takes three wordings to tell, there are {k}"
         return WordingsNeeded(status="insufficient", reason=reason)
-    msr, msc, mse = mean_squares(x)
+    msr, msc, mse = mean_squares(x).tolist()
     # rounding makes equal respondents differ by 1e-17, which no variance is
     if not msr > mse or is_constant(x.mean(axis=1)):
         return WordingsNeeded(status="degenerate", reason="the respondents do not differ")

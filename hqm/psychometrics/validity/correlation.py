@@ -22,10 +22,12 @@ from hqm.psychometrics.result import (
     Indices,
     Outcome,
     Status,
+    constant_vectors,
     effective_size,
     equal_shape_arrays,
     is_constant,
     normal_quantile,
+    ratio,
 )
 
 
@@ -64,17 +66,18 @@ def correlation_refusal(a: Array, b: Array) -> Coefficient | None:
     return None
 
 
-def _product_moment(a: Array, b: Array) -> float:
-    a = a - a.mean()
-    b = b - b.mean()
+def _product_moment(a: Array, b: Array) -> Array:
+    """(...,): the correlation of vectors along the last axis; NaN where one is constant."""
+    is_defined = ~(constant_vectors(a) | constant_vectors(b))
+    a = a - a.mean(axis=-1, keepdims=True)
+    b = b - b.mean(axis=-1, keepdims=True)
+    norms = np.sqrt(np.vecdot(a, a) * np.vecdot(b, b))
     # clipped: rounding can lift a perfect correlation above 1
-    return float(
-        np.clip(np.dot(a, b) / math.sqrt(float(np.dot(a, a)) * float(np.dot(b, b))), -1.0, 1.0)
-    )
+    return np.where(is_defined, np.clip(ratio(np.vecdot(a, b), norms), -1.0, 1.0), np.nan)
 
 
 def _correlation(
-    correlate: Callable[[Array, Array], float],
+    correlate: Callable[[Array, Array], Array],
     x: ArrayLike,
     y: ArrayLike,
     level: float,
@@ -86,31 +89,24 @@ def _correlation(
     refusal = correlation_refusal(a, b)
     if refusal is not None:
         return refusal
-    value = correlate(a, b)
+    value = float(correlate(a, b))
     relatives = Relatives.from_pairs(x, y, families, n_effective)
     coefficient = Coefficient(value, n=len(a), level=level)
     # the sum of both standardised scores, of which the bound needs the variance
     standardised_sum = a / a.std() + math.copysign(1.0, value) * b / b.std()
 
-    def statistic(rows: Indices) -> float:
-        x = a[rows]
-        y = b[rows]
-        if is_constant(x) or is_constant(y):
-            return math.nan
-        return correlate(x, y)
+    def statistic(rows: Indices) -> tuple[Array, Array]:
+        return correlate(a[rows], b[rows]), standardised_sum[rows].var(axis=-1, ddof=1)
 
     if correlate is not _product_moment:
-        return add_lower_bound(coefficient, statistic, relatives=relatives)
-    return add_lower_bound(
-        coefficient,
-        lambda rows: (statistic(rows), float(standardised_sum[rows].var(ddof=1))),
-        standardised_sum,
-        relatives,
-    )
+        return add_lower_bound(
+            coefficient, lambda rows: statistic(rows)[0], relatives=relatives, vectorized=True
+        )
+    return add_lower_bound(coefficient, statistic, standardised_sum, relatives, vectorized=True)
 
 
-def _rank_correlation(a: Array, b: Array) -> float:
-    return _product_moment(average_ranks(a), average_ranks(b))
+def _rank_correlation(a: Array, b: Array) -> Array:
+    return _product_moment(average_ranks(a, axis=-1), average_ranks(b, axis=-1))
 
 
 def pearson(
@@ -338,19 +334,22 @@ def partial_pearson(
         value = float(pingouin.partial_corr(columns, "x", "y", "given")["r"].iloc[0])
     coefficient = Coefficient(value, n=n, level=level)
     relatives = Relatives(tuple(families), n_effective).subset(complete)
-    return add_lower_bound(coefficient, lambda rows: _partial(table[:, rows]), relatives=relatives)
+    return add_lower_bound(
+        coefficient, lambda rows: _partial(*table[:, rows]), relatives=relatives, vectorized=True
+    )
 
 
-def _partial(table: Array) -> float:
-    """The partial correlation of the first two rows given the third; NaN where one is constant."""
-    if any(is_constant(row) for row in table):
-        return math.nan
-    r = np.asarray(np.corrcoef(table))
-    residual_variance = (1 - r[0, 2] ** 2) * (1 - r[1, 2] ** 2)
+def _partial(x: Array, y: Array, covariate: Array) -> Array:
+    """(...,): the partial correlation of vectors along the last axis; NaN where one of the three is
+    constant.
+    """
+    r_xy = _product_moment(x, y)
+    r_xz = _product_moment(x, covariate)
+    r_yz = _product_moment(y, covariate)
+    residual_variance = (1 - r_xz**2) * (1 - r_yz**2)
     # no residual is left to correlate
-    if residual_variance > _MIN_VARIANCE_SHARE:
-        return float((r[0, 1] - r[0, 2] * r[1, 2]) / math.sqrt(residual_variance))
-    return math.nan
+    residual_variance = np.where(residual_variance > _MIN_VARIANCE_SHARE, residual_variance, np.nan)
+    return np.asarray((r_xy - r_xz * r_yz) / np.sqrt(residual_variance))
 
 
 @dataclass(frozen=True, slots=True)

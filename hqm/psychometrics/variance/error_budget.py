@@ -141,7 +141,7 @@ def wording_band(scores: ArrayLike, *, n_effective: float | None = None) -> Erro
     n = min(n_effective or math.inf, respondents)
     if respondents < MIN_MOVES or n < 2:
         return _absent(moves, _TOO_FEW_RESPONDENTS)
-    _, ms_w, ms_e = mean_squares(x.T)
+    _, ms_w, ms_e = mean_squares(x.T).tolist()
     df_w = wordings - 1
     df_e = (wordings - 1) * (n - 1)
     factor = _student_quantile(df_e)
