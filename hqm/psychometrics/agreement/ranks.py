@@ -214,9 +214,13 @@ def rank_stability(
     v = v[best]
     pairs = pair_order(s, v, n_items=n_items)
     runs = s + np.sqrt(v) * rng.standard_normal((2, draws, n))
-    # ties are broken by lot, in each run anew
-    # lexsort sorts by its last key first: the random numbers decide among equal scores
-    order = np.lexsort((rng.random(runs.shape), -runs if higher_is_better else runs), axis=-1)
+    worst_last = -runs if higher_is_better else runs
+    if (v > 0).all():
+        order = worst_last.argsort(axis=-1)
+    else:
+        # scores without noise may tie, and ties are broken by lot, in each run anew: lexsort sorts
+        # by its last key first
+        order = np.lexsort((rng.random(runs.shape), worst_last), axis=-1)
     rank = np.empty_like(order)
     # the inverse of a permutation: ranks from the order
     np.put_along_axis(rank, order, np.broadcast_to(np.arange(n), order.shape), axis=-1)

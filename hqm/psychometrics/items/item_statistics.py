@@ -418,7 +418,7 @@ def label_error_candidates(
 
 def is_binary(x: Array) -> bool:
     """Return whether every score is 0 or 1."""
-    return bool(np.isin(x[np.isfinite(x)], (0, 1)).all())
+    return bool(((x == 0) | (x == 1) | ~np.isfinite(x)).all())
 
 
 def _reversed_q(x: Array, rest_scores: Array, r: Array, n_eff: float | None) -> Array:
