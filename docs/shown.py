@@ -4,8 +4,9 @@
 
 AUDIT.json is that of `hqm audit shapes` or of COMMAND; without it, COMMAND is run first. Compared are
 the sentences that the README prints below the command, the verdict in its picture (docs/screenshot.py
-notes it inside the file), and the verdict in the benchmark's row of docs/make/index.json. With `--write`
-the README's lines are written, those of the released captions from the index; the picture is made by docs/screenshot.py, which needs a browser, and all
+notes it inside the file), the verdict in the benchmark's row of docs/make/index.json, and, of an audit of
+all four benchmarks, the table of the model card. With `--write` this table and the README's lines are
+written, those of the released captions from the index; the picture is made by docs/screenshot.py, which needs a browser, and all
 rows by docs/index_rows.py, which needs the released answers. The exit status is 1 where something differs.
 
 What else the pages print is compared by the tests of the pages: tests/test_site.py runs the tutorials'
@@ -22,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hqm.reports.pages.sentences import STATUS_SYMBOLS, headline
@@ -35,11 +36,14 @@ BENCHMARK = "shapes_yesno"
 COMMAND = f"hqm audit {BENCHMARK}"
 README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "report.png"
+CARD = ROOT / "benchmarks" / "shapes" / "MODEL_CARD.md"
 WIDTH = 120
 """Characters of a line in the README."""
 INDEX = ROOT / "docs" / "make" / "index.json"
 _CAPTIONS = re.compile(r"(?s)(/pope/captions\" --out out/captions\n```\n\n```text\n)(.+?)\n(?=```)")
 """The README's command on released captions, and the lines below it."""
+_CARD_ROWS = re.compile(r"(?m)(?<=^\|---\|---\|---\|---\|---\|---\|---\|---\|---\|\n)(?:\|.+\n)+")
+"""The table of the model card below its head."""
 _SHOWN = re.compile(rf"(?m)^(\$ {COMMAND}\b.*\n)((?:(?!\$ ).+\n)+)")
 """A command of a terminal, and the lines below it."""
 
@@ -66,6 +70,38 @@ def shown_line(readme: str) -> str:
     """The lines that the README shows below the command; empty where there is none."""
     shown = _SHOWN.search(readme)
     return shown[2].rstrip() if shown else ""
+
+
+def card_rows(audits: Sequence[hqm.BenchmarkAudit]) -> str:
+    """The rows of the model card's table, from the audits of all four benchmarks."""
+    by_task = {
+        audit.benchmark: {respondent.name: respondent for respondent in audit.respondents}
+        for audit in audits
+    }
+    original, parallel = (f"form={form}|run=0|judge=rule" for form in ("original", "parallel"))
+    lines = []
+    for name, polar in by_task[BENCHMARK].items():
+        captions = by_task["shapes_caption"][name]
+        numbers = [
+            f"{polar.cells[original]['accuracy']:.3f}",
+            f"{polar.cells[parallel]['accuracy']:.3f}",
+            f"{polar.yes_ratio[original]:.2f}",
+            f"{by_task['shapes_choice'][name].cells[original]['accuracy']:.3f}",
+            f"{by_task['shapes_vqa'][name].cells[original]['accuracy']:.3f}",
+            f"{captions.cells[original]['chair_i']:.3f}",
+            f"{captions.words[original]:.1f}",
+            f"{captions.words[parallel]:.1f}",
+        ]
+        lines.append(f"| `{name.partition(':')[2]}` | {' | '.join(numbers)} |\n")
+    return "".join(lines)
+
+
+def card_differences(audits: Sequence[hqm.BenchmarkAudit]) -> Iterator[tuple[str, str, str]]:
+    """As `differences`, of the model card."""
+    shown = _CARD_ROWS.search(CARD.read_text("utf-8"))
+    made = card_rows(audits)
+    if shown is None or shown[0] != made:
+        yield "MODEL_CARD.md", shown[0] if shown else "", made
 
 
 def differences(audit: hqm.BenchmarkAudit) -> Iterator[tuple[str, str, str]]:
@@ -111,6 +147,11 @@ def main() -> int:
     if options.write:
         write(audit)
     changes = list(differences(audit))
+    if len(audits) > 1:
+        if options.write:
+            text = _CARD_ROWS.sub(card_rows(audits), CARD.read_text("utf-8"))
+            CARD.write_text(text, encoding="utf-8")
+        changes += card_differences(audits)
     for name, text, made in changes:
         print(f"{name} shows\n    {text}\nand the audit has\n    {made}")
     return int(bool(changes))

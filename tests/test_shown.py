@@ -104,8 +104,10 @@ def respondent_rows(folder: Path) -> list[dict[str, dict[str, Any]]]:
 
 @pytest.mark.slow
 def test_the_card_says_how_often_ten_models_are_right(audited: Path) -> None:
-    """Draws at temperature 1 differ with torch: within four standard errors, nightly within .02."""
-    share = 0.02 if NIGHTLY else 4 * math.sqrt(0.25 / N_ITEMS)
+    """To the digit where the README's line is; on another processor, whose draws at temperature 1
+    differ, within four standard errors.
+    """
+    share = 0.0051 if platform.machine() == "x86_64" else 4 * math.sqrt(0.25 / N_ITEMS)
     (polar,) = respondent_rows(audited)
     card = card_rows()
     assert set(polar) == set(card)
