@@ -102,20 +102,20 @@ def _deprecated(keywords: dict[str, Any], old: str, new: str, value: object) -> 
     return keywords.pop(old)
 
 
-def meant(given: str, known: Iterable[str]) -> str:
+def meant(unknown_name: str, names: Iterable[str]) -> str:
     """A question that names the nearest of the known names; nothing where none is near.
 
     >>> meant("POPE", ("amber", "pope")), meant("planets", ("amber", "pope"))
     ("Did you mean 'pope'?", '')
     """
-    names = {_plain(name): name for name in known}
-    near_names = get_close_matches(_plain(given), names, 1, _NEAR)
+    names_by_plain = {_plain(name): name for name in names}
+    near_names = get_close_matches(_plain(unknown_name), names_by_plain, 1, _MIN_SIMILARITY)
     if near_names:
-        return f"Did you mean {names[near_names[0]]!r}?"
+        return f"Did you mean {names_by_plain[near_names[0]]!r}?"
     return ""
 
 
-_NEAR = 0.65
+_MIN_SIMILARITY = 0.65
 """How alike two names must be for one to be taken for a slip in writing the other."""
 
 
@@ -203,12 +203,12 @@ def missing_library(subject: str, libraries: Sequence[str], extra: str) -> Missi
     )
 
 
-def check_known(given: str, known: Collection[str], what: str, remedy: str = "") -> None:
+def check_known(name: str, names: Collection[str], message: str, remedy: str = "") -> None:
     """Refuse a name that is not among the known ones; the sentence ends in them.
 
     >>> check_known("ray2", ("local", "ray"), "there is no engine 'ray2'", "Take {}.")
     Traceback (most recent call last):
     hqm.errors.UsageError: there is no engine 'ray2'. Did you mean 'ray'? Take local, ray.
     """
-    if given not in known:
-        raise UsageError(what, remedy=remedy.format(", ".join(known)), name=given, choices=known)
+    if name not in names:
+        raise UsageError(message, remedy=remedy.format(", ".join(names)), name=name, choices=names)

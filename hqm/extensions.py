@@ -54,8 +54,8 @@ def unread_groups() -> dict[str, str]:
     unread = {}
     for group, points in _all_points().items():
         packages = sorted({point.dist.name for point in points if point.dist})
-        is_own = not own_packages.isdisjoint(packages)
-        if group.startswith("hqm.") and group not in GROUPS and not is_own:
+        is_of_hqm = not own_packages.isdisjoint(packages)
+        if group.startswith("hqm.") and group not in GROUPS and not is_of_hqm:
             unread[group] = packages[0] if packages else "a package"
     return unread
 

@@ -213,7 +213,7 @@ def parse_signature(signature: str) -> dict[str, str]:
     >>> parse_signature("benchmark:pope@08d957b|scorer:official(strict:3)|run:0")
     {'benchmark': 'pope@08d957b', 'scorer': 'official(strict:3)', 'run': '0'}
     """
-    pairs = (part.partition(":") for part in signature.split("|") if part)
+    pairs = (field.partition(":") for field in signature.split("|") if field)
     return {key: value for key, _, value in pairs}
 
 

@@ -133,7 +133,7 @@ def forecast(
             min_written += 1 if job.is_short(request) else min(_SENTENCE, limit)
             max_written += limit
     times, token_counts = _measure(store, jobs)
-    min_read, read, max_read = _tokens_read(respondent, questions, token_counts)
+    min_read, expected_read, max_read = _tokens_read(respondent, questions, token_counts)
     if times:
         seconds = len(questions) * sum(times) / len(times) / engines
         doubt = 1.0
@@ -150,20 +150,20 @@ def forecast(
         seconds_least=seconds / doubt,
         seconds_most=seconds * doubt,
         measured=bool(times) or is_recorded,
-        tokens_in=read,
+        tokens_in=expected_read,
         tokens_in_least=min_read,
         tokens_in_most=max_read,
         tokens_out_least=min_written,
         tokens_out=max_written,
-        cost=_cost(read, max_written, prices),
+        cost=_cost(expected_read, max_written, prices),
         cost_least=_cost(min_read, min_written, prices),
         cost_most=_cost(max_read, max_written, prices),
     )
 
 
-def _cost(read: float, written: float, prices: Prices | None) -> float | None:
+def _cost(tokens_in: float, tokens_out: float, prices: Prices | None) -> float | None:
     """The cost of tokens; None where there are no prices."""
-    return None if prices is None else price(read, written, prices)
+    return None if prices is None else price(tokens_in, tokens_out, prices)
 
 
 def _tokens_read(

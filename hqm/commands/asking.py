@@ -237,13 +237,13 @@ def _conclude(
         show.judgements(session.judging.imported.get(benchmark.name))
     effects = _by_corrected_key(session, audits)
     audited = session.joined(audits, command())
-    is_drawn = _write(audited, folder)
+    has_pages = _write(audited, folder)
     if session.options.output.as_json:
         print(audited.to_json(), end="")
         return
     if print_coefficients:
         show.coefficients(audited)
-    print_summary(audited, folder, is_drawn=is_drawn)
+    print_summary(audited, folder, has_pages=has_pages)
     if session.options.asking.expected:
         show.expectations(audited)
     for effect in effects:
@@ -493,7 +493,7 @@ _MAX_BENCHMARKS = 20
 """Benchmarks that are listed at most."""
 
 
-def print_summary(result: Audit, folder: Path, *, is_drawn: bool = True) -> None:
+def print_summary(result: Audit, folder: Path, *, has_pages: bool = True) -> None:
     """Print what a reader of the terminal alone needs to know, in the words of the report.
 
     It takes at most 15 lines for one benchmark, and 25 for several.
@@ -511,7 +511,7 @@ def print_summary(result: Audit, folder: Path, *, is_drawn: bool = True) -> None
     cut_note = min(advice, default="")
     if len(advice) > 1:
         cut_note += f" So with {len(advice) - 1} other administrations."
-    files = [*(_PAGES if is_drawn else ()), "audit.json", "findings.csv"]
+    files = [*(_PAGES if has_pages else ()), "audit.json", "findings.csv"]
     single = len(result.audits) == 1
     print_lines(
         f"\n{cards.brief(result.audits[0], width())}"

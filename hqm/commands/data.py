@@ -357,8 +357,8 @@ def forms(
             if part:
                 original = select_part(original, part, member.name)
                 # `restrict_to` cuts the items alone; what was left out of other parts goes as well.
-                left_out = tuple(row for row in parallel.left_out if row.id in original.by_id)
-                parallel = replace(parallel.restrict_to(original.by_id), left_out=left_out)
+                items_left_out = tuple(row for row in parallel.left_out if row.id in original.by_id)
+                parallel = replace(parallel.restrict_to(original.by_id), left_out=items_left_out)
             if rewriter is not None:
                 store = options.output.store
                 parallel = _rephrase(member.name, original, parallel, rewriter, store)

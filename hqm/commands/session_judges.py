@@ -442,8 +442,8 @@ class SessionJudges:
         """Return judge -> number of questions about stored answers that still lack a reply."""
         pending: Counter[str] = Counter()
         options = self.session.options
-        is_asked = bool(options.judging.judges or options.reading.read_with)
-        for benchmark in self.session.benchmarks if is_asked else ():
+        has_judges = bool(options.judging.judges or options.reading.read_with)
+        for benchmark in self.session.benchmarks if has_judges else ():
             judges = self.panels(benchmark)
             respondents = self.session.stored_respondents(benchmark)
             # one for all administrations, since equal questions about two of them are asked once

@@ -374,8 +374,8 @@ def forms(name: str, original: Form, parallel: Form, examples: int) -> None:
         print(f"  changed from {change}: {count}")
     for reason, count in count_reasons(parallel).items():
         print(f"  left out, {reason}: {count}")
-    for left_out in parallel.left_out[:_MAX_LEFT_OUT]:
-        print(f"  left out {left_out.id}: {left_out.prompt!r} ({left_out.reason})")
+    for unworded in parallel.left_out[:_MAX_LEFT_OUT]:
+        print(f"  left out {unworded.id}: {unworded.prompt!r} ({unworded.reason})")
     if note := foreign_sentence(parallel):
         print(f"  {note}")
     if (n_hidden := len(parallel.left_out) - _MAX_LEFT_OUT) > 0:

@@ -60,7 +60,7 @@ def remembered(read: Callable[Parameters, Content]) -> Callable[Parameters, Cont
     parameters = signature(read)
 
     @wraps(read)
-    def read_once(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Content:
+    def read_remembered(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Content:
         memory = _MEMORY.get()
         if memory is None:
             return read(*args, **kwargs)
@@ -71,4 +71,4 @@ def remembered(read: Callable[Parameters, Content]) -> Callable[Parameters, Cont
             lambda: read(*args, **kwargs), Path(path), read.__qualname__, *further_arguments
         )
 
-    return read_once
+    return read_remembered

@@ -27,7 +27,7 @@ VERSION = 1
 """Of the words in which a model is asked, and of what is sent to it."""
 N_CHECKED = 200
 """Answers that the reader has read, and that the model reads as well."""
-_NONE = "none"
+_NO_ANSWER = "none"
 
 
 def reading_prompt(item: Item, text: str) -> str:
@@ -43,8 +43,8 @@ def reading_prompt(item: Item, text: str) -> str:
         f"Question: {item.prompt}",
         *options,
         f"Answer: <answer>{text}</answer>",
-        f"Reply with {reply_form} alone; with {_NONE} where the answer commits itself to nothing"
-        " or to several things.",
+        f"Reply with {reply_form} alone; with {_NO_ANSWER} where the answer commits itself to"
+        " nothing or to several things.",
     ]
     return "\n".join(lines)
 
@@ -59,7 +59,7 @@ def read_reply(item: Item, reply: str) -> str:
     """
     # Models put a letter into bold, brackets or quotation marks, however they are asked.
     value = reply.strip().strip(".*\"'() ")
-    if value.casefold() == _NONE or not value:
+    if value.casefold() == _NO_ANSWER or not value:
         return ""
     pattern = {"choice": f"[{LETTERS[: len(item.options)]}]", "yes_no": "yes|no"}.get(item.task)
     if pattern and not re.fullmatch(pattern, value, re.IGNORECASE):

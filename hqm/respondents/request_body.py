@@ -24,5 +24,5 @@ class RequestBody(aiohttp.Payload):
 
     async def write(self, writer: AbstractStreamWriter) -> None:
         """Write the parts to a connection."""
-        for part in self._value:
-            await writer.write(part)
+        for chunk in self._value:
+            await writer.write(chunk)

@@ -86,8 +86,8 @@ def wanted_pause(headers: Mapping[str, str], attempt: int, first: float = 0.5) -
     for name, scale in _PAUSE_HEADERS:
         text = headers.get(name)
         # 0, or a date that is over by this machine's clock, would use up all attempts at once.
-        if text and (wanted := _seconds_in(text, scale)) > 0:
-            seconds = wanted
+        if text and (pause := _seconds_in(text, scale)) > 0:
+            seconds = pause
             break
     return None if seconds > _MAX_PAUSE else seconds
 

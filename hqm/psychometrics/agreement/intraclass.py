@@ -297,7 +297,7 @@ def icc(
     replicates = np.full((1, 4), math.nan)
     if not is_too_small:
         replicates = jackknife_replicates(statistic, n, relatives, vectorized=True)
-    a1, c1, one_way = (
+    a1, c1, one_way_icc = (
         add_jackknife_bound(
             Coefficient(float(value), n=n, level=level),
             replicates[:, index],
@@ -313,8 +313,8 @@ def icc(
         c1,
         icc_of_mean(a1, k),
         icc_of_mean(c1, k),
-        one_way,
-        icc_of_mean(one_way, k),
+        one_way_icc,
+        icc_of_mean(one_way_icc, k),
         n,
         k,
         msc,
@@ -356,8 +356,8 @@ def _single_score_iccs(x: Array) -> tuple[Array, Array, Array]:
     # C_b = 2 / (v + 1 / v + u^2), the factor by which r falls short of the 45 degree line
     msw = ((k - 1) * msc + (n - 1) * (k - 1) * mse) / (n * (k - 1))
     agreement = (msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n)
-    consistency, one_way = ((msr - error) / (msr + (k - 1) * error) for error in (mse, msw))
-    return agreement, consistency, one_way
+    consistency, one_way_icc = ((msr - error) / (msr + (k - 1) * error) for error in (mse, msw))
+    return agreement, consistency, one_way_icc
 
 
 def icc_of_mean(single: Coefficient, k: int) -> Coefficient:

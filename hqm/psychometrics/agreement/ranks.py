@@ -404,8 +404,10 @@ def benchmark_agreement(
     size = (n + 1) // 2
     # the mean of both ranks, and not of the scores, which may have other units
     best = np.argsort(-(average_ranks(x) + average_ranks(y)), kind="stable")[:size]
-    random_halves = [rng.permutation(n)[:size] for _ in range(halves)]
-    taus = np.array([kendall_tau(x[i], y[i]) for i in random_halves])
+    random_halves = np.array(
+        [rng.permutation(n)[:size] for _ in range(halves)], dtype=np.int64
+    ).reshape(-1, size)
+    taus = kendall_tau(x[random_halves], y[random_halves])
     return BenchmarkAgreement(
         overall, _subset(x[best], y[best], min(k, size)), _central_interval(taus)
     )
@@ -420,7 +422,7 @@ def _central_interval(values: Array) -> tuple[float, float]:
 
 
 def _subset(x: Array, y: Array, k: int) -> SubsetAgreement:
-    tau = kendall_tau(x, y)
+    tau = float(kendall_tau(x, y))
     shared = expected_overlap(x, y, k)
     # by chance each of k is among the other's k with probability k / n
     return SubsetAgreement(len(x), pearson(x, y).value, tau, shared, k, k * k / len(x))

@@ -723,8 +723,10 @@ def _farthest(scores: Array) -> FarRespondents:
     """
     # Bonferroni over administrations
     by_administration = [far_respondents(row, false_alarm=0.04 / len(scores)) for row in scores]
-    p = min(1.0, len(scores) * min(far.p for far in by_administration))
-    respondents = next((far.respondents for far in by_administration if far.respondents), ())
+    p = min(1.0, len(scores) * min(outcome.p for outcome in by_administration))
+    respondents = next(
+        (outcome.respondents for outcome in by_administration if outcome.respondents), ()
+    )
     return FarRespondents(respondents, p)
 
 

@@ -191,19 +191,19 @@ def _open_answers(
     for answer, mode, kind in zip(answers, modes, kinds, strict=True):
         if mode == "open":
             frequencies[kind][answer] += 1
-    likely: dict[Hashable, list[str]] = {}
+    likely_answers: dict[Hashable, list[str]] = {}
     spoken: dict[Hashable, Mapping[str, str]] = {}
     for kind, counts in frequencies.items():
         # equally frequent answers in the order of their texts, so that the file's does not matter
         ordered = Counter({answer: counts[answer] for answer in sorted(counts)})
-        likely[kind] = [answer for answer, _ in ordered.most_common(MAX_ANSWERS)]
+        likely_answers[kind] = [answer for answer, _ in ordered.most_common(MAX_ANSWERS)]
         spoken[kind] = _by_words(ordered)
     answer_lists = []
     for mode, offered, text, kind in zip(modes, options, texts, kinds, strict=True):
         names = list(offered)
         if mode == "open" and not names:
             mentions = sorted(_mentioned_answers(text, spoken[kind]))
-            names = list(dict.fromkeys([*likely[kind], *mentions]))
+            names = list(dict.fromkeys([*likely_answers[kind], *mentions]))
         # an item without any answer has one that is never right
         answer_lists.append(names or [""])
     return answer_lists
@@ -357,12 +357,12 @@ class Guesser:
         candidates = self.candidates
         score = np.zeros(len(candidates.item))
         turn_of_row = turn[candidates.item]
-        is_known = np.zeros(len(candidates.mode), dtype=bool)
-        is_known[candidates.item[candidates.is_right]] = True
+        has_right_answer = np.zeros(len(candidates.mode), dtype=bool)
+        has_right_answer[candidates.item[candidates.is_right]] = True
         weights = np.zeros(self.n_features)
         for index in range(int(forward), int(turn.max()) + 1):
             is_training = turn < index if forward else turn != index
-            rows = (is_training & is_known)[candidates.item]
+            rows = (is_training & has_right_answer)[candidates.item]
             tested = turn_of_row == index
             if rows.any() and tested.any():
                 # weights of another fold were learnt from the items of this one

@@ -114,11 +114,11 @@ def effective_runs(scores: ArrayLike) -> float:
     squares = np.where(scored, (x - means) ** 2, 0.0).sum(axis=0)
     if runs <= 1 or not squares.any():
         return 1.0
-    within = float((squares[repeated] / (n[repeated] - 1)).mean())
+    variance_within = float((squares[repeated] / (n[repeated] - 1)).mean())
     residual = np.where(scored, (x - _expected_of_margins(means)) ** 2, 0.0).sum() / n.sum()
     # each item's mean is fitted to the respondents' scores, which are so much nearer to it
     residual *= x.shape[1] / max(x.shape[1] - 1, 1)
-    rho = min(max(1 - within / residual, 0.0), 1.0)
+    rho = min(max(1 - variance_within / residual, 0.0), 1.0)
     return float(runs / (1 + (runs - 1) * rho))
 
 

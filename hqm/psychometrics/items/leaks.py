@@ -583,7 +583,7 @@ def _restrict(view: View, mask: BoolArray) -> View:
     """Return the view of some items only; strata that have none of them are left out."""
     if mask.all():
         return view
-    strata = [(kind, part, member & mask) for kind, part, member in view.strata]
+    strata = [(kind, stratum_name, member & mask) for kind, stratum_name, member in view.strata]
     return View(view.items, tuple(stratum for stratum in strata if stratum[-1].any()))
 
 

@@ -245,11 +245,11 @@ def _group_numbers(groups: Sequence[Hashable] | None, count: int) -> IntArray:
 def _compare_with_rest(x: Array, groups: IntArray, is_sound: BoolArray, size: float) -> _Study:
     """Return the slope of every item on the sound items of its group, but for itself."""
     is_common = _is_on_common_scale(x, groups, is_sound)
-    rest = _rest_of_sound_items(x, is_sound & is_common)
+    rest_scores = _rest_of_sound_items(x, is_sound & is_common)
     for group in np.unique(groups[~is_common]):
         members = groups == group
-        rest[:, members] = _rest_of_sound_items(x[:, members], is_sound[members])
-    r, n = correlate_with_rest(x, rest)
+        rest_scores[:, members] = _rest_of_sound_items(x[:, members], is_sound[members])
+    r, n = correlate_with_rest(x, rest_scores)
     # relatives count as fewer respondents
     variance = max(1.0, (len(x) - 2) / max(size - 2, 0.5))
     return _Study(_moderated_z(x, r, n.astype(np.float64) - 2), variance, r, *_odds_by_mean(x))
@@ -325,10 +325,10 @@ def _is_on_common_scale(x: Array, groups: IntArray, is_sound: BoolArray) -> Bool
     for group in np.unique(groups[groups > 0]):
         members = groups == group
         means = [np.where(m, sound, np.nan) for m in (members, ~members)]
-        of_type, of_others = (
+        type_means, other_means = (
             ratio(np.nansum(y, axis=1), np.isfinite(y).sum(axis=1))[:, None] for y in means
         )
-        r = float(correlate_with_rest(of_type, of_others)[0][0])
+        r = float(correlate_with_rest(type_means, other_means)[0][0])
         # a type of all items has no others, and is the common scale itself
         is_common[members] = members.all() or r >= _MIN_TYPE_CORRELATION
     return is_common
@@ -390,13 +390,13 @@ def _fit_shares(z: Array, variance: float, odds_by_mean: Array) -> _Fit:
     typical = _densities(z, variance, _DISCRIMINATIONS) @ _KIND_WEIGHTS
     mirrored = share * (_densities(-z, variance, _DISCRIMINATIONS) @ _KIND_WEIGHTS)[..., None]
     is_suspicious = odds > _SUSPICIOUS_ODDS
-    without = _densities(z, variance, np.zeros(1))
+    undiscriminating = _densities(z, variance, np.zeros(1))
     null = _free_log_likelihood(z, variance, odds, counts, 0.0)
     alternative = _free_log_likelihood(z, variance, odds, counts, 0.05) - _FREE_PENALTY
     log_likelihoods = []
     posteriors = []
     for share_without in _SHARES_WITHOUT:
-        mixed = (1 - share_without) * typical + share_without * without
+        mixed = (1 - share_without) * typical + share_without * undiscriminating
         good = np.where(is_suspicious[:, None], mixed, typical)[..., None]
         total = (1 - share) * good + mirrored + _LOW
         # (kinds, shares)
@@ -463,10 +463,10 @@ def _planted_power(
     named_shares = []
     for _ in range(min(40, max(4, math.ceil(400 / planted)))):
         items = rng.choice(count, planted, replace=False)
-        is_kept = rng.random(count - planted) >= np.delete(chance, items)
-        kept = np.delete(np.arange(count), items)[is_kept]
-        z = np.concatenate([-study.z[items], study.z[kept]])
-        odds = np.concatenate([study.odds_mirrored[items], study.odds_by_mean[kept]])
+        remains_sound = rng.random(count - planted) >= np.delete(chance, items)
+        sound_items = np.delete(np.arange(count), items)[remains_sound]
+        z = np.concatenate([-study.z[items], study.z[sound_items]])
+        odds = np.concatenate([study.odds_mirrored[items], study.odds_by_mean[sound_items]])
         fit = _fit_shares(z, study.variance, odds)
         order = np.argsort(-fit.chance, kind="stable")
         found_shares.append(float((order[:planted] < planted).mean()))

@@ -290,7 +290,7 @@ def _sample_errors(type_scores: Sequence[_TypeScores], rows: Indices) -> Array:
         shared = members @ np.diag(products) - np.vecdot(members @ products, members) / n_rows
         sums[:, first, second] = sums[:, second, first] = shared
     # M / (M - 1) of these rows in the place of that of all respondents
-    return sums / (n_rows - 1) * (count - 1) / count
+    return np.asarray(sums / (n_rows - 1) * (count - 1) / count)
 
 
 def _omega(covariances: Array, errors: Array) -> tuple[float, Array]:
