@@ -36,7 +36,8 @@ from hqm import (
     ratio,
     read_records,
 )
-from hqm.benchmark.findings import asking, repeated_questions
+from hqm.benchmark.findings import asking
+from hqm.benchmark.items import repeated_questions
 from hqm.benchmark.released_files import answers_by_id, released_form
 from hqm.files.records import read_json, required_field
 from hqm.scoring.metrics import Array, Tally, rounded

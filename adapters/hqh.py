@@ -57,7 +57,8 @@ from hqm import (
     mean_of,
     read_records,
 )
-from hqm.benchmark.findings import asking, same_question
+from hqm.benchmark.findings import asking
+from hqm.benchmark.items import same_question
 from hqm.benchmark.judge_api import fill
 from hqm.benchmark.released_files import (
     either_field,

@@ -41,7 +41,8 @@ from hqm import (
     ratio,
 )
 from hqm.benchmark.corrected_keys import read_key
-from hqm.benchmark.findings import asking, same_question
+from hqm.benchmark.findings import asking
+from hqm.benchmark.items import same_question
 from hqm.files.records import first_record, located_records, required_field
 from hqm.imports.match import (
     check_questions,

@@ -136,7 +136,7 @@ MOVED_NAMES = {
     "reword_item": "hqm.forms.make_forms:reword_item",
     "rouge_l": "hqm.scoring.rules:rouge_l",
     "rounded": "hqm.scoring.metrics:rounded",
-    "same_question": "hqm.benchmark.findings:same_question",
+    "same_question": "hqm.benchmark.items:same_question",
     "scored_answers": "hqm.auditing.definitions:scored_answers",
     "separated_pairs": "hqm_study.confidence_sequences:separated_pairs",
     "settle": "hqm.scoring.rules:settle",

@@ -5,9 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 from pydantic import ValidationError
 
+import hqm
 from hqm.benchmark.card import Card
 from hqm.benchmark.findings import (
     Finding,
@@ -17,18 +19,18 @@ from hqm.benchmark.findings import (
     finding,
     findings_csv,
     group_by_type,
-    names_pictures,
     row_of,
-    same_question,
-    shown_picture,
 )
 from hqm.benchmark.items import (
     item_of,
     item_type,
+    names_pictures,
     option_letter,
     read_items,
     restrict_form,
+    same_question,
     select_part,
+    shown_picture,
 )
 from hqm.errors import CardError, DataError, FieldError, ImageError, UsageError
 from hqm.types import LETTERS, Form, Item
@@ -346,6 +348,46 @@ def test_questions_without_pictures_repeat_in_their_words_alone() -> None:
         make_form(("What is shown?", "4"), ("What is shown?", "4"), task="vqa"),
         "duplicate-question",
     )
+
+
+@pytest.mark.parametrize(
+    ("n_questions", "n_contradicted", "n_findings"),
+    [
+        (5, 5, 0),  # all contradict: they are about pictures that the file does not name
+        (15, 5, 0),
+        (16, 5, 5),  # less than a third: the others agree, so that keys are wrong
+        (4, 4, 4),  # too few to tell
+    ],
+)
+@pytest.mark.parametrize("ending", ["", " in the image"])
+def test_questions_of_unnamed_pictures_do_not_contradict_each_other(
+    n_questions: int, n_contradicted: int, n_findings: int, ending: str
+) -> None:
+    rows = []
+    for number in range(n_questions):
+        prompt = f"Is there a number {number}{ending}?"
+        rows += [(prompt, "yes"), (prompt, "no" if number < n_contradicted else "yes")]
+    n_findings = 0 if ending else n_findings
+    form = make_form(*rows)
+    findings = findings_named(form, "contradictory-label")
+    assert sum(finding.count for finding in findings) == n_findings
+    assert bool(findings_named(form, "duplicate-question")) == bool(n_findings)
+    # the audit says the same of the items as the check does
+    answers = [
+        {
+            "model": model,
+            "item": item.id,
+            "question": item.prompt,
+            "answer": answer,
+            "target": item.target,
+        }
+        for model, answer in (("a", "yes"), ("b", "no"))
+        for item in form.items
+    ]
+    audit = hqm.audit(pandas.DataFrame(answers))
+    estimates = audit.evidence.all_estimates
+    (repeats,) = [e for e in estimates if e.indicator == "items.duplicate_items"]
+    assert len(repeats.detail["contradictory"]) == n_findings
 
 
 def test_equal_options_are_counted() -> None:

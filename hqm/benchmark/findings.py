@@ -10,13 +10,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter, ne
-from types import MappingProxyType
 from typing import Any, Literal, get_args
 
+from hqm.benchmark.items import (
+    NO_COPIES,
+    contradict,
+    names_pictures,
+    same_question,
+)
 from hqm.errors import UsageError
 from hqm.files.dialect import csv_text
 from hqm.text import agreeing
-from hqm.types import CLOSED_TASKS, LETTERS, Form, Item, group_by
+from hqm.types import CLOSED_TASKS, Form, Item, group_by
 
 # --- the registry of what the linter finds: code, name, severity, meaning ---
 #
@@ -587,65 +592,6 @@ def row_of(*items: Item) -> dict[str, object]:
     return row
 
 
-NO_COPIES: Mapping[str, str] = MappingProxyType({})
-"""No picture stands under several names, as far as is known."""
-
-
-def same_question(
-    form: Form, copies: Mapping[str, str] = NO_COPIES
-) -> dict[tuple[str, str], list[Item]]:
-    """Items grouped by picture and question.
-
-    Parameters
-    ----------
-    copies
-        Picture -> the first name under which the same picture stands; `hqm.lint.picture_checks`
-        reads the files.
-    """
-    has_pictures = names_pictures(form)
-
-    def question_of(item: Item) -> tuple[str, str]:
-        picture = shown_picture(item, has_pictures)
-        # other line breaks and further spaces make no other question
-        return copies.get(picture, picture), " ".join(item.prompt.split())
-
-    return group_by(form.items, question_of)
-
-
-def repeated_questions(form: Form, copies: Mapping[str, str] = NO_COPIES) -> list[list[Item]]:
-    """The items of each question that is asked about one picture more than once."""
-    return [group for group in same_question(form, copies).values() if len(group) > 1]
-
-
-_ABOUT_A_PICTURE = re.compile(
-    r"\b(?:image|picture|photo|figure|diagram|chart|graph|screenshot|scene|shown)s?\b",
-    re.IGNORECASE,
-)
-
-
-def names_pictures(form: Form) -> bool:
-    """Whether any item names a picture; where none does, questions may be about unknown ones."""
-    return bool(form.images)
-
-
-def shown_picture(item: Item, has_pictures: bool) -> str:
-    """What stands for an item's picture where questions are compared: its name; in a form without
-    names of pictures, the item itself where the question is about one or has no words.
-
-    >>> shown_picture(Item("1", "Who is in the picture?", "vqa"), has_pictures=False)
-    'item 1'
-    >>> shown_picture(Item("1", "What is 7 + 2?", "vqa"), has_pictures=False)
-    ''
-    """
-    if item.image or has_pictures:
-        return item.image or ""
-    # "Who is in the picture?" may be asked about many pictures: equal words are then no repeat
-    unknown = not item.prompt.strip() or _ABOUT_A_PICTURE.search(item.prompt)
-    if unknown:
-        return f"item {item.id}"
-    return ""
-
-
 def _keyed_ids(items: Sequence[Item]) -> str:
     return " and ".join(f"{item.id} [{item.target}]" for item in items)
 
@@ -667,7 +613,7 @@ def check_form(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Fi
             ),
             rows=tuple(itertools.starmap(row_of, repeated)),
         )
-    contradictory = list(filter(_contradict, repeated))
+    contradictory = list(filter(contradict, repeated))
     if contradictory:
         n = len(contradictory)
         sentence = f"{n} repeated questions have different right answers"
@@ -691,29 +637,6 @@ def check_form(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Fi
 def has_equal_options(item: Item) -> bool:
     """Return whether two options of a question are equal."""
     return len(set(item.options)) < len(item.options)
-
-
-def _contradict(group: Sequence[Item]) -> bool:
-    """Whether two keys contradict each other; of a multiple choice only where the right option of
-    one item is a wrong option of the other.
-    """
-    # "What is there?" may offer dog and cat, and then hat and bus: both keys can be right
-    answers = [(right_answer(item), item.options) for item in group]
-    # Ordered pairs: the right option of each is looked for among the options of the other.
-    pairs = itertools.permutations(answers, 2)
-    return any(
-        first != second and (not options or first in options)
-        for (first, _), (second, options) in pairs
-    )
-
-
-def right_answer(item: Item) -> str:
-    """The right answer; of a multiple choice the option itself, as another item may have the
-    options in another order.
-    """
-    letter = str(item.target)
-    # LETTERS is longer than any list of options: the rest of it names none.
-    return dict(zip(LETTERS, item.options, strict=False)).get(letter, letter)
 
 
 def _targets(items: Sequence[Item]) -> list[str]:

@@ -1,14 +1,16 @@
-"""Read a benchmark's items as its card describes them."""
+"""Read a benchmark's items as its card describes them, and group those that ask the same."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 
 from hqm.benchmark.card import Card, FieldsSection
 from hqm.errors import DataError, FieldError, UsageError
@@ -17,7 +19,7 @@ from hqm.files.records import read_records, required_field
 from hqm.imports.intake import Intake, take_rows
 from hqm.imports.layouts import ROW, Record
 from hqm.text import check_address, check_length, look_of_id, plain_name
-from hqm.types import HALLUCINATION_TYPES, LETTERS, ORIGINAL, Form, Item
+from hqm.types import HALLUCINATION_TYPES, LETTERS, ORIGINAL, Form, Item, group_by
 
 _SYNONYMS = {"count": "counting", "number": "counting", "state": "attribute", "text": "ocr"}
 
@@ -437,3 +439,114 @@ def restrict_form(form: Form, benchmark: str, part: str | None, limit: int | Non
     if part:
         form = select_part(form, part, benchmark)
     return replace(form, items=form.items[:limit])
+
+
+# --- items that ask the same question about the same picture ---
+
+NO_COPIES: Mapping[str, str] = MappingProxyType({})
+"""No picture stands under several names, as far as is known."""
+
+
+def same_question(
+    form: Form, copies: Mapping[str, str] = NO_COPIES
+) -> dict[tuple[str, str], list[Item]]:
+    """Items grouped by picture and question.
+
+    Parameters
+    ----------
+    copies
+        Picture -> the first name under which the same picture stands; `hqm.lint.picture_checks`
+        reads the files.
+    """
+    picture_of = picture_key(form.items, copies)
+
+    def question_of(item: Item) -> tuple[str, str]:
+        # other line breaks and further spaces make no other question
+        return picture_of(item), " ".join(item.prompt.split())
+
+    return group_by(form.items, question_of)
+
+
+def repeated_questions(form: Form, copies: Mapping[str, str] = NO_COPIES) -> list[list[Item]]:
+    """The items of each question that is asked about one picture more than once."""
+    return [group for group in same_question(form, copies).values() if len(group) > 1]
+
+
+_ABOUT_A_PICTURE = re.compile(
+    r"\b(?:image|picture|photo|figure|diagram|chart|graph|screenshot|scene|shown)s?\b",
+    re.IGNORECASE,
+)
+
+
+def names_pictures(form: Form) -> bool:
+    """Whether any item names a picture; where none does, questions may be about unknown ones."""
+    return bool(form.images)
+
+
+_MIN_CONTRADICTIONS = 5
+_MIN_SHARE_CONTRADICTED = 1 / 3
+"""Questions with several right answers from which on, and the share of all repeated questions from
+which on, they are about pictures that no item names, and no wrong keys.
+"""
+
+
+def picture_key(
+    items: Sequence[Item], copies: Mapping[str, str] = NO_COPIES
+) -> Callable[[Item], str]:
+    """Return what names the picture of an item where these items are compared."""
+    has_pictures = any(item.image for item in items)
+
+    def picture_of(item: Item) -> str:
+        picture = shown_picture(item, has_pictures)
+        return copies.get(picture, picture)
+
+    if has_pictures:
+        return picture_of
+    groups = group_by(items, lambda item: (picture_of(item), " ".join(item.prompt.lower().split())))
+    repeated = [group for group in groups.values() if len(group) > 1]
+    min_contradictory = max(_MIN_CONTRADICTIONS, _MIN_SHARE_CONTRADICTED * len(repeated))
+    if sum(map(contradict, repeated)) >= min_contradictory:
+        # "Is there a dog?" was asked about many pictures, and the file leaves them out
+        return lambda item: f"item {item.id}"
+    return picture_of
+
+
+def shown_picture(item: Item, has_pictures: bool) -> str:
+    """What stands for an item's picture where questions are compared: its name; in a form without
+    names of pictures, the item itself where the question is about one or has no words.
+
+    >>> shown_picture(Item("1", "Who is in the picture?", "vqa"), has_pictures=False)
+    'item 1'
+    >>> shown_picture(Item("1", "What is 7 + 2?", "vqa"), has_pictures=False)
+    ''
+    """
+    if item.image or has_pictures:
+        return item.image or ""
+    # "Who is in the picture?" may be asked about many pictures: equal words are then no repeat
+    unknown = not item.prompt.strip() or _ABOUT_A_PICTURE.search(item.prompt)
+    if unknown:
+        return f"item {item.id}"
+    return ""
+
+
+def contradict(group: Sequence[Item]) -> bool:
+    """Whether two keys contradict each other; of a multiple choice only where the right option of
+    one item is a wrong option of the other.
+    """
+    # "What is there?" may offer dog and cat, and then hat and bus: both keys can be right
+    answers = [(right_answer(item), item.options) for item in group]
+    # Ordered pairs: the right option of each is looked for among the options of the other.
+    pairs = itertools.permutations(answers, 2)
+    return any(
+        first != second and (not options or first in options)
+        for (first, _), (second, options) in pairs
+    )
+
+
+def right_answer(item: Item) -> str:
+    """The right answer; of a multiple choice the option itself, as another item may have the
+    options in another order.
+    """
+    letter = str(item.target)
+    # LETTERS is longer than any list of options: the rest of it names none.
+    return dict(zip(LETTERS, item.options, strict=False)).get(letter, letter)

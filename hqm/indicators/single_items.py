@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hqm.benchmark.items import picture_key
 from hqm.files.studies import kept_study
 from hqm.indicators.cases import Case, numbers
 from hqm.indicators.indicator import (
@@ -60,12 +61,12 @@ _PLANTED = 0.02
 def _duplicates(case: Case) -> Result:
     """Counted without the first of each group of equal items."""
     keys = []
+    # pictures under two names are one picture, and items without one may be about several
+    picture_of = picture_key(case.items, case.copies)
     for item in case.items:
-        # pictures under two names are one picture
-        picture = case.copies.get(item.image or "", item.image or "")
         # a log may leave the question out, which says nothing of two items being one
         question = " ".join(item.prompt.lower().split()) or item.id
-        keys.append((picture, question, item.options))
+        keys.append((picture_of(item), question, item.options))
     study = duplicate_items(keys=keys, targets=case.keys)
     return result(
         # the first of each group is no duplicate

@@ -16,15 +16,8 @@ from pydantic import ValidationError
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.card import Card
-from hqm.benchmark.findings import (
-    CODES,
-    NO_COPIES,
-    Finding,
-    Selection,
-    check_form,
-    code_of,
-)
-from hqm.benchmark.items import id_twice, item_of, item_type, restrict_form, take_items
+from hqm.benchmark.findings import CODES, Finding, Selection, check_form, code_of
+from hqm.benchmark.items import NO_COPIES, id_twice, item_of, item_type, restrict_form, take_items
 from hqm.benchmark.registry import folder_of_card, groups, is_log, load, log_path, make
 from hqm.errors import AnswerError, DataError, FieldError, HQMError, ImageError, UsageError
 from hqm.files.cache import is_url, safe_name

@@ -16,17 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hqm.benchmark.findings import (
-    NO_COPIES,
-    Finding,
-    asking,
-    finding,
-    group_by_type,
-    names_pictures,
-    right_answer,
-    row_of,
-    shown_picture,
-)
+from hqm.benchmark.findings import Finding, asking, finding, group_by_type, row_of
+from hqm.benchmark.items import NO_COPIES, names_pictures, picture_key, right_answer
 from hqm.errors import NoRule
 from hqm.forms.find_question import NEGATIONS, Question, clause_of, sentences
 from hqm.forms.grammar import AUXILIARIES, find_subject_end, inside_quotes
@@ -173,10 +164,10 @@ _Groups = Mapping[tuple[str, str, tuple[str, ...]], Sequence[Item]]
 
 def _twin_findings(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
     shows_pictures = names_pictures(form)
+    picture_of = picture_key(form.items, copies)
 
     def question_of(item: Item) -> tuple[str, str, tuple[str, ...]]:
-        picture = shown_picture(item, shows_pictures)
-        return copies.get(picture, picture), normalised_words(item.prompt), item.options
+        return picture_of(item), normalised_words(item.prompt), item.options
 
     groups = group_by(form.items, question_of)
     duplicates: list[list[Item]] = []
