@@ -21,6 +21,7 @@ from hqm.psychometrics.variance.error_budget import (
     change_band,
     item_band,
     metric_band,
+    outlying_move,
     rerun_band,
     wording_band,
 )
@@ -310,3 +311,21 @@ def test_the_mean_move_by_people_has_the_error_of_other_items(tmp_path: Path) ->
     assert row.inference == "fixed_models"
     assert row.shift == pytest.approx(by_item.mean())
     assert (row.low, row.high) == pytest.approx((by_item.mean() - half, by_item.mean() + half))
+
+
+@pytest.mark.parametrize("n", [5, 6, 8, 20, 40])
+def test_one_move_is_called_outlying_in_one_of_twenty_sound_studies(n: int) -> None:
+    """Whatever the number of models, and one that moves farther by ten errors is found."""
+    rng = np.random.default_rng(n)
+    moves = rng.normal(0.01, 0.02, (REPLICATES, n))
+    n_named = sum(outlying_move(row) is not None for row in moves)
+    assert 0.03 < n_named / REPLICATES < 0.07
+    moves[:, 2] -= 0.2
+    assert sum(outlying_move(row) == 2 for row in moves) / REPLICATES > 0.8
+
+
+def test_a_move_that_is_missing_or_one_of_four_is_no_outlier() -> None:
+    assert outlying_move([0.0, 0.01, -0.01, 0.9]) is None
+    assert outlying_move([0.0, math.nan, 0.01, -0.01, 0.0, 0.9]) == 5
+    assert outlying_move([0.1, 0.1, 0.1, 0.1, 0.1]) is None
+    assert outlying_move([0.1, 0.1, 0.1, 0.1, 0.1 + 1e-15]) is None

@@ -502,6 +502,65 @@ def test_a_model_that_does_not_move_is_far_from_those_that_do(stays: float) -> N
     assert note == text_of("report.without", model="m", bar="Another wording", end="0.2")
 
 
+def test_the_model_that_alone_changes_is_named_and_not_the_mean() -> None:
+    moves = dict.fromkeys(NAMES, 0.0) | {NAMES[0]: -0.29, NAMES[1]: 0.01, NAMES[2]: -0.01}
+    band = change_band(list(moves.values())).half
+    wording = BudgetRow(
+        source="wording",
+        status="ok",
+        other=(PARALLEL,),
+        shift=-0.029,
+        low=-0.044,
+        high=-0.014,
+        half=band,
+        moves=moves,
+    )
+    audit = budgeted(audit_of(SEARCHED, PAIRS, SHIFT, RHO), wording)
+    assert text_of("report.one-moves", model="a-model", move="29.0") in headline(audit).text
+    # the mark says look, and the first sentence, which a terminal prints, says why
+    assert code_of(audit, "wording") == "look"
+    first = answer_texts(audit)["wording"].partition(". ")[0]
+    size = Points.for_metric(audit).format_beside(band, 0.12)
+    assert first == text_of("report.far", move=size, limit="12")
+
+
+@pytest.mark.parametrize(
+    ("shift", "code", "text"),
+    [(0.14, "look", "+14.0 points"), (0.002, "not_shown", "+0.2 points")],
+)
+def test_another_judge_answers_whether_scores_repeat(
+    shift: float, code: AnswerCode, text: str
+) -> None:
+    """Where nothing was asked again; an audit without either has nothing measured."""
+    ends = {"low": shift - 0.01, "high": shift + 0.01}
+    judge = BudgetRow(source="judge", status="ok", shift=shift, moves={NAMES[0]: shift}, **ends)
+    audit = budgeted(audit_of(SEARCHED, PAIRS), judge)
+    assert code_of(audit, "repeat") == code
+    assert text in answer_texts(audit)["repeat"]
+    assert code_of(budgeted(audit_of(SEARCHED, PAIRS)), "repeat") == "not_measured"
+
+
+@pytest.mark.parametrize("guess", [0.3, 0.45, 0.95])
+def test_models_that_only_guess_are_counted_and_named(guess: float) -> None:
+    blind = est("solvability.blind_accuracy", guess, detail={"guess": guess})
+    audit = audit_of(SEARCHED, PAIRS, blind)
+    rows = [
+        replace(
+            row,
+            intervals={"accuracy": [0.4 + 0.01 * k, 0.9]},
+            yes_ratio={REFERENCE: 0.5 + (k == 3) / 2},
+        )
+        for k, row in enumerate(audit.respondents)
+    ]
+    audit = replace(audit, respondents=tuple(rows))
+    n_below = sum(0.4 + 0.01 * k <= guess for k in range(10))
+    note = score_tables.guessing_sentence(audit)
+    assert (text_of("report.guessing-some", n=n_below, models=10) in note) == (0 < n_below < 10)
+    assert (text_of("report.guessing-all") in note) == (n_below == 10)
+    assert text_of("report.one-answer", model="d-model") in note
+    assert (text_of("report.guessing-none") in headline(audit).text) == (n_below == 10)
+
+
 def test_what_is_not_known_answers_no_point_of_a_checklist() -> None:
     rerun = est("test_retest.rho_g", None, status="insufficient", reason="one respondent")
     alone = replace(audit_of(rerun), respondents=audit_of(rerun).respondents[:1])

@@ -385,8 +385,9 @@ def _compare_with_goal(audit: BenchmarkAudit, indicator: str, policy: Policy) ->
 def _repeat(audit: BenchmarkAudit, precision: TotalPrecision, policy: Policy) -> AnswerCode:
     """Return whether the error that another seed makes keeps within the policy's limit."""
     rho = find_estimate(audit, "test_retest.rho_g")
-    is_repeated_by_construction = rho is not None and rho.status == "not_informative"
-    if precision.run_error is None or is_repeated_by_construction:
+    if rho is None:
+        return _repeat_by_judge(audit, precision, policy)
+    if precision.run_error is None or rho.status == "not_informative":
         return "not_measured"
     limit = policy.precision.error
     if precision.within(precision.run_error_high, limit):
@@ -395,6 +396,22 @@ def _repeat(audit: BenchmarkAudit, precision: TotalPrecision, policy: Policy) ->
     if precision.within(precision.run_error, limit) is not False:
         return "not_shown"
     return "look"
+
+
+def _repeat_by_judge(
+    audit: BenchmarkAudit, precision: TotalPrecision, policy: Policy
+) -> AnswerCode:
+    """Return whether another judge of the same answers shifts scores by more than what the policy
+    calls equal, where nothing was asked again.
+    """
+    budget = audit.budget.get(next(iter(audit.metrics), ""))
+    row = budget.row("judge") if budget is not None else None
+    if row is None or row.low is None or row.high is None:
+        return "not_measured"
+    limit = policy.limits.equal_within * (precision.scale or 0.0)
+    if row.excludes_zero and abs(row.shift or 0.0) > limit:
+        return "look"
+    return "not_shown"
 
 
 def _items_answer(forecast: MoreItems) -> AnswerCode:

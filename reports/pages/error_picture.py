@@ -7,17 +7,21 @@ than the longest bar, and no gap is larger in words than in colour.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hqm.reports.pages.phrases import number_word, pluralise_in_words, verb_form
 from hqm.reports.tables.score_tables import count_reordered_pairs, shift_target
-from hqm.reports.tables.table import capital, target_clause
+from hqm.reports.tables.table import capital, short_name, target_clause
 
-from hqm import BenchmarkAudit, ErrorBudget
+from hqm import BenchmarkAudit, ErrorBudget, Policy
 from hqm.auditing.budget import BudgetRow, Gap
+from hqm.auditing.precision import total_precision
 from hqm.auditing.score_points import Points
+from hqm.auditing.seven_questions import shift_margin
+from hqm.psychometrics.variance.error_budget import outlying_move
 
 if TYPE_CHECKING:
     from hqm.comparison.measures import Measure
@@ -264,13 +268,59 @@ def mean_change(audit: BenchmarkAudit, row: BudgetRow) -> str:
     return f"{change_of(row.source)} changes the mean by {shift_text(audit, row)}."
 
 
-def shift_claim(audit: BenchmarkAudit, row: BudgetRow) -> str:
-    """In which direction a source shifts the scores, and whether it changes their order."""
-    verb = "lowers" if (row.shift or 0) < 0 else "raises"
-    size = Points.for_metric(audit).format(abs(row.shift or 0))
+def shift_claim(audit: BenchmarkAudit, row: BudgetRow, model: str = "") -> str:
+    """In which direction a source shifts the scores, or one model alone, and whether it changes
+    their order.
+    """
+    shift = (row.moves[model] if model else row.shift) or 0.0
+    verb = "lowers" if shift < 0 else "raises"
+    size = Points.for_metric(audit).format(abs(shift))
     # One pair that changes places may be two equals; from two on the order is said to change.
     order = " and reorders models" if count_reordered_pairs(audit, row.other) > 1 else ""
-    return f"{change_of(row.source)} {verb} scores by {size} points{order}."
+    if not model:
+        return f"{change_of(row.source)} {verb} scores by {size} points{order}."
+    comma = "," if order else ""
+    model_name = short_name(model)
+    return f"{change_of(row.source)} {verb} {model_name} most, by {size} points{comma}{order}."
+
+
+def outlying_model(row: BudgetRow) -> str:
+    """The one model that a source moves unlike all others; empty without one."""
+    moves = [math.nan if move is None else move for move in row.moves.values()]
+    index = outlying_move(moves)
+    return "" if index is None else list(row.moves)[index]
+
+
+def far_moves_sentence(audit: BenchmarkAudit, row: BudgetRow, policy: Policy) -> Iterator[str]:
+    """That single models may move farther than a policy allows, where their mean does not."""
+    scale = total_precision(audit).scale
+    if scale is None:
+        return
+    limit = policy.precision.difference * scale
+    if row.half is not None and row.half > limit:
+        points = Points.for_metric(audit)
+        yield (
+            f"{change_of(row.source)} can shift one model by"
+            f" {points.format_beside(row.half, limit)} points, the limit is"
+            f" {points.format_limit(limit)}."
+        )
+    elif row.half is None:
+        yield "How far single models can shift is not known."
+
+
+def limit_sentence(audit: BenchmarkAudit, row: BudgetRow, policy: Policy) -> Iterator[str]:
+    """On which side of the policy's limit the interval of a shift lies; nothing without a limit."""
+    scale = total_precision(audit).scale
+    if scale is None or row.low is None or row.high is None:
+        return
+    limit = shift_margin(policy) * scale
+    # As for a test of equivalence, "within" needs the whole interval inside the limit.
+    side = "not shown to be within"
+    if -limit <= row.low and row.high <= limit:
+        side = "within"
+    elif row.low > limit or row.high < -limit:
+        side = "beyond"
+    yield f"This is {side} the limit of {Points.for_metric(audit).format_limit(limit)} points."
 
 
 def largest_row(rows: Sequence[BudgetRow]) -> BudgetRow | None:

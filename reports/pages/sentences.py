@@ -20,8 +20,11 @@ from hqm.reports.pages.error_picture import (
     SOURCE_SHORT_NAMES,
     SOURCES,
     change_of,
+    far_moves_sentence,
     largest_row,
+    limit_sentence,
     mean_change,
+    outlying_model,
     shift_claim,
     shift_text,
 )
@@ -51,6 +54,7 @@ from hqm.reports.pages.phrases import (
 from hqm.reports.pages.remedy_templates import FINDING_TEMPLATE, REMEDY_TEMPLATES
 from hqm.reports.tables.score_tables import (
     budget_row,
+    count_above_guessing,
     count_reordered_pairs,
     people_scores_note,
     reason_against_total,
@@ -84,6 +88,7 @@ from hqm import (
 )
 from hqm.auditing.budget import ERROR_OPTIONS, BudgetRow, Remedy
 from hqm.auditing.definitions import (
+    guessing_level,
     has_graded_items,
     scale_width,
     types_measured,
@@ -92,7 +97,7 @@ from hqm.auditing.definitions import (
 from hqm.auditing.gate import PASSING, check_against
 from hqm.auditing.precision import total_precision
 from hqm.auditing.score_points import Points
-from hqm.auditing.seven_questions import SevenAnswers, is_unread, seven_answers, shift_margin
+from hqm.auditing.seven_questions import SevenAnswers, is_unread, seven_answers
 from hqm.imports.human_labels import by_people
 from hqm.psychometrics.items.cues import compares_with_chance
 from hqm.psychometrics.variance.error_budget import change_band
@@ -194,6 +199,10 @@ def headline(audit: BenchmarkAudit, policy: Policy | None = None) -> Headline:
         sentences.append(search_sentence(audit))
     else:
         sentences.append(f"{_fault_list(audit, answers.mend)}.")
+    # Ranks of models that do no better than guessing are no ranks.
+    guessing = guessing_level(audit)
+    if guessing is not None and count_above_guessing(audit) == 0:
+        sentences.append(f"No model is shown to score above guessing ({percent(guessing.share)}).")
     # That sentence says already that no two models differ.
     if answers.state != "unseparated":
         sentences.append(order_sentence(audit, policy))
@@ -343,6 +352,10 @@ def _wording_sentence(audit: BenchmarkAudit) -> str:
     if opposite := _opposite_shifts(audit, row):
         order = " and reorder models" if count_reordered_pairs(audit, row.other) > 1 else ""
         return f"Other wordings shift scores by {opposite} points{order}."
+    outlying = outlying_model(row)
+    # The mean would spread over all models what one of them does.
+    if outlying and outlying == max(row.moves, key=lambda name: abs(row.moves[name] or 0.0)):
+        return shift_claim(audit, row, outlying)
     if row.excludes_zero:
         return shift_claim(audit, row)
     if not row.half and row.status == "ok":
@@ -373,23 +386,20 @@ def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
     """What a reader of the error budget must know beside it."""
     points = Points.for_metric(audit, budget.metric)
     for row in budget.rows:
-        end = row.half
-        shift = row.shift or 0.0
-        # Seeds and items have bands of their own; of four models or fewer, one without the others
-        # is no trend.
-        if not end or row.source in ("seed", "items", "metric", "blind") or len(row.moves) <= 4:
+        # Seeds and items have bands of their own; without the picture a drop is wanted.
+        if not row.half or row.source in ("seed", "items", "metric", "blind"):
             continue
-        known_moves = {name: move for name, move in row.moves.items() if move is not None}
-        for outlying, move in known_moves.items():
-            if abs(move - shift) > end:
-                moves = [value for name, value in known_moves.items() if name != outlying]
-                # One model far from the others makes the band by itself, which a reader of the bar
-                # must know.
-                yield (
-                    f"Without {short_name(outlying)}, the bar “{SOURCES[row.source][0]}” would end"
-                    f" at {points.format(change_band(moves).half)} points."
-                )
-                break
+        outlying = outlying_model(row)
+        if outlying:
+            # One model far from the others makes the band by itself, which a reader of the bar
+            # must know.
+            moves = [
+                move for name, move in row.moves.items() if name != outlying and move is not None
+            ]
+            yield (
+                f"Without {short_name(outlying)}, the bar “{SOURCES[row.source][0]}” would end"
+                f" at {points.format(change_band(moves).half)} points."
+            )
     labels = budget.row("people")
     if labels.half is not None and labels.answers < _MIN_LABELS * labels.respondents:
         # An error goes with the root of the labels, so that four times as many halve it.
@@ -516,7 +526,7 @@ def _type_note(audit: BenchmarkAudit) -> str:
     return f", the first {number_word(len(first))} all in {name}"
 
 
-def reading_notes(audit: BenchmarkAudit) -> tuple[str, ...]:
+def reading_notes(audit: BenchmarkAudit, subject: str = "this list") -> tuple[str, ...]:
     """How many of the items to read are expected to be faulty, by planted faults."""
     power = detail_of(audit, "items.reading_list", "power")
     if not isinstance(power, Mapping) or finite_number(power.get("true_among_first")) is None:
@@ -531,7 +541,7 @@ def reading_notes(audit: BenchmarkAudit) -> tuple[str, ...]:
     if planted != 1:
         ranked = f"among the first {number_word(planted)}"
     return (
-        f"Test of this list: we {faults}; {share} ranked {ranked}.",
+        f"Test of {subject}: we {faults}; {share} ranked {ranked}.",
         "Being listed does not mean that an item is wrong.",
     )
 
@@ -567,7 +577,10 @@ def answer_questions(audit: BenchmarkAudit, policy: Policy | None = None) -> tup
     gate = check_against(Audit((audit,)), policy)
     contents: Mapping[str, tuple[tuple[Sentence, ...], str]] = {
         "repeat": (_repeat_answer(audit, answers, policy), "Reliability by source of error"),
-        "wording": (_wording_answer(audit, policy), "First and other administrations compared"),
+        "wording": (
+            _wording_answer(audit, answers.codes["wording"], policy),
+            "First and other administrations compared",
+        ),
         "people": (_people_answer(audit), "People"),
         "separate": (separate_answer(audit, policy), "Leaderboard"),
         "faulty": (_faulty_answer(audit, answers), "Items"),
@@ -578,7 +591,11 @@ def answer_questions(audit: BenchmarkAudit, policy: Policy | None = None) -> tup
         "quote": (_quote_answer(gate, answers), "Quote this"),
     }
     shifts: Mapping[str, list[Sentence]] = {question: [] for question in answers.codes}
-    for row in _other_shifts(audit, policy):
+    shifted = _other_shifts(audit, policy)
+    # A judge that shifts scores by little is the only answer where nothing was asked again.
+    if answers.codes["repeat"] == "not_shown" and find_estimate(audit, "test_retest.rho_g") is None:
+        shifted.append(budget_row(audit, "judge"))
+    for row in shifted:
         if row.source != "people":
             question = "wording" if row.source in _WORDING_SOURCES else "repeat"
             shifts[question].append(as_sentence(mean_change(audit, row)))
@@ -651,22 +668,7 @@ def _scores_of_rerun(audit: BenchmarkAudit, rho: Estimate) -> list[float]:
     return scores
 
 
-def _limit_sentence(audit: BenchmarkAudit, row: BudgetRow, policy: Policy) -> Iterator[str]:
-    """On which side of the policy's limit the interval of a shift lies; nothing without a limit."""
-    scale = total_precision(audit).scale
-    if scale is None or row.low is None or row.high is None:
-        return
-    limit = shift_margin(policy) * scale
-    # As for a test of equivalence, "within" needs the whole interval inside the limit.
-    side = "not shown to be within"
-    if -limit <= row.low and row.high <= limit:
-        side = "within"
-    elif row.low > limit or row.high < -limit:
-        side = "beyond"
-    yield f"This is {side} the limit of {Points.for_metric(audit).format_limit(limit)} points."
-
-
-def _wording_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ...]:
+def _wording_answer(audit: BenchmarkAudit, code: str, policy: Policy) -> tuple[Sentence, ...]:
     row = wording_row(audit)
     points = Points.for_metric(audit)
     if row is None:
@@ -678,10 +680,14 @@ def _wording_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ..
     if shift is not None and len(row.other) == 1:
         shift_value = replace(estimate_text(shift), text=shown_shift, muted=False)
     change = "Negated" if row.source == "negation" else "Reworded"
-    sentences = [compose("{change}: {shift}.", change=change, shift=shift_value)]
+    # What keeps the answer from being fine stands first, since a terminal may have no second line.
+    sentences: list[Sentence] = []
+    if code == "look":
+        sentences += map(as_sentence, far_moves_sentence(audit, row, policy))
+    sentences.append(compose("{change}: {shift}.", change=change, shift=shift_value))
     if opposite := _opposite_shifts(audit, row):
         sentences.append(as_sentence(f"That is the mean of shifts from {opposite} points."))
-    sentences += map(as_sentence, _limit_sentence(audit, row, policy))
+    sentences += map(as_sentence, limit_sentence(audit, row, policy))
     n_changed = count_reordered_pairs(audit, row.other)
     # Places, and not only points: a reader of a leaderboard asks for the order.
     n_pairs = math.comb(len(audit.respondents), 2)
@@ -799,7 +805,9 @@ def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Senten
     if audit.task == "caption" and not audit.to_read:
         return (compose("None in the data. There are no keys to check answers against."),)
     if answers.codes["faulty"] == "fine":
-        return (as_sentence("None shown."), *map(as_sentence, reading_notes(audit)))
+        # a page without faults hides the list, which the evidence has
+        notes = reading_notes(audit, "the reading list")
+        return (as_sentence("None shown."), *map(as_sentence, notes))
     reason = find_estimate(audit, "items.label_errors")
     doubt, kind = "items are reversed", "reversed items"
     if _has_keys(audit):

@@ -13,7 +13,7 @@ from itertools import combinations, starmap
 from operator import attrgetter
 from typing import Literal
 
-from hqm.reports.pages.phrases import join_names, reason_withheld
+from hqm.reports.pages.phrases import join_names, reason_withheld, verb_form
 from hqm.reports.tables.table import (
     FAMILIES,
     Table,
@@ -309,7 +309,38 @@ def guessing_sentence(audit: BenchmarkAudit) -> str:
     return (
         f"Guessing{without} reaches {percent(guessing.share)}{interval}, from words,"
         " options and the frequencies of answers: scores start from there."
+        f"{_notes_on_guessing(audit)}"
     )
+
+
+def count_above_guessing(audit: BenchmarkAudit) -> int:
+    """How many models are shown to score more than guessing, which must be known."""
+    guessing = guessing_level(audit)
+    lower_ends = [row.intervals.get("accuracy", [None])[0] for row in audit.respondents]
+    return sum(
+        end is not None and guessing is not None and end > guessing.share for end in lower_ends
+    )
+
+
+def _notes_on_guessing(audit: BenchmarkAudit) -> str:
+    """Which models are not shown to do more than guess, and which answer without looking."""
+    notes = ""
+    n_models = len(audit.respondents)
+    n_below = n_models - count_above_guessing(audit)
+    if n_below == n_models:
+        notes = " No model is shown to score more."
+    elif n_below:
+        verb = verb_form(n_below, "is", "are")
+        notes = f" {n_below} of {n_models} models {verb} not shown to score more."
+    names = [
+        short_name(row.name)
+        for row in audit.respondents
+        if row.yes_ratio.get(audit.reference) in (0, 1)
+    ]
+    if names:
+        verb = verb_form(len(names), "gives", "give")
+        notes += f" {join_names(names)} {verb} one answer to all items."
+    return notes
 
 
 def position_text(position_range: object) -> str:

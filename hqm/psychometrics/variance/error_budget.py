@@ -124,6 +124,32 @@ def change_band(moves: ArrayLike, *, n_effective: float | None = None) -> ErrorB
     return ErrorBand(half=half, moves=observed, factor=factor)
 
 
+def outlying_move(moves: ArrayLike) -> int | None:
+    """Return the index of the one respondent whose move differs from all others; None without one.
+
+    The test of Grubbs (1969) at 5 % for the largest deviation, of at least five moves: as a t with
+    n - 2 degrees of freedom, the deviation from the others' mean, Bonferroni over n.
+
+    >>> outlying_move([0.01, -0.02, 0.03, 0.0, -0.3])
+    4
+    """
+    observed = float_array(moves, "respondents", "moves")
+    finite_moves = observed[np.isfinite(observed)]
+    n = len(finite_moves)
+    if n <= MIN_MOVES:
+        return None
+    index = int(np.nanargmax(np.abs(observed - finite_moves.mean())))
+    further_moves = np.delete(observed, index)
+    further_moves = further_moves[np.isfinite(further_moves)]
+    deviation = abs(float(observed[index] - further_moves.mean()))
+    spread = float(further_moves.std(ddof=1)) * math.sqrt(n / (n - 1))
+    limit = -float(stdtrit(n - 2, 0.025 / n)) * spread
+    # rounding is no deviation
+    if deviation > max(limit, 1e-12):
+        return index
+    return None
+
+
 def wording_band(scores: ArrayLike, *, n_effective: float | None = None) -> ErrorBand:
     """Return the band of another wording, from two wordings or more of the same items.
 
