@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 import zipfile
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,14 @@ import pytest
 
 from hqm.auditing.one_file import score_file
 from hqm.auditing.score_differences import compare_scores
+from hqm.benchmark.log_benchmark import benchmarks_of_logs
 from hqm.benchmark.registry import load
 from hqm.errors import AnswerError, HQMError
 from hqm.imports.detect import read_logs
 from hqm.imports.log_answers import LogSettings, take_logs
 from hqm.imports.match import match_rows
-from hqm.imports.row import Row
-from hqm.types import Form, Item, Response
+from hqm.imports.row import RECORDED_SCORES, Row
+from hqm.types import Form, Item, Response, names_of
 from tests.conftest import Run
 from tests.messages import pattern_of, tells, text_of
 
@@ -320,6 +322,64 @@ def test_unchanged_copies_of_helm_are_left_out_beside_their_original(tmp_path: P
     (log,) = read_logs([path])
     assert [row.ids[0].rpartition("/")[2] for row in log.rows] == ["id1", "id2"]
     assert log.notes == (text_of("log.copies", n=1),)
+
+
+def write_helm_run(folder: Path, model: str, subject: str) -> None:
+    """A run of VHELM: two instances with one text and other pictures, and one without a score."""
+    name = f"mmmu:subject={subject},model={model}"
+    states = []
+    stats = []
+    for n, answer in enumerate(("a dog", "a cat", "a cow")):
+        media = [{"content_type": "text/plain", "text": "What is this?"}]
+        media.append({"content_type": "image/png", "location": f"/x/{subject}_{n}.png"})
+        if n == 2:
+            media.append({"content_type": "image/png", "location": "/x/second.png"})
+        reference = {"output": {"text": "a dog"}, "tags": ["correct"]}
+        question = {"text": "", "multimedia_content": {"media_objects": media}}
+        instance = {"id": f"id{n}", "input": question, "references": [reference]}
+        result = {"success": True, "completions": [{"text": answer}]}
+        states.append({"instance": instance, "train_trial_index": 0, "result": result})
+        for metric, value in {"quasi_exact_match": n == 0, "num_prompt_tokens": 9}.items():
+            stat = {"name": {"name": metric, "split": "valid"}, "count": 1, "mean": float(value)}
+            unit = {"instance_id": f"id{n}", "train_trial_index": 0, "stats": [stat]}
+            stats.append(unit)
+        # its own scores are those of the question as it is
+        stats.append({**unit, "perturbation": {"name": "typos"}})
+    files = {
+        "scenario_state": {"adapter_spec": {"model": model}, "request_states": states},
+        "per_instance_stats": stats,
+        "run_spec": {"name": name},
+        "scenario": {"name": "mmmu"},
+    }
+    folder.mkdir()
+    for file, value in files.items():
+        (folder / f"{file}.json").write_text(json.dumps(value))
+
+
+def test_runs_of_helm_have_its_scenario_pictures_and_scores(tmp_path: Path) -> None:
+    for n, (model, subject) in enumerate(product(("a/x", "b/y"), ("Art", "Law"))):
+        write_helm_run(tmp_path / f"run{n}", model, subject)
+    (benchmark,) = benchmarks_of_logs(read_logs([tmp_path]))
+    assert (benchmark.name, benchmark.original.types) == (
+        "mmmu",
+        ("mmmu:subject=Art", "mmmu:subject=Law"),
+    )
+    items = benchmark.original.items
+    assert [item.prompt for item in items] == ["What is this?"] * 6
+    assert [item.image for item in items[:2]] == ["/x/Art_0.png", "/x/Art_1.png"]
+    assert items[2].pictures == ("/x/Art_2.png", "/x/second.png")
+    assert names_of(benchmark.metrics) == ["quasi_exact_match"]
+    assert [record.respondent for record in benchmark.included_recordings] == ["a/x", "b/y"]
+    for recording in benchmark.included_recordings:
+        details = [answer.detail[RECORDED_SCORES] for answer in recording.answers.values()]
+        assert [scores[""]["quasi_exact_match"] for scores in details] == [1.0, 0.0, 0.0] * 2
+    # a log that was taken out of its folder has the name that the folder had
+    path = tmp_path / "mmmu:subject=Art,model=c.json"
+    path.write_text((tmp_path / "run0" / "scenario_state.json").read_text())
+    (log,) = read_logs([path])
+    assert {(row.task, row.parts, row.score) for row in log.rows} == {
+        ("mmmu", ("mmmu:subject=Art",), None)
+    }
 
 
 def test_whole_ids_of_vlmevalkit_are_the_same_in_every_file(tmp_path: Path) -> None:
