@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,91 @@ def test_tables_without_a_task_are_one_benchmark_whatever_lies_beside_them() -> 
     assert list(contents(*logs_of_tool, single)) == ["pets", "cars"]
 
 
+PETS_ASKED = [(f"Is pet {n} a dog?", "yes" if n % 3 else "no") for n in range(12)]
+CARS_ASKED = [(f"Is car {n} red?", "no" if n % 4 else "yes") for n in range(9)]
+ASKED = {"pets": PETS_ASKED, "cars": CARS_ASKED}
+
+
+def table(path: str, topic: str, fields: str = "question key", first: int = 1) -> Log:
+    """A file of answers to all questions of a topic, whose ids count from `first`."""
+    rows = []
+    for n, (question, key) in enumerate(ASKED[topic], first):
+        values = {"question": question if "question" in fields else "", "key": key}
+        values["key"] = key if "key" in fields else ""
+        row = Row(place=f"{path}: record {n}", ids=(str(n),), answer=Response("yes"), **values)
+        rows.append(replace(row, respondent=Path(path).stem))
+    return Log(path=path, tool=TABLE, rows=tuple(rows), names_respondents=False)
+
+
+@pytest.mark.parametrize(
+    ("files", "benchmarks"),
+    [
+        # folders of benchmarks, of models, of nothing; and a folder with both benchmarks
+        ("pets/a=pets pets/b=pets cars/a=cars cars/b=cars", {"pets": 2, "cars": 2}),
+        ("a/pets=pets b/pets=pets a/cars=cars b/cars=cars", {"pets": 2, "cars": 2}),
+        ("u/a=pets v/b=pets", {"r": 2}),
+        ("u/a=pets u/b=pets v/c=pets v/d=pets w/e=cars w/f=cars", {"r": 4, "w": 2}),
+        ("u/a_pets=pets u/a_cars=cars u/b_cars=cars u/b_pets=pets", {"pets": 2, "cars": 2}),
+        ("pets/out/a=pets pets/out/b=pets cars/out/a=cars", {"out": 2, "a": 1}),
+        ("pets/out/a=pets pets/out/b=pets cars/out/a=cars cars/out/b=cars",
+         {"pets_out": 2, "cars_out": 2}),
+        ("u/pets=pets v/cars=cars", {"pets": 1, "cars": 1}),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("fields", ["question key", "key", "question"])
+@pytest.mark.parametrize("beside", [False, True])
+def test_tables_are_of_one_benchmark_where_their_questions_are(
+    files: str, benchmarks: dict[str, int], fields: str, beside: bool
+) -> None:
+    logs = []
+    for file in files.split():
+        path, _, topic = file.partition("=")
+        logs.append(table(f"/r/{path}.csv", topic, fields))
+    if fields == "question":
+        logs = with_scores(logs)
+    of_tool = log(answered(1, key="x", task="Birds"), path="/r/tool/1.json")
+    n_recordings = {}
+    for benchmark in benchmarks_of_logs([*logs, of_tool] if beside else logs[::-1]):
+        n_recordings[benchmark.name] = len(benchmark.included_recordings)
+    assert n_recordings == benchmarks | ({"birds": 1} if beside else {})
+
+
+def with_scores(logs: list[Log]) -> list[Log]:
+    """The logs with a score of each answer."""
+    scored = []
+    for before in logs:
+        rows = [replace(row, scores={"s": float(n % 2)}) for n, row in enumerate(before.rows)]
+        scored.append(replace(before, rows=tuple(rows)))
+    return scored
+
+
+def test_parts_of_one_table_in_a_folder_are_one_benchmark() -> None:
+    parts = [table("r/part1.csv", "pets"), table("r/part2.csv", "cars", first=101)]
+    named = []
+    for part in parts:
+        rows = [replace(row, respondent=name) for name in "ab" for row in part.rows]
+        named.append(replace(part, rows=tuple(rows)))
+    benchmark = benchmark_of(*named)
+    assert len(benchmark.original) == len(PETS_ASKED) + len(CARS_ASKED)
+
+
+def test_a_file_of_right_answers_is_of_the_answers_beside_it() -> None:
+    logs = []
+    for topic in ASKED:
+        logs += [table(f"r/{topic}/{name}.csv", topic, "") for name in "ab"]
+        asking = table(f"r/{topic}/key.csv", topic)
+        rows = [replace(row, answer=None) for row in asking.rows]
+        logs.append(replace(asking, rows=tuple(rows), asks=True))
+    for benchmark in benchmarks_of_logs(logs):
+        items = benchmark.original.items
+        assert [(item.prompt, item.target) for item in items] == ASKED[benchmark.name]
+    # one that lies beside no answers may be of any
+    logs = [table(f"r/{name}.csv", "pets", "") for name in "ab"]
+    rows = [replace(row, answer=None) for row in table("k/key.csv", "pets").rows]
+    asking = Log(path="k/key.csv", tool=TABLE, rows=tuple(rows), asks=True)
+    assert benchmark_of(*logs, asking).original.items[0].target == PETS_ASKED[0][1]
+
+
 def test_logs_without_a_row_are_noted_and_alone_refused() -> None:
     empty = log(path="logs/b.json", notes=("it crashed",))
     benchmark = benchmark_of(log(answered(1, key="dog")), empty)
@@ -161,13 +247,16 @@ def test_the_card_is_that_of_the_original_form() -> None:
     score_logs = [log(answered(n, scores={"s": n / 4}), tool="ab"[n], path="xy"[n]) for n in (0, 1)]
     assert "a scored" in benchmark_of(*score_logs).metrics[0].about
     key_logs = [
-        log(answered(n, key="x"), path=path) for n, path in enumerate(("x/b.json", "y/c.json"))
+        log(answered(n, key="x"), path=path) for n, path in enumerate(("x/b.json", "x/c.json"))
     ]
     assert benchmark_of(*key_logs).name == "x"
-    tools = [log(answered(1, key="x"), tool="a"), log(answered(2, key="x"), tool="b", path="c")]
-    assert benchmark_of(*tools, log(answered(3, key="x"), tool="a", path="d")).card.summary == (
-        "From a, b."
-    )
+    tools = [
+        log(answered(1, key="x"), tool="a"),
+        log(answered(2, key="x"), tool="b", path="logs/c"),
+    ]
+    assert benchmark_of(
+        *tools, log(answered(3, key="x"), tool="a", path="logs/d")
+    ).card.summary == ("From a, b.")
 
 
 # --- which rows are about one question ---

@@ -7,8 +7,8 @@ benchmark whose card names no reader.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, filterfalse
@@ -26,6 +26,7 @@ from hqm.benchmark.log_items import (
     check_targets,
     form_name,
     items_of,
+    logs_of_same_questions,
     row_with,
     rows_of,
     with_item_ids,
@@ -273,25 +274,24 @@ def benchmarks_of_logs(
 
 def _logs_by_task(logs: Sequence[Log]) -> dict[str, list[Log]]:
     """Name of a benchmark -> the logs, each with the rows of that benchmark."""
-    tables = [log for log in logs if log.rows and not any(map(attrgetter("task"), log.rows))]
-    common_name = _common_name(tables) if len(_by_task(tables, {})) > 1 else ""
-    # tables that name no benchmark are tables of one, a file for each respondent, whatever logs lie
-    # beside them
-    paths = {log.path for log in tables} if common_name else set()
-    return _by_task(logs, dict.fromkeys(paths, common_name))
-
-
-def _by_task(logs: Iterable[Log], names: Mapping[str, str]) -> dict[str, list[Log]]:
-    """The logs by the tasks that their rows name, or by the names of their files; `names` has the
-    paths of files that are known by another name.
-    """
+    tasks = {_plain_name(row.task) for row in rows_of(logs) if row.task}
+    tables = []
+    for log in logs:
+        # a file that is named like a tool's task is of that task
+        names_task = _plain_name(file_stem(log.path)) in tasks
+        if log.rows and not names_task and not any(map(attrgetter("task"), log.rows)):
+            tables.append(log)
+    groups = logs_of_same_questions(tables)
+    candidates = list(map(_common_names, groups))
+    n_groups = Counter(chain.from_iterable(candidates))
+    names: dict[str, str] = {}
+    for group, group_names in zip(groups, candidates, strict=True):
+        name = next((name for name in group_names if n_groups[name] == 1), group_names[-1])
+        names |= dict.fromkeys(map(attrgetter("path"), group), name)
     logs_by_task: dict[str, list[Log]] = defaultdict(list)
     for log in logs:
-        if log.path in names:
-            rows_by_task = {names[log.path]: list(log.rows)}
-        else:
-            rows_by_task = group_by(log.rows, partial(_task_name, stem=file_stem(log.path)))
-        for task, rows in rows_by_task.items():
+        stem = names.get(log.path) or file_stem(log.path)
+        for task, rows in group_by(log.rows, partial(_task_name, stem=stem)).items():
             # `hqm export` writes the plain name: its logs belong to the task that has it
             same_task = next((name for name in logs_by_task if _plain_name(name) == task), task)
             logs_by_task[same_task].append(replace(log, rows=tuple(rows)))
@@ -382,16 +382,25 @@ def _plain_name(task: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", task.lower()).strip("_")[:90] or "log"
 
 
-def _common_name(logs: Sequence[Log]) -> str:
-    if len(logs) == 1:
-        return Path(logs[0].path).stem
-    folders = [Path(log.path).parent for log in logs]
-    try:
-        common = commonpath(folders)
-    except ValueError:
-        # It mixes no absolute and relative paths.
-        common = ""
-    return Path(common or folders[0]).resolve().name
+def _common_names(logs: Sequence[Log]) -> list[str]:
+    """Names for files, each once: that of all files, or of the folder of all; the words that all
+    files have in their names; the folder with those above it; and the first file.
+    """
+    stems: dict[str, None] = {}
+    for log in logs:
+        stems |= dict.fromkeys(map(partial(_task_name, stem=file_stem(log.path)), log.rows))
+    folders = list(map(attrgetter("folder"), logs))
+    # folders on two drives have none in common
+    one_drive = len(set(map(attrgetter("drive"), folders))) == 1
+    path = Path(commonpath(folders)) if one_drive else folders[0]
+    if len(stems) == 1:
+        path /= next(iter(stems))
+    words = [re.split(r"[\W_]+", stem) for stem in stems]
+    common_words = filter(set.intersection(*map(set, words)).__contains__, words[0])
+    parts = path.parts[1:]
+    paths = ["/".join(parts[-size:]) for size in range(1, len(parts) + 1)]
+    names = [path.name, "_".join(common_words) or path.name, *paths, logs[0].path]
+    return list(dict.fromkeys(names))
 
 
 def _free_name(task: str, names: dict[str, str]) -> str:

@@ -7,11 +7,12 @@ from __future__ import annotations
 import filecmp
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
-from itertools import chain, filterfalse, islice
-from operator import attrgetter
+from itertools import chain, filterfalse, islice, takewhile
+from operator import attrgetter, itemgetter
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
@@ -19,6 +20,7 @@ from hqm.benchmark.items import letter_of
 from hqm.benchmark.new_items import given_fields, task_of
 from hqm.errors import AnswerError, DataError
 from hqm.files.datasets import names_picture
+from hqm.files.records import file_stem
 from hqm.imports.answer_table import TABLE, refuse_no_items
 from hqm.imports.intake import find_repeated, refuse_twice
 from hqm.imports.match import has_other_key, normalised, picture_key
@@ -75,7 +77,12 @@ def _filled_logs(answering: Sequence[Log], asking: Log) -> list[Log]:
     filled_logs = []
     items: set[str] = set()
     n_keyed = n_other = 0
-    for log in answering:
+    # numbers from 1 are ids of any benchmark: answers beside the file, or below, are of its own
+    is_beside = [log.folder.is_relative_to(asking.folder) for log in answering]
+    for log, beside in zip(answering, is_beside, strict=True):
+        if any(is_beside) and not beside:
+            filled_logs.append(log)
+            continue
         rows = []
         for row in log.rows:
             question = next(filter(None, map(questions.get, row.ids)), None)
@@ -101,6 +108,116 @@ def _filled_logs(answering: Sequence[Log], asking: Log) -> list[Log]:
     if n_other:
         note += f"; {n_other} rows of answers name another"
     return [*filled_logs, replace(asking, rows=(), notes=(*asking.notes, note))]
+
+
+# --- the logs of one benchmark ---
+
+
+_QuestionNames = tuple[set[Hashable], ...]
+_MIN_SHARED = 0.75
+"""Of two sets of questions, the share of the smaller one from which they are one benchmark's."""
+
+
+def logs_of_same_questions(logs: Sequence[Log]) -> list[list[Log]]:
+    """The logs, those with the same questions together, and those of one folder that may be parts
+    of one benchmark.
+    """
+    if len(logs) < 2:
+        return [list(logs)] * len(logs)
+    folders = sorted(map(attrgetter("folder"), logs))
+    # of sorted paths, what the first and the last have in common is common to all
+    pairs = zip(folders[0].parts, folders[-1].parts, strict=False)
+    depth = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    groups = [([log], _question_names(log)) for log in logs]
+    share_folder = partial(_share_folder, depth=depth)
+    for may_be_one in (_share_questions, share_folder):
+        merged: list[_LogsOfQuestions] = []
+        for group in groups:
+            related: list[_LogsOfQuestions] = []
+            unrelated: list[_LogsOfQuestions] = []
+            for before in merged:
+                (related if may_be_one(before, group) else unrelated).append(before)
+            # what may belong to several benchmarks of a folder is of none
+            if may_be_one is share_folder and len(related) > 1:
+                merged.append(group)
+            else:
+                merged = [*unrelated, _merged_groups([*related, group])]
+        groups = merged
+    return [group_logs for group_logs, _ in groups]
+
+
+_LogsOfQuestions = tuple[list[Log], _QuestionNames]
+
+
+def _merged_groups(groups: Sequence[_LogsOfQuestions]) -> _LogsOfQuestions:
+    logs = list(chain.from_iterable(map(itemgetter(0), groups)))
+    kinds = zip(*map(itemgetter(1), groups), strict=True)
+    return logs, tuple(set().union(*names) for names in kinds)
+
+
+def _share_questions(first: _LogsOfQuestions, second: _LogsOfQuestions) -> bool:
+    """Whether most questions of the logs that have fewer are also asked by the others."""
+    for names, further_names in zip(first[1], second[1], strict=True):
+        if names and further_names:
+            n_shared = len(names & further_names)
+            return n_shared >= _MIN_SHARED * min(len(names), len(further_names))
+    return False
+
+
+def _share_folder(first: _LogsOfQuestions, second: _LogsOfQuestions, depth: int) -> bool:
+    """Whether logs of different questions lie in one folder of those `depth` below the root, and
+    may be parts of one benchmark: not where several respondents answered each, and each has a
+    file's name or ids of its own.
+    """
+    branch = partial(_branch, depth=depth)
+    folders = [set(map(branch, logs)) for logs in (first[0], second[0])]
+    if folders[0].isdisjoint(folders[1]):
+        return False
+    stems = [set(map(_stem, logs)) for logs in (first[0], second[0])]
+    n_respondents = min(_count_respondents(first[0]), _count_respondents(second[0]))
+    are_by_stem = min(map(len, folders)) > 1 == max(map(len, stems)) and stems[0] != stems[1]
+    have_equal_ids = not first[1][_IDS].isdisjoint(second[1][_IDS])
+    return n_respondents < 2 or not (are_by_stem or have_equal_ids)
+
+
+def _branch(log: Log, depth: int) -> tuple[str, ...]:
+    """The folder of all logs, or the one below it in which the log lies."""
+    return log.folder.parts[: depth + 1]
+
+
+def _stem(log: Log) -> str:
+    return file_stem(log.path)
+
+
+def _count_respondents(logs: Iterable[Log]) -> int:
+    return sum(len(log.respondents) for log in logs)
+
+
+_IDS = 2
+
+
+def _question_names(log: Log) -> _QuestionNames:
+    """Several kinds of names of the questions, the surest first; a set without names where the rows
+    do not have this kind.
+    """
+    texts: set[Hashable] = set()
+    keyed_ids: set[Hashable] = set()
+    ids: set[Hashable] = set()
+    positions: set[Hashable] = set()
+    n_answers: Counter[tuple[object, ...]] = Counter()
+    for position, row in enumerate(log.rows):
+        n_answers[row.respondent, row.form, row.run] += 1
+        key = normalised(row.key)
+        positions.add((str(position), key))
+        if row.question:
+            texts.add((_picture_keys(row), normalised(row.question)))
+        if row.ids:
+            ids.add(row.id)
+        if row.ids and key:
+            keyed_ids.add((row.id, key))
+    # one prompt for all pictures says nothing of the question where the pictures are not named
+    are_distinct = 2 * len(texts) > max(n_answers.values())
+    return (texts if are_distinct else set(), keyed_ids, ids, positions)
 
 
 # --- the rows of one question ---

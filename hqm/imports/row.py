@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from operator import attrgetter
+from pathlib import Path
 from types import MappingProxyType
 from typing import TypedDict, TypeGuard, cast
 
@@ -254,6 +255,11 @@ class Log:
     """Whether the rows say who answered; else the file's name does."""
     # Column that no field was read from -> the field that its cells suggest; empty for none.
     unread: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """The folder that the file lies in."""
+        return Path(self.path).parent.resolve()
 
     @property
     def respondents(self) -> list[str]:
