@@ -382,6 +382,71 @@ def test_runs_of_helm_have_its_scenario_pictures_and_scores(tmp_path: Path) -> N
     }
 
 
+def write_opencompass(folder: Path, layout: str) -> None:
+    """Predictions of two models about two data sets, and results in one of the layouts."""
+    for (model, right), topic in product({"alpha": 3, "beta": 1}.items(), ("law", "maths")):
+        predictions: dict[str, Any] = {}
+        details: list[dict[str, Any]] = []
+        for n in range(4):
+            turns = [{"role": "HUMAN", "prompt": "Shot?"}, {"role": "BOT", "prompt": "A"}]
+            prompt = [*turns, {"role": "HUMAN", "prompt": f"{topic} {n}?"}]
+            said = "A" if n < right else "B"
+            kept = {"origin_prompt": prompt, "prediction": f"It is {said}.", "gold": "A"}
+            predictions[str(n)] = kept
+            verdict: dict[str, Any] = {"pred": said, "answer": "A", "correct": said == "A"}
+            if layout == "formatted":
+                names = dict(zip(verdict, ("predictions", "references", "correct"), strict=True))
+                verdict = {names[name]: value for name, value in verdict.items()}
+                verdict |= {"prompt": prompt, "origin_prediction": kept["prediction"]}
+            elif layout == "grouped":
+                verdict = {name: [value] for name, value in verdict.items()}
+                verdict |= {"example_abbr": f"{topic}_{n}"}
+            details.append(verdict)
+        numbered = {"type": "GEN", **dict(zip("0123", details, strict=True))}
+        result = {
+            "accuracy": 25.0 * right,
+            "details": numbered if layout == "formatted" else details,
+        }
+        for kind, value in {"predictions": predictions, "results": result}.items():
+            path = folder / kind / model / f"{topic}.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(value))
+
+
+@pytest.mark.parametrize("layout", ["formatted", "listed", "grouped"])
+@pytest.mark.parametrize("named", ["", "results", "predictions"])
+def test_results_of_opencompass_are_read(tmp_path: Path, layout: str, named: str) -> None:
+    write_opencompass(tmp_path, layout)
+    benchmarks = benchmarks_of_logs(read_logs([tmp_path / named]))
+    assert names_of(benchmarks) == ["law", "maths"]
+    for benchmark in benchmarks:
+        assert [item.target for item in benchmark.original.items] == ["A"] * 4
+        assert benchmark.original.items[3].prompt == f"{benchmark.name} 3?"
+        assert [record.respondent for record in benchmark.included_recordings] == ["alpha", "beta"]
+        for record, n_right in zip(benchmark.included_recordings, (3, 1), strict=True):
+            answers = list(record.answers.values())
+            said = ["It is A."] * n_right + ["It is B."] * (4 - n_right)
+            assert [answer.text for answer in answers] == said
+            if named != "predictions":
+                details = [answer.detail[RECORDED_SCORES][""] for answer in answers]
+                assert [detail["correct"] for detail in details] == [s == "It is A." for s in said]
+        if named != "predictions":
+            assert tells(" ".join(benchmark.notes), "log.totals", totals=2)
+
+
+def test_examples_that_opencompass_asks_several_times_are_runs(tmp_path: Path) -> None:
+    verdicts = {"pred": ["A", "B"], "answer": ["A", "A"], "correct": [True, False]}
+    details = [{**verdicts, "example_abbr": f"law_{n}"} for n in range(3)]
+    predictions = {str(n): {"origin_prompt": "?", "prediction": "A"} for n in range(6)}
+    for kind, value in {"results": {"details": details}, "predictions": predictions}.items():
+        path = tmp_path / kind / "m" / "law.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(value))
+    (benchmark,) = benchmarks_of_logs(read_logs([tmp_path]))
+    runs = [(record.run, len(record.answers)) for record in benchmark.included_recordings]
+    assert (len(benchmark.original), runs) == (3, [(0, 3), (1, 3)])
+
+
 def test_whole_ids_of_vlmevalkit_are_the_same_in_every_file(tmp_path: Path) -> None:
     paths = []
     for model, ids in (("a", ("1.0", "2.0")), ("b", ("1", "2"))):
