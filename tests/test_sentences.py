@@ -517,6 +517,11 @@ def test_the_model_that_alone_changes_is_named_and_not_the_mean() -> None:
     )
     audit = budgeted(audit_of(SEARCHED, PAIRS, SHIFT, RHO), wording)
     assert text_of("report.one-moves", model="a-model", move="29.0") in headline(audit).text
+    # where all move, and one of them farther, the mean is what there is to say
+    shifted = {name: move - 0.09 for name, move in moves.items()}
+    all_move = replace(wording, shift=-0.119, low=-0.134, high=-0.104, moves=shifted)
+    text = headline(budgeted(audit_of(SEARCHED, PAIRS, SHIFT, RHO), all_move)).text
+    assert "lowers scores by 11.9 points" in text
     # the mark says look, and the first sentence, which a terminal prints, says why
     assert code_of(audit, "wording") == "look"
     first = answer_texts(audit)["wording"].partition(". ")[0]

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from statistics import stdev
+from statistics import mean, stdev
 from textwrap import shorten
 
 from hqm.reports.pages.error_picture import (
@@ -353,8 +353,10 @@ def _wording_sentence(audit: BenchmarkAudit) -> str:
         order = " and reorder models" if count_reordered_pairs(audit, row.other) > 1 else ""
         return f"Other wordings shift scores by {opposite} points{order}."
     outlying = outlying_model(row)
-    # The mean would spread over all models what one of them does.
-    if outlying and outlying == max(row.moves, key=lambda name: abs(row.moves[name] or 0.0)):
+    further_moves = [move or 0.0 for name, move in row.moves.items() if name != outlying]
+    # The mean would spread over all models what one of them does, where the others move less than
+    # half as far.
+    if outlying and abs(mean(further_moves)) < abs(row.shift or 0.0) / 2:
         return shift_claim(audit, row, outlying)
     if row.excludes_zero:
         return shift_claim(audit, row)
@@ -713,21 +715,21 @@ def wordings_to_average(audit: BenchmarkAudit) -> Iterator[Sentence]:
     """How many wordings a mean must be over, where the mean over those asked does not generalise to
     others.
     """
-    mean = find_estimate(audit, "parallel_forms.phi_of_forms")
-    if mean is None or mean.detail.get("wording_variance_high") is None:
+    phi = find_estimate(audit, "parallel_forms.phi_of_forms")
+    if phi is None or phi.detail.get("wording_variance_high") is None:
         return
-    interval = mean.interval("model_population")
+    interval = phi.interval("model_population")
     # It is reached for other wordings, or nothing is known of them: there is no advice to give.
-    if interval is None or interval.low >= mean.detail["goal"]:
+    if interval is None or interval.low >= phi.detail["goal"]:
         return
-    n_wordings = mean.detail.get("wordings_needed")
+    n_wordings = phi.detail.get("wordings_needed")
     yield compose(
         "To generalise to other wordings, average over {n} of them (Phi is now {phi})."
         if n_wordings
         else "Averaging over up to 20 wordings is not shown to generalise to others (Phi is now"
         " {phi}).",
         n=n_wordings,
-        phi=mean,
+        phi=phi,
     )
 
 
