@@ -282,3 +282,25 @@ def test_a_folder_is_made_with_all_above_it_or_none(tmp_path: Path) -> None:
     with atomic_folder(folder) as staging:
         (staging / "x").write_text("1")
     assert (folder / "x").read_text() == "1"
+
+
+@pytest.mark.parametrize("folder", ["x" * 107, "none", ""])
+def test_worker_processes_need_no_place_for_a_socket(tmp_path: Path, folder: str) -> None:
+    """A temporary folder with a long path, as clusters have, and none that can be written."""
+    path = tmp_path / folder
+    if folder != "none":
+        path.mkdir(exist_ok=True)
+    code = (
+        "import tempfile; tempfile._candidate_tempdir_list = lambda: [sys.argv[1]]\n"
+        "from hqm.administration.engines import local\n"
+        "context = local._context(); print(context.get_start_method())\n"
+        "process = context.Process(target=print, args=('started',)); process.start()\n"
+        "process.join(); print(process.exitcode)"
+    )
+    source = f"import sys\nif __name__ == '__main__':\n    exec({code!r})\n"
+    script = tmp_path / "start.py"
+    script.write_text(source)
+    lines = subprocess.run(
+        [sys.executable, str(script), str(path)], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert sorted(lines) == sorted(["0", "started", "spawn" if folder else "forkserver"])

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from itertools import repeat, starmap
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from multiprocessing.util import get_temp_dir
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Literal
 
@@ -135,13 +136,25 @@ def import_ahead() -> None:
 
 def _context() -> SpawnContext | ForkServerContext:
     """How worker processes start: forked from a server that has imported torch, on Linux; elsewhere
-    that is not safe.
+    that is not safe, and without a place for its socket it is not possible.
     """
-    if sys.platform != "linux":
+    if sys.platform != "linux" or not _has_place_for_socket():
         return mp.get_context("spawn")
     context = mp.get_context("forkserver")
     context.set_forkserver_preload(["hqm.administration.engines.warm"])
     return context
+
+
+_MAX_SOCKET_FOLDER = 107 - len("/listener-12345678")
+"""The longest path of a folder in which Linux can name the socket of a fork server."""
+
+
+def _has_place_for_socket() -> bool:
+    """Return whether there is a temporary folder that can be written, with a short path."""
+    try:
+        return len(os.fsencode(get_temp_dir())) <= _MAX_SOCKET_FOLDER
+    except OSError:
+        return False
 
 
 def answer_all(work: Work, stop: Stop = never_stop, *, workers: int = 0) -> Iterator[Batch]:
