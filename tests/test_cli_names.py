@@ -145,7 +145,7 @@ CARD = {"name": "a", "title": "A", "version": "1", "task": "yes_no"}
         ),
         (
             {"task": "yesno"},
-            text_of("key.task", near="yes_no"),
+            text_of("key.task", value="yesno", near="yes_no"),
         ),
         ({"types": ["existance"]}, "Did you mean 'existence'?"),
         ({"qqq": 1}, "a place: unknown key 'qqq'"),

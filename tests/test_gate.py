@@ -234,6 +234,25 @@ def test_the_default_policy_is_documented_and_conservative() -> None:
     ("text", "sentence"),
     [
         ("name = ", "no TOML"),
+        # a misspelt key explains the one that is missing
+        ('nam = "x"', pattern_of("key.unknown", key="nam", near="name") + " See"),
+        *[
+            (
+                f'name = "x"\n[{table}]\n{key} = {value}',
+                pattern_of("key.value", key=f"{table}.{key}", words=words, value=value) + " See",
+            )
+            for table, key, value, words in (
+                ("limits", "unscored", '"a lot"', "a number"),
+                ("limits", "unscored", "1.7", "less than or equal to 1"),
+                ("precision", "error", "3", "less than or equal to 1"),
+                ("precision", "difference", "12", "less than or equal to 1"),
+                ("coverage", "error", "3", "less than or equal to 1"),
+                ("coverage", "claimed", '"yes"', "true or false"),
+                ("required", "respondents", "2.5", "a whole number"),
+                ("required", "facets", '"run"', "a list in [ ]"),
+            )
+        ],
+        ("name = 3", pattern_of("key.value", key="name", words="a text in quotes", value="3")),
         (
             'name = "x"\n[limit]\nunscored = 1',
             pattern_of("key.unknown", key="limit", near="limits") + " See",

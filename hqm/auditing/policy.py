@@ -86,7 +86,7 @@ class Coverage(_Section):
 
     claimed: bool = False
     """Whether every type that the card claims must be measurable."""
-    error: float = Field(default=1.0, gt=0)
+    error: float = Field(default=1.0, gt=0, le=1)
     """The largest standard error of a claimed type's score in the audit; without answers, by its
     number of items.
     """
@@ -101,13 +101,13 @@ class Coverage(_Section):
 class Precision(_Section):
     """`[precision]`: how exact a total score must be, as shares of the metric's scale."""
 
-    error: float = Field(default=1.0, gt=0)
+    error: float = Field(default=1.0, gt=0, le=1)
     """The largest standard error of a respondent's score over other items of the same kind; no
-    limit if 1 or more.
+    limit if 1.
     """
-    difference: float = Field(default=1.0, gt=0)
+    difference: float = Field(default=1.0, gt=0, le=1)
     """The difference between two respondents that one planned comparison must find with 80 %
-    power; none if 1 or more.
+    power; none if 1.
     """
 
 
@@ -177,8 +177,8 @@ class Requirement(_Section):
                 names += [f"{family}.{indicator.name}" for indicator in family_indicators(family)]
             suggestion = meant(self.indicator, names)
             raise ValueError(
-                f"no audit estimates {self.indicator!r};"
-                f" {suggestion or '`hqm list indicators` shows what there is'}"
+                f"no audit estimates {self.indicator!r}."
+                f" {suggestion or '`hqm list indicators` shows what there is.'}"
             )
         self._check_bound()
         return self
@@ -281,10 +281,10 @@ class Policy(_Section):
         except DataError as error:
             raise CardError(error.message, location=location, remedy=error.remedy) from None
         except ValidationError as error:
-            from hqm.files.toml_files import fault_of
+            from hqm.files.toml_files import first_fault
 
             raise CardError(
-                fault_of(cls, error.errors()[0]), location=location, remedy="See docs/reference.md."
+                first_fault(cls, error.errors()), location=location, remedy="See docs/reference.md."
             ) from None
 
 

@@ -372,8 +372,8 @@ class Card(_Section):
 
 def _sentence(error: ValidationError) -> str:
     """The first error that pydantic reports, as a sentence, with the number of the others."""
-    from hqm.files.toml_files import fault_of
+    from hqm.files.toml_files import first_fault
 
     errors = error.errors()
     n_further = len(errors) - 1
-    return f"{fault_of(Card, errors[0])}{f' (and {n_further} more)' if n_further else ''}"
+    return f"{first_fault(Card, errors)}{f' (and {n_further} more)' if n_further else ''}"

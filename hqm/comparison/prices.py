@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hqm.errors import DataError
 from hqm.files.records import parse_toml, read_text
-from hqm.files.toml_files import fault_of
+from hqm.files.toml_files import first_fault
 
 Money = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 Count = Annotated[int, Field(ge=1, strict=True)]
@@ -134,7 +134,7 @@ def parse_prices(text: str, location: str = "") -> PriceList:
         raise DataError(error.message, location=location, remedy=error.remedy or remedy) from None
     except ValidationError as error:
         raise DataError(
-            fault_of(PriceList, error.errors(include_url=False)[0]),
+            first_fault(PriceList, error.errors(include_url=False)),
             location=location,
             remedy=remedy,
         ) from None

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from textwrap import shorten
 from typing import get_args
 
 from pydantic import BaseModel
@@ -52,11 +53,34 @@ def fault_of(model: type[BaseModel], error: ErrorDetails) -> str:
     if error["type"] == "extra_forbidden":
         return f"unknown key {key!r}. {_nearest_key(model, key_path)}".strip(" .")
     message = str(error["msg"]).removeprefix("Value error, ")
-    if error["type"] == "literal_error":
-        suggestion = meant(str(error["input"]), re.findall("'([^']+)'", message))
-    else:
-        suggestion = ""
+    suggestion = ""
+    if message.startswith("Input should be"):
+        if error["type"] == "literal_error":
+            suggestion = meant(str(error["input"]), re.findall("'([^']+)'", message))
+        for json_word, toml_word in _TOML_WORDS.items():
+            message = message.replace(json_word, toml_word)
+        # the value that was written, where it is short enough to be recognised
+        if isinstance(error["input"], (str, int, float)):
+            message += f", not {shorten(toml_value(error['input']), 60, placeholder='...')}"
     return f"the key {key!r} is wrong: {message}. {suggestion}".strip(" .")
+
+
+_TOML_WORDS = {
+    "a valid string": "a text in quotes",
+    "a valid number": "a number",
+    "a valid integer": "a whole number",
+    "a valid boolean": "true or false",
+    "a valid array": "a list in [ ]",
+    "an object": "a table",
+}
+"""What pydantic calls a value -> what TOML's documentation does."""
+
+
+def first_fault(model: type[BaseModel], errors: Sequence[ErrorDetails]) -> str:
+    """The sentence about one of several errors: an unknown key, which explains that another is
+    missing, goes first.
+    """
+    return fault_of(model, min(errors, key=lambda error: error["type"] != "extra_forbidden"))
 
 
 def _nearest_key(model: type[BaseModel], key_path: Sequence[object]) -> str:
