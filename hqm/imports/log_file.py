@@ -123,4 +123,8 @@ def may_answer(path: Path) -> bool:
     )
     # Every Eval Ever writes the totals of a run beside its samples
     aggregate = path.suffix == ".json" and path.with_name(f"{path.stem}_samples.jsonl").exists()
-    return not is_summary and not aggregate
+    # EvalScope: totals in reports/<model>, and answers beside their scores in reviews/<model>
+    root = path.parent.parent.parent
+    has_reviews = (root / "reviews" / path.parent.name).is_dir()
+    is_beside_reviews = has_reviews and path.parent.parent.name in ("reports", "predictions")
+    return not (is_summary or aggregate or is_beside_reviews)

@@ -1,0 +1,195 @@
+"""Files of tools that keep an answer in objects within a row are read, each as the tool writes it."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hqm.benchmark.log_benchmark import benchmarks_of_logs
+from hqm.imports.detect import read_logs
+from hqm.imports.row import RECORDED_SCORES
+from hqm.types import names_of
+
+KEYS = ["red", "blue", "red", "green", "blue", "red"]
+QUESTIONS = [f"What colour is ball {n}?" for n in range(len(KEYS))]
+SAID = {"alpha": ["red", "blue", "red", "red", "red", "red"], "beta": ["blue"] * len(KEYS)}
+Example = tuple[int, str, str, str, float]
+Writer = Callable[[Path, str, list[Example]], None]
+
+
+def dump(path: Path, value: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = value if isinstance(value, list) else [value]
+    path.write_text("\n".join(map(json.dumps, rows)))
+
+
+def write_promptfoo(folder: Path, model: str, examples: list[Example]) -> None:
+    rows = []
+    for n, question, _, said, score in examples:
+        row = {"testIdx": n, "promptIdx": 0, "vars": {"q": question}, "provider": {"id": model}}
+        row |= {"prompt": {"raw": question, "label": "{{q}}"}, "success": score == 1.0}
+        row |= {"score": score, "namedScores": {}, "latencyMs": 7, "failureReason": int(score < 1)}
+        # a failed assertion is no error of the model
+        row |= {"error": "Expected another" if score < 1 else None}
+        rows.append({**row, "response": {"output": said, "tokenUsage": {"total": 9}}})
+    dump(folder / f"{model}.json", {"evalId": "e", "results": {"version": 3, "results": rows}})
+
+
+def write_promptfoo_lines(folder: Path, model: str, examples: list[Example]) -> None:
+    write_promptfoo(folder, model, examples)
+    path = folder / f"{model}.json"
+    dump(path.with_suffix(".jsonl"), json.loads(path.read_text())["results"]["results"])
+    path.unlink()
+
+
+def write_deepeval(folder: Path, model: str, examples: list[Example]) -> None:
+    cases = []
+    for n, question, key, said, score in examples:
+        metric = {"name": "Correctness [GEval]", "score": score, "success": True, "threshold": 0.5}
+        case = {"name": f"case_{n}", "input": question, "actualOutput": said, "success": True}
+        case |= {"expectedOutput": key, "metricsData": [{**metric, "evaluationModel": "gpt-4.1"}]}
+        cases.append(case)
+    dump(folder / f"{model}.json", {"testFile": "t.py", "testCases": cases, "testPassed": 1})
+
+
+def write_evalscope(folder: Path, model: str, examples: list[Example]) -> None:
+    rows = []
+    for n, question, key, said, score in examples:
+        value = {"value": {"acc": score}, "extracted_prediction": said, "prediction": said}
+        row = {"index": n, "input": question, "target": key}
+        rows.append({**row, "sample_score": {"score": value, "sample_id": n, "group_id": n}})
+    dump(folder / "reviews" / model / "balls_small.jsonl", rows)
+    report = {"name": f"{model}@balls", "model_name": model, "score": 0.5}
+    dump(folder / "reports" / model / "balls.json", {**report, "metrics": [{"num": 6, "score": 1}]})
+    predictions = [{"index": row["index"], "model": model, "model_output": {}} for row in rows]
+    dump(folder / "predictions" / model / "balls_small.jsonl", predictions)
+
+
+def write_older_evalscope(folder: Path, model: str, examples: list[Example]) -> None:
+    rows = []
+    for n, question, key, said, score in examples:
+        review = {"gold": key, "pred": said, "result": {"AverageAccuracy": score}}
+        choice = {"index": 0, "message": {"content": said, "role": "assistant"}, "review": review}
+        rows.append({"choices": [choice], "raw_input": {"question": question}, "index": n})
+    dump(folder / "reviews" / model / "balls.jsonl", rows)
+
+
+def write_lighteval(folder: Path, model: str, examples: list[Example]) -> None:
+    rows = []
+    for n, question, key, said, score in examples:
+        options = ["red", "blue", "green"]
+        doc = {"query": question, "choices": options, "gold_index": [options.index(key)]}
+        response = {"text": [said], "finish_reasons": ["stop"]}
+        row = {"doc": {**doc, "id": str(n), "task_name": "balls"}, "model_response": response}
+        rows.append({**row, "metric": {"extractive_match": score}})
+    write_parquet(
+        folder / "details" / "org" / model / "2025" / "details_x|balls|0_2025.parquet", rows
+    )
+
+
+def write_older_lighteval(folder: Path, model: str, examples: list[Example]) -> None:
+    rows = []
+    for _, question, key, said, score in examples:
+        row = {"example": question, "full_prompt": f"Shots. {question}", "gold": [key]}
+        rows.append({**row, "predictions": [said], "metrics": {"qem": score}, "choices": [key]})
+    path = folder / "details" / "org" / model / "2025" / "details_x|balls:small|0_2025.parquet"
+    write_parquet(path, rows)
+
+
+def write_parquet(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.parent.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(rows), path)
+
+
+def write_langsmith(folder: Path, model: str, examples: list[Example]) -> None:
+    rows = []
+    for n, question, key, said, score in examples:
+        cells = {"inputs": {"question": question}, "outputs": {"answer": said}}
+        cells["reference_outputs"] = {"answer": key}
+        row = {name: json.dumps(cell) for name, cell in cells.items()}
+        rows.append({"id": f"{model}{n}", **row, "latency": 1.5, "feedback.correctness": score})
+    write_csv(folder / f"{model}.csv", rows)
+
+
+def write_frame_of_langsmith(folder: Path, model: str, examples: list[Example]) -> None:
+    rows = []
+    for n, question, key, said, score in examples:
+        row = {"inputs.question": question, "outputs.output": said, "reference.answer": key}
+        row |= {"feedback.correct": str(score == 1.0), "execution_time": "1.5"}
+        rows.append({"error": "", **row, "example_id": f"ex{n}", "id": f"{model}{n}"})
+    write_csv(folder / f"{model}.csv", rows)
+
+
+def write_ragas(folder: Path, model: str, examples: list[Example]) -> None:
+    rows = []
+    for _, question, key, said, score in examples:
+        row = {"user_input": question, "retrieved_contexts": "['a ball']", "response": said}
+        rows.append({**row, "reference": key, "answer_correctness": score})
+    write_csv(folder / f"{model}.csv", rows)
+
+
+def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+WRITERS: dict[Writer, str] = {
+    write_promptfoo: "score",
+    write_promptfoo_lines: "score",
+    write_deepeval: "Correctness [GEval]",
+    write_evalscope: "acc",
+    write_older_evalscope: "AverageAccuracy",
+    write_lighteval: "extractive_match",
+    write_older_lighteval: "qem",
+    write_langsmith: "correctness",
+    write_frame_of_langsmith: "correct",
+    write_ragas: "answer_correctness",
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS, ids=lambda writer: writer.__name__[6:])
+def test_each_export_is_read_as_it_was_written(tmp_path: Path, writer: Writer) -> None:
+    examples = {}
+    for model, answers in SAID.items():
+        rows = zip(QUESTIONS, KEYS, answers, strict=True)
+        examples[model] = [(n, q, k, a, float(a == k)) for n, (q, k, a) in enumerate(rows)]
+        # another order in each file
+        writer(tmp_path, model, examples[model][:: 1 if model == "alpha" else -1])
+    (benchmark,) = benchmarks_of_logs(read_logs([tmp_path]))
+    items = {item.prompt: item for item in benchmark.original.items}
+    assert sorted(items) == QUESTIONS
+    keys = [items[question].target for question in QUESTIONS]
+    if "promptfoo" not in writer.__name__:
+        letters = {"red": "A", "blue": "B", "green": "C"}
+        assert keys == (list(map(letters.get, KEYS)) if writer is write_lighteval else KEYS)
+    name = WRITERS[writer]
+    assert names_of(benchmark.metrics) == [name]
+    respondents = [
+        record.respondent.removeprefix("org/") for record in benchmark.included_recordings
+    ]
+    assert respondents == list(SAID)
+    for record, respondent in zip(benchmark.included_recordings, respondents, strict=True):
+        for _, question, _, said, score in examples[respondent]:
+            answer = record.answers[items[question].id]
+            ((_, scores),) = answer.detail[RECORDED_SCORES].items()
+            assert (answer.text, answer.state, scores[name]) == (said, "ok", score)
+
+
+def test_samples_of_human_eval_are_runs(tmp_path: Path) -> None:
+    rows = []
+    for n in range(6):
+        row = {"task_id": f"HumanEval/{n // 2}", "completion": f"return {n}", "passed": n % 2 == 0}
+        rows.append({**row, "result": "passed" if row["passed"] else "failed: "})
+    dump(tmp_path / "alpha.jsonl", rows)
+    (benchmark,) = benchmarks_of_logs(read_logs([tmp_path]))
+    assert [item.id for item in benchmark.original.items] == [f"HumanEval/{n}" for n in range(3)]
+    for recording, score in zip(benchmark.included_recordings, (1.0, 0.0), strict=True):
+        details = [answer.detail[RECORDED_SCORES] for answer in recording.answers.values()]
+        assert details == [{"": {"passed": score}}] * 3
