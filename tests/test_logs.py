@@ -447,6 +447,24 @@ def test_examples_that_opencompass_asks_several_times_are_runs(tmp_path: Path) -
     assert (len(benchmark.original), runs) == (3, [(0, 3), (1, 3)])
 
 
+@pytest.mark.parametrize(
+    ("stem", "respondent", "dataset"),
+    [
+        ("llava_MMBench_DEV_EN_openai_result", "llava", "MMBench_DEV_EN"),
+        ("llava_v1.5_7b_MMBench_TEST_CN_V11", "llava_v1.5_7b", "MMBench_TEST_CN_V11"),
+        ("Qwen2-VL_MMMU_DEV_VAL_gpt-4o-mini_result", "Qwen2-VL", "MMMU_DEV_VAL"),
+        ("GPT_VAL_POPE_auxmatch", "GPT_VAL", "POPE"),
+    ],
+)
+def test_a_data_set_of_vlmevalkit_has_words_of_its_own(
+    tmp_path: Path, stem: str, respondent: str, dataset: str
+) -> None:
+    path = tmp_path / f"{stem}.json"
+    path.write_text(json.dumps([{"index": 1, "question": "?", "answer": "A", "prediction": "A"}]))
+    ((row,),) = [log.rows for log in read_logs([path])]
+    assert (row.respondent, row.task) == (respondent, dataset)
+
+
 def test_whole_ids_of_vlmevalkit_are_the_same_in_every_file(tmp_path: Path) -> None:
     paths = []
     for model, ids in (("a", ("1.0", "2.0")), ("b", ("1", "2"))):

@@ -25,8 +25,12 @@ _FOLDER = re.compile(r"T\d{8}")
 """The folder of one evaluation, which is named for its date."""
 _SCORED = re.compile(r"_(?:auxmatch|results?|judge|score)$")
 _JUDGE = re.compile(
-    r"_(?:exact_matching|(?P<judge>(?:chatgpt|gpt|claude|qwen|llama|deepseek)-?[\w.-]*))$"
+    r"_(?:exact_matching|(?P<judge>(?:chatgpt|openai|gpt|claude|qwen|llama|deepseek)-?[\w.-]*))$"
 )
+_DATASET = re.compile(
+    r"_([^_]+(?:_(?:DEV|VAL|TEST|TRAIN|MINI|TESTMINI|EN|CN|IMG|V\d+|ALL|COT|NO_MASK|MASK))*)$"
+)
+"""A data set with what VLMEvalKit writes behind its name, such as `MMBench_DEV_EN_V11`."""
 _SCORES = ("score", "hit", "eval_score", "gpt4_score", "match")
 
 
@@ -67,7 +71,7 @@ def read_log(file: LogFile) -> Log:
 
 def _respondent_and_dataset(path: Path, dataset: str) -> tuple[str, str]:
     """The respondent and the dataset of `<model>_<dataset>`: the folder is named after the model;
-    else what stands before the last underscore.
+    else what stands before the last underscore that is none of the dataset's own.
 
     What the evaluation writes behind the name (`_auxmatch`, `_<judge>_result`) is left out.
     """
@@ -81,8 +85,10 @@ def _respondent_and_dataset(path: Path, dataset: str) -> tuple[str, str]:
         return folder, dataset or stem.removeprefix(f"{folder}_")
     if dataset and stem.endswith(f"_{dataset}"):
         return stem.removesuffix(f"_{dataset}"), dataset
-    model, _, suffix = stem.rpartition("_")
-    return model or stem, dataset or suffix
+    suffix = _DATASET.search(stem)
+    if suffix is None:
+        return stem, dataset
+    return stem[: suffix.start()] or stem, dataset or suffix[1]
 
 
 def _row(record: Mapping[str, object], location: str, shared: Row) -> Row:
