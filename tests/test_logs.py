@@ -465,6 +465,38 @@ def test_a_data_set_of_vlmevalkit_has_words_of_its_own(
     assert (row.respondent, row.task) == (respondent, dataset)
 
 
+@pytest.mark.parametrize(
+    ("target", "options", "right"),
+    [("1", None, "B"), ("cat", None, "B"), ("B", ["dog", "cat"], "B"), (1, ["dog", "cat"], "B")],
+)
+def test_options_whose_likelihoods_were_compared_are_answers(
+    tmp_path: Path, target: object, options: list[str] | None, right: str
+) -> None:
+    """lm-eval chooses the option with the greatest likelihood."""
+    records = []
+    for n, logs_of_options in enumerate(((-3.0, -1.5), (-1.0, -20.0))):
+        said = [[[str(value), "False"]] for value in logs_of_options]
+        words = ("A", "B") if options else ("dog", "cat")
+        requests = {
+            f"gen_args_{k}": {"arg_0": f"What is {n}?", "arg_1": f" {word}"}
+            for k, word in enumerate(words)
+        }
+        doc = {"question": f"What is {n}?", **({"choices": options} if options else {})}
+        record = {"doc_id": n, "doc": doc, "target": target, "arguments": requests, "resps": said}
+        filtered = [pair for (pair,) in said]
+        records.append({**record, "filtered_resps": filtered, "acc": float(n == 0)})
+    path = write(tmp_path / "samples_pets_2025.jsonl", records)
+    (benchmark,) = benchmarks_of_logs(read_logs([path]))
+    items = benchmark.original.items
+    assert [(item.options, item.target) for item in items] == [(("dog", "cat"), right)] * 2
+    (recording,) = benchmark.included_recordings
+    assert [answer.text for answer in recording.answers.values()] == ["B", "A"]
+    assert names_of(benchmark.metrics) == ["acc"]
+    alone = [{**record, "resps": record["resps"][:1]} for record in records]
+    with pytest.raises(AnswerError, match=pattern_of("log.one_likelihood")):
+        read_logs([write(path, alone)])
+
+
 def test_whole_ids_of_vlmevalkit_are_the_same_in_every_file(tmp_path: Path) -> None:
     paths = []
     for model, ids in (("a", ("1.0", "2.0")), ("b", ("1", "2"))):

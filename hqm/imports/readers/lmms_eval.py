@@ -8,6 +8,7 @@ dictionaries that some tasks write as their metrics, the prompt (`input`), and t
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -34,7 +35,7 @@ from hqm.imports.row import (
     tokens_in,
 )
 from hqm.imports.score_cells import number, score_of, texts
-from hqm.types import Response
+from hqm.types import LETTERS, Response
 
 _SAMPLES = re.compile(
     r"(?P<date>\d{8}_\d{6}|.*?)_?samples_(?P<task>.+?)(?:_\d{4}-\d\d-\d\dT[\d.-]+)?\.jsonl"
@@ -263,15 +264,21 @@ def _rows(record: Mapping[str, Any], location: str, respondent: str, task: str) 
     doc = record.get("doc")
     question_fields = {**(doc if isinstance(doc, Mapping) else {}), **_of_metrics(record)}
     replies = record.get("resps", record.get("filtered_resps"))
+    options = options_in(question_fields)
+    key = key_in({"target": record.get("target")})
     if _are_likelihoods(replies):
-        raise AnswerError(
-            "its answers are likelihoods of options, and no texts",
-            location=location,
-            remedy="Take the log of a task whose answers are generated.",
-        )
+        likelihoods = list(map(_likelihood, replies))
+        if len(likelihoods) < 2:
+            raise AnswerError(
+                "its answers are likelihoods of one text, and no option is chosen",
+                location=location,
+                remedy="Take the log of a task whose answers are generated or options.",
+            )
+        options, key = _compared_options(record, options, key, len(likelihoods))
+        likeliest = likelihoods.index(max(likelihoods))
+        replies = [LETTERS[likeliest] if options else str(likeliest)]
     answers = texts(replies)
     scores, read = _scores(record)
-    key = key_in({"target": record.get("target")})
     position = record.get("doc_id")
     tokens = record.get("token_counts") or []
     for run, text in enumerate(answers):
@@ -291,7 +298,7 @@ def _rows(record: Mapping[str, Any], location: str, respondent: str, task: str) 
             question=_prompt(record) or first_text(question_fields, _QUESTIONS),
             parts=parts_in(str(question_fields.get("category") or "")),
             key=key,
-            options=options_in(question_fields),
+            options=options,
             task=task,
             position=position if isinstance(position, int) else None,
             form=str(question_fields.get("form") or ""),
@@ -313,6 +320,33 @@ def _are_likelihoods(replies: object) -> bool:
     if not isinstance(replies, list) or len(replies) != 2:
         return False
     return number(replies[0]) is not None and str(replies[1]) in ("True", "False")
+
+
+def _likelihood(reply: Any) -> float:
+    """The logarithm that the tool writes of an option; that of no number is least."""
+    while isinstance(reply, list) and reply:
+        reply = reply[0]
+    value = number(reply)
+    return -math.inf if value is None else value
+
+
+def _compared_options(
+    record: Mapping[str, Any], options: tuple[str, ...], key: str, n_options: int
+) -> tuple[tuple[str, ...], str]:
+    """The options whose likelihoods were compared, and the letter of the right one; the tool names
+    it by its number, from 0, or by its text.
+    """
+    arguments = record.get("arguments")
+    if len(options) != n_options and isinstance(arguments, Mapping):
+        continuations = [str(inner_cell(request, "arg_1")) for request in arguments.values()]
+        options = tuple(map(str.strip, continuations))
+    # of a pronoun's candidates, the beginnings differ and the ends are one
+    if len(set(options)) < n_options:
+        return (), key
+    if key in options:
+        return options, LETTERS[options.index(key)]
+    is_number = key.isdecimal() and int(key) < n_options
+    return options, LETTERS[int(key)] if is_number else key
 
 
 def _of_metrics(record: Mapping[str, object]) -> dict[str, object]:
