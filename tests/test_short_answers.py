@@ -183,7 +183,8 @@ def test_answers_to_other_questions_are_read_as_a_person_read_them(task: str, ha
     fifteen models (lists .605, numbers .939, choices 1.000, yes/no .884, texts .916; 5.7 %), .900
     of 180, a quarter of them invented (.838, .955, .914, .962, .842; 5.6 %), .903 of 207 (.872,
     .930, .976, .915, .806; 3.9 %) and .879 of 149 (.889, .872, .935, .906, .793; 5.4 %), all drawn
-    at random. After each its rules were widened by kinds of answers. Those that it still misses
+    at random, then .924 of 158, of which 60 are invented in ten languages (numbers .889, choices
+    .971, yes/no .921, texts .920; 2.5 %). After each its rules were widened by kinds of answers. Those that it still misses
     are marked, and are mostly
     left unread.
     """

@@ -38,6 +38,7 @@ from hqm.scoring.option_letters import (
     varies,
     with_latin_letters,
     with_single_letters,
+    without_numerals,
     without_ruled_out,
 )
 from hqm.scoring.plain_text import says_unable
@@ -88,9 +89,7 @@ def read_choice(text: str, options: Sequence[str], question: str = "") -> str | 
     'B'
     """
     choices = read_choices(text, options, question)
-    if len(choices) == 1:
-        return choices[0]
-    return None
+    return choices[0] if len(choices) == 1 else None
 
 
 def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple[str, ...]:
@@ -112,6 +111,8 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
     if right_letter and not _polar_options(parse_options(written_options)):
         return (right_letter,)
     text = with_single_letters(with_latin_letters(text, written_options, question), letters)
+    names = without_numerals(written_options)
+    written_options = tuple(names) if all(names) else written_options
     answer = parse_answer(text)
     if not answer.text or rejects_all(answer.sentences[-1:]):
         return ()
@@ -170,9 +171,7 @@ def _read_parsed(
     # options that are yes and no are chosen by statements as well: "There is no dog"
     if polar:
         polarity = read_polar(text, question)
-        if polarity:
-            return (polar[polarity],)
-        return ()
+        return (polar[polarity],) if polarity else ()
     lettered = letter_with_predicate(answer.sentences, options)
     return _named_choice(answer, parsed_options, question) if lettered is None else lettered
 
@@ -224,9 +223,7 @@ def _letters_called_correct(text: str, letters: str) -> list[Passage]:
         supposed = _IF_BEFORE.search(text, sentence_start(text, match.start()), match.start())
         if letter in letters and not supposed and not is_denied(text, match.start(), match.start()):
             passages.append(Passage(letter, match.start()))
-    if len({passage.text for passage in passages}) > _MAX_CORRECT:
-        return []
-    return passages
+    return [] if len({passage.text for passage in passages}) > _MAX_CORRECT else passages
 
 
 _MAX_CORRECT = 2
@@ -302,9 +299,7 @@ def _head_choice(
         return None
     if _HYPOTHETICAL.match(remainder):
         return None
-    if _contradicts(option, remainder, options):
-        return ()
-    return letters
+    return () if _contradicts(option, remainder, options) else letters
 
 
 def _text_choice(
@@ -315,9 +310,7 @@ def _text_choice(
     no_choice = () if says_unable(first) else None
     if polar:
         polarity = leading_polarity(text)
-        if polarity:
-            return (polar[polarity],)
-        return no_choice
+        return (polar[polarity],) if polarity else no_choice
     letters_named = named_options(first, options) or named_options(text, options)
     if len(letters_named) == 1:
         return tuple(letters_named)
@@ -325,9 +318,7 @@ def _text_choice(
     marked_options = _letters_where(options, lambda option: option.letter in marked)
     if len(marked_options) == 1:
         return tuple(marked_options)
-    if letters_named:
-        return ()
-    return no_choice
+    return () if letters_named else no_choice
 
 
 _LEADING_MARKS = re.compile(r"[\s.,:;)\]*\"'—–-]+")
@@ -450,9 +441,7 @@ def _computed_option(sentence: str, options: Sequence[Option]) -> tuple[str, ...
         return ()
     result = sole_number(sentence[sentence.rfind("=") + 1 :])
     letters = _letters_where(options, lambda option: bool(result and option.is_number(result)))
-    if len(letters) == 1:
-        return tuple(letters)
-    return ()
+    return tuple(letters) if len(letters) == 1 else ()
 
 
 _IDENTIFICATION = re.compile(
@@ -474,9 +463,7 @@ def _begun_option(sentence: str, options: Sequence[Option]) -> tuple[str, ...]:
     if not beginning or len(beginning.split()) > _MAX_BRIEF_WORDS or beginning in POLARITY:
         return ()
     letters = _letters_where(options, lambda option: f"{option.text} ".startswith(f"{beginning} "))
-    if len(letters) == 1:
-        return tuple(letters)
-    return ()
+    return tuple(letters) if len(letters) == 1 else ()
 
 
 _MAX_BRIEF_WORDS = 2

@@ -123,6 +123,4 @@ def sole_time(text: str) -> ClockTime | None:
     match = _DIGITAL.fullmatch(text.strip())
     # 3.15 alone is more often a number than a time
     is_decimal = match is not None and "." in match[0] and not match["half"]
-    if match and not is_decimal:
-        return _parse_time(match)
-    return None
+    return _parse_time(match) if match and not is_decimal else None

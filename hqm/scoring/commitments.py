@@ -267,7 +267,9 @@ _FIRST_THOUGHT = CueSearch(
 # what stands before a retraction does not count, whatever called it the answer
 _RETRACTION = CueSearch(
     re.compile(
-        r"\b(?:wait|actually|hmm+|no|but)\b[\s,:;.!—–-]*(?:that|this|it)(?:'s| is| was| seems)\s+"
+        # "No, that is wrong" at the very beginning answers, and takes nothing back
+        r"\b(?:wait|actually|hmm+|(?!^)no|but)\b[\s,:;.!—–-]*"
+        r"(?:that|this|it)(?:'s| is| was| seems)\s+"
         r"(?:wrong|incorrect|not (?:right|correct)|a mistake|impossible)"
         # an answer that ends in two cases leaves open which holds
         r"|\bif\b[^.!?\n]{3,120}?[,:][^.!?\n]{1,80}?(?:[;,.]| but| and)\s*"
@@ -284,7 +286,8 @@ _RETRACTION = CueSearch(
 def _conclusion_starts(text: str, offset: int) -> tuple[int, ...]:
     """Where a conclusion may begin: at a word that begins a line or stands behind a mark."""
     end = offset
-    while end and text[end - 1].isspace():  # a slice of all that stands before would be copied
+    # a slice of all that stands before would be copied
+    while end and (text[end - 1].isspace() or text[end - 1] == BOLD):
         end -= 1
     is_line_start = offset == 0 or "\n" in text[end:offset]
     return (offset,) if is_line_start or text[end - 1 : end] in _CONCLUSION_MARKS else ()
@@ -610,9 +613,7 @@ def _line_end(text: str, start: int) -> int:
         while end < len(text) and text[end].isspace():
             end += 1
         end = text.find("\n", end)
-    if end >= 0:
-        return end
-    return len(text)
+    return end if end >= 0 else len(text)
 
 
 _SIDE_REMARK = re.compile(

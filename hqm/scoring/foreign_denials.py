@@ -58,10 +58,19 @@ def opening_denies(sentence: str, question: str) -> bool:
         return False
     asked_words = set(language.content(asked_sentence))
     min_asked = _MIN_ASKED_SIGNS if language.unspaced else _MIN_ASKED_WORDS
-    if len(asked_words) < min_asked or not _is_denial(sentence, language):
+    # "B is not higher than A" has all words of a question for the contrary
+    is_open = _COMPARISON.search(asked_sentence) or not _is_denial(sentence, language)
+    if len(asked_words) < min_asked or is_open:
         return False
     shared = asked_words.intersection(language.content(sentence))
     return len(shared) >= _MIN_SHARE * len(asked_words)
+
+
+_COMPARISON = re.compile(
+    r"\w{2,}er als\b|\b(?:más|menos|plus|moins|mais) \w+ (?:do )?qu[e'’]"
+    r"|е,? чем\b|\b(?:выше|ниже|больше|меньше|длиннее|короче)\b",
+    re.IGNORECASE,
+)
 
 
 def _is_denial(sentence: str, language: Language) -> bool:
@@ -169,7 +178,7 @@ _SIGHT: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
              r"|entdecken|sehen|gefunden|entdeckt|gesehen|erkannt|festgestellt|feststellen"
              r"|enthalten|dargestellt|gezeigt)\b"
              r"(?: werden\b| worden\b)?", "nicht"),
-            (r"\b(?:kann|konnte|ist|sind|wird"
+            (r"\b(?:kann|konnte|ist|sind|wird|l(?:ä|a)ss(?:t|en) sich"
              r"|wurde) ([^.;,]*?\bkein\w* [^.;,]*?)\b(?:zu )?(?:erkennen"
              r"|entdecken|sehen|finden|ausmachen|gefunden|entdeckt|erkennbar)\b", r"\1"),
             (r"\b(?:kann man|man kann) ([^.;,]*?)\b(?:sehen|erkennen)\b", r"es gibt \1"),

@@ -169,9 +169,7 @@ def _table_rows(text: str) -> list[tuple[str, ...]]:
     """The rows of a table in Markdown, without its head."""
     lines = [line.strip().strip("|") for line in text.split("\n") if _TABLE_LINE.match(line)]
     rows = [tuple(map(str.strip, line.split("|"))) for line in lines if not _RULE.match(line)]
-    if len(rows) < 3 or len(set(map(len, rows))) > 1:
-        return []
-    return rows[1:]
+    return [] if len(rows) < 3 or len(set(map(len, rows))) > 1 else rows[1:]
 
 
 _TABLE_LINE = re.compile(r"\s*\|.*\|\s*$")
@@ -199,9 +197,7 @@ def clean_member(text: str) -> str:
     text = text.strip(" .'\"`")
     while (shorter := _MEMBER_AFFIXES.sub("", text).strip(" .'\"")) != text:
         text = shorter
-    if re.match(r"(?:no|not|but|without)\b", text, re.IGNORECASE):
-        return ""
-    return text
+    return "" if re.match(r"(?:no|not|but|without)\b", text, re.IGNORECASE) else text
 
 
 def is_list(members: Sequence[str], max_words: int = 4) -> bool:

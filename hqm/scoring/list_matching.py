@@ -76,9 +76,7 @@ def match_list(
     if rivals:
         phrases = names_phrase(text, [*targets, *rivals])
         is_right = set(phrases) == set(targets)
-        if phrases:
-            return ShortMatch(is_right, ", ".join(phrases))
-        return None
+        return ShortMatch(is_right, ", ".join(phrases)) if phrases else None
     return _match_members(text, answer, targets, item)
 
 
@@ -576,9 +574,7 @@ _OPEN_MEMBER = re.compile(r"\b(?:maybe|possibly|perhaps)\s+\d|^\W*\d+ or \d", re
 def _named_step(member: str, question: str) -> Number | None:
     """The number of a member such as "Step 2", where the question asks for steps."""
     name, _, digits = member.rpartition(" ")
-    if name and name.lower() in question.lower():
-        return sole_number(digits)
-    return None
+    return sole_number(digits) if name and name.lower() in question.lower() else None
 
 
 def is_tentative_answer(answer: ParsedAnswer) -> bool:

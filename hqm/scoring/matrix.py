@@ -433,9 +433,7 @@ def _answer_key(answer: Response | Row | None) -> object:
     """The key of an answer's verdict: its text alone where the answer could be read."""
     if answer is None:
         return None
-    if answer[1] == "ok":
-        return answer[0]
-    return answer[:2]
+    return answer[0] if answer[1] == "ok" else answer[:2]
 
 
 @lru_cache(maxsize=1 << 14)

@@ -85,9 +85,7 @@ class Metric:
     @property
     def sign(self) -> int:
         """+1 when higher is better, -1 when lower is."""
-        if self.better == "lower":
-            return -1
-        return 1
+        return -1 if self.better == "lower" else 1
 
     def within(self, subset: str) -> Metric:
         """Return the same metric on a subset of the items."""
@@ -96,9 +94,7 @@ class Metric:
     @property
     def ends(self) -> tuple[float | None, float | None]:
         """The least and the greatest value that it can have."""
-        if self.share:
-            return UNIT
-        return self.scale
+        return UNIT if self.share else self.scale
 
     @property
     def rounds(self) -> bool:
@@ -118,9 +114,7 @@ class Metric:
             values = self(sums)
         else:
             values = replace(self, of=self.release)(sums)
-        if self.digits is None:
-            return values
-        return rounded(values, self.digits)
+        return values if self.digits is None else rounded(values, self.digits)
 
 
 def rounded(values: npt.ArrayLike, digits: int) -> Array:
@@ -131,9 +125,7 @@ def rounded(values: npt.ArrayLike, digits: int) -> Array:
     """
 
     def round_one(value: float) -> float:
-        if np.isfinite(value):
-            return round(float(value), digits)
-        return value
+        return round(float(value), digits) if np.isfinite(value) else value
 
     return np.asarray(np.vectorize(round_one, otypes=[float])(values))
 

@@ -24,6 +24,7 @@ from hqm.scoring.number_clauses import (
     SUBORDINATE,
     TOTAL,
     copular_number,
+    counted_abroad,
     enumerated_number,
     final_result,
     foreign_total,
@@ -393,9 +394,7 @@ def _exact_number(number: Number, text: str, question: str) -> Number | None:
     if _OPEN_BOUND.search(text):
         return None
     is_exact = any(not is_bound(text, candidate) for candidate in same_numbers) or not same_numbers
-    if is_exact or BOUND_QUESTION.search(question):
-        return number
-    return None
+    return number if is_exact or BOUND_QUESTION.search(question) else None
 
 
 _OPEN_BOUND = re.compile(
@@ -482,9 +481,7 @@ def _number_at_head(text: str) -> Number | None:
     if not numbers or _is_hedged(text, numbers) or _CONTINUATION.match(text[numbers[0].end :]):
         return None
     head = text[: numbers[0].start]
-    if _HEAD.fullmatch(head):
-        return numbers[0]
-    return None
+    return numbers[0] if _HEAD.fullmatch(head) else None
 
 
 # around "one" that counts nothing: "the larger one", "one of them", "one can see"
@@ -611,9 +608,7 @@ def _question_numbers(
 @lru_cache(maxsize=1024)
 def _question_counters(question: str) -> frozenset[str]:
     """The numbers of a question with the sign behind them, in scripts that set no spaces."""
-    if question.isascii():
-        return frozenset()
-    return frozenset(_COUNTED.findall(question))
+    return frozenset() if question.isascii() else frozenset(_COUNTED.findall(question))
 
 
 _FLOORS = ("층", "階", "层", "楼", "호", "号", "番")
@@ -701,9 +696,7 @@ def _passage_number(text: str, counts: bool, question: str = "") -> Number | Non
         if len(numbers) > 1 and _is_hedged(segment, numbers):
             continue
         if len(_values(numbers)) == 1:  # "20, representing 20%"
-            if _is_pronoun(numbers[-1], segment):
-                return None
-            return numbers[-1]
+            return None if _is_pronoun(numbers[-1], segment) else numbers[-1]
         number = _predicated_number(segment, numbers, question)
         if number is not None:
             return number
@@ -718,9 +711,14 @@ def _spelled_count(text: str, question: str) -> Number | None:
     absent = _FOREIGN_ABSENT.search(text)
     if _ZERO_COUNT.match(text) or (absent and absent[1][:4].lower() in question.lower()):
         return numbers_in("0")[0]
-    if "single" in text.lower() and re.search(r"\ba single\b", text, re.IGNORECASE):
-        return numbers_in("1")[0]
-    return None
+    return numbers_in("1")[0] if _SINGLE.search(text) else None
+
+
+_SINGLE = re.compile(
+    r"\b(?:a single|une? seule?|una? sol[oa]|una? únic[oa]|uma? únic[oa]|uma? só"
+    r"|eine?[nmrs]? einzige\w?|одн\w+ единственн\w+)\b",
+    re.IGNORECASE,
+)
 
 
 _PARALLEL = re.compile(r"[,;]\s+(?:and |but |while |whereas )?| (?:and|but|while|whereas) ")
@@ -750,7 +748,7 @@ def _number_of_asked(text: str, question: str) -> Number | None:
 def _named_number(text: str, question: str) -> Number | None:
     """The number that its name, a colon or the word for a sum sets apart from others."""
     named = _labelled_number(text, question) or number_behind_colon(text) or foreign_total(text)
-    return named or final_result(text)
+    return named or final_result(text) or counted_abroad(text, question)
 
 
 _LABEL = re.compile(r"\b([A-Za-z]\w*|[12]\d{3})\s*[:=]\s*$")
@@ -766,9 +764,7 @@ def _labelled_number(text: str, question: str) -> Number | None:
         if label and re.search(rf"\b{label[1]}\b", question, re.IGNORECASE):
             labelled.append(number)
     names_several = re.search(r"[:=].*[,;].*[:=]", text)
-    if len(labelled) == 1 and names_several:
-        return labelled[0]
-    return None
+    return labelled[0] if len(labelled) == 1 and names_several else None
 
 
 def _segments(text: str, question: str) -> list[str]:
@@ -791,9 +787,7 @@ def _number_at_asked_time(segment: str, numbers: Sequence[Number], question: str
         time = _TIME_PHRASE.match(segment[number.end :])
         if time and Fraction(time[1]) in asked_values:
             placed.append(number)
-    if len(placed) == 1:
-        return placed[0]
-    return None
+    return placed[0] if len(placed) == 1 else None
 
 
 def _is_stated(text: str, number: Number) -> bool:
@@ -824,6 +818,4 @@ def _predicated_number(segment: str, numbers: Sequence[Number], question: str) -
     has_several = len(_values(predicated)) > 1
     if (has_several or _YEAR_QUESTION.search(question)) and len(answering) == 1:
         return answering[0]  # "Blue costs $25, and the red one costs $30"
-    if not predicated:
-        return None
-    return predicated[-1]
+    return None if not predicated else predicated[-1]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from hqm.scoring.commitments import ParsedAnswer, is_denied, sentences, shared_words
+from hqm.scoring.polar_words import stem
 from hqm.scoring.written_numbers import Number, numbers_in, sole_number
 
 # what follows explains the number, and has numbers of its own
@@ -90,9 +91,7 @@ def without_parentheses(text: str) -> str:
     (9 here, 5 there)".
     """
     stripped = IN_PARENTHESES.sub("", text)
-    if undenied_numbers(stripped):
-        return stripped
-    return text
+    return stripped if undenied_numbers(stripped) else text
 
 
 _TIMES_QUESTION = re.compile(r"\bhow (?:many times|often)\b", re.IGNORECASE)
@@ -229,16 +228,12 @@ def result_clause(text: str, question: str) -> str:
     if former and not re.search(r"\b(?:original|previous|former|regular|old)", question, re.I):
         result = former
     clause = text[result.end() :] if result else ""
-    if undenied_numbers(clause):
-        return clause
-    return text
+    return clause if undenied_numbers(clause) else text
 
 
 def number_behind_colon(text: str) -> Number | None:
     """The number that alone stands behind the last colon: "Eight minus three: 5 slices."."""
-    if ": " in text:
-        return sole_number(text[text.rfind(": ") + 1 :])
-    return None
+    return sole_number(text[text.rfind(": ") + 1 :]) if ": " in text else None
 
 
 _ASKED_UNIT = re.compile(r"\bin ([a-z]+(?:/[a-z]+)?)\W*$", re.IGNORECASE)
@@ -254,9 +249,7 @@ def number_in_asked_unit(text: str, question: str) -> Number | None:
         return None
     names = (unit[1].lower(), unit[1].lower().removesuffix("s"))
     fitting = [number for number in numbers if number.unit in names]
-    if len(fitting) == 1:
-        return fitting[0]
-    return None
+    return fitting[0] if len(fitting) == 1 else None
 
 
 _OWNED = re.compile(
@@ -305,16 +298,38 @@ def foreign_total(text: str) -> Number | None:
     """The number of the clause that gives a sum in another language: "一共五个人"."""
     if _FOREIGN_TOTAL.search(text) is None:
         return None
-    for clause in re.split(
-        r"(?<!ou seja)(?<!total)(?<!decir)(?<!o sea)(?:[,，](?!\d)|[;；、،؛])", text
-    ):
-        total = _FOREIGN_TOTAL.search(clause)
-        numbers = undenied_numbers(clause) if total else []
-        if len(numbers) > 1 and total:  # "두 개가 있으니 모두 다섯 개"
-            numbers = [number for number in numbers if number.start >= total.end()]
-        if len(numbers) == 1:
-            return numbers[0]
+    # "dez no total, cinco em cada andar" has its sum before the comma, "no total, dez" behind it
+    for separator in (r"[,，](?!\d)", r"(?<!ou seja)(?<!total)(?<!decir)(?<!o sea)[,，](?!\d)"):
+        for clause in re.split(rf"{separator}|[;；、،؛]", text):
+            total = _FOREIGN_TOTAL.search(clause)
+            numbers = undenied_numbers(clause) if total else []
+            if len(numbers) > 1 and total:  # "두 개가 있으니 모두 다섯 개"
+                numbers = [number for number in numbers if number.start >= total.end()]
+            if len(numbers) == 1:
+                return numbers[0]
     return None
+
+
+def counted_abroad(text: str, question: str) -> Number | None:
+    """The only number of what a question in another language counts, beside those of other things:
+    "две чашки и один чайник".
+    """
+    count_question = _COUNTED_ABROAD.search(question)
+    numbers = undenied_numbers(text) if count_question else []
+    if count_question is None or len(numbers) < 2:
+        return None
+    nouns = [_COUNT_NOUN.match(text, number.start) for number in numbers]
+    stems = [stem(noun[1].lower()) if noun else "" for noun in nouns]
+    asked_stem = stem(count_question[1].lower())
+    is_telling = all(stems) and stems.count(asked_stem) == 1
+    return numbers[stems.index(asked_stem)] if is_telling else None
+
+
+_COUNT_NOUN = re.compile(r"\S+\s+([^\W\d]+)")
+_COUNTED_ABROAD = re.compile(
+    r"\b(?:wie viele|cuánt[oa]s|combien d(?:e |['’])|quant[oa]s|сколько|कितन[ेी])\s*([^\W\d]{3,})",
+    re.IGNORECASE,
+)
 
 
 _DASH = re.compile(r"\s[—–]\s")
@@ -348,9 +363,7 @@ def without_contrast(text: str) -> str:
     if not is_own and not TOTAL.search(text, clause.end()):
         return text
     remainder = text[clause.end() :]
-    if undenied_numbers(remainder):
-        return remainder
-    return text
+    return remainder if undenied_numbers(remainder) else text
 
 
 _OWN_COUNT = re.compile(

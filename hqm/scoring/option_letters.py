@@ -113,21 +113,40 @@ def with_latin_letters(text: str, options: Sequence[str], question: str = "") ->
 
 def _with_letter_of_number(text: str, options: Sequence[str], question: str) -> str:
     """A text in which the number of an option that is called the answer is its letter, where the
-    question numbers its options: "1. red".
+    question numbers its options: "1. red", or its options are numbered: "I. red".
 
     >>> _with_letter_of_number("<answer>2</answer>", ["red", "blue"], "Which?\\n1. red\\n2. blue")
     '<answer>B</answer>'
     """
-    rows = enumerate(zip(LETTERS, options, strict=False), 1) if "1. " in question else ()
-    letters = {str(n): letter for n, (letter, row) in rows if f"{n}. {row}" in question}
+    rows = list(zip(LETTERS, options, strict=False))
+    if without_numerals(options) != options:
+        letters = dict(zip(_ROMAN, LETTERS[: len(options)], strict=False))
+    else:
+        asked = enumerate(rows, 1) if "1. " in question else ()
+        letters = {str(n): letter for n, (letter, row) in asked if f"{n}. {row}" in question}
     if not letters:
         return text
     return _CALLED_NUMBER.sub(lambda match: match[1] + letters.get(match[2], match[2]), text)
 
 
+def without_numerals(options: Sequence[str]) -> Sequence[str]:
+    """Options without the Roman numerals by which all of them are told; "" for one that is no more.
+
+    >>> without_numerals(("I. red", "II. blue")), without_numerals(("I", "you"))
+    (['red', 'blue'], ('I', 'you'))
+    """
+    rows = [re.fullmatch(r"\(?([IVX]+)(?:[.):]\s*(.*)|$)", option, re.DOTALL) for option in options]
+    numerals = tuple(row[1] for row in rows if row)
+    if numerals and numerals == _ROMAN[: len(options)]:
+        return [row[2] or "" for row in rows if row]
+    return options
+
+
+_ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 _CALLED_NUMBER = re.compile(
-    r"((?:<answer>|\\boxed\{|\banswer(?: is)?:? |^)[\s(*]*)(\d)(?=[\s).*]*(?:</answer>|\}|$))",
-    re.I | re.M,
+    r"((?i:<answer>|\\boxed\{|\b(?:answer|option|choice)(?: is)?:? |^)[\s(*]*)(\d|[IVX]{1,4})"
+    r"(?=[\s).*]*(?i:</answer>|\}|$))",
+    re.MULTILINE,
 )
 
 
@@ -427,9 +446,7 @@ def ordinal_index(text: str, question: str) -> int:
     if ordinal and ordinal[0].lower() not in question.lower():
         return _ORDINALS.index(ordinal[1].lower()) % 5
     number = re.search(r"\b(?:option|choice)\s+#?(\d)\b", text, re.IGNORECASE)
-    if number:
-        return int(number[1]) - 1
-    return -1
+    return int(number[1]) - 1 if number else -1
 
 
 # --- letters that are words, and letters alone ---
@@ -474,9 +491,7 @@ def lone_letter(text: str, letters: str, question: str = "") -> str:
     index = ordinal_index(text, question)
     if 0 <= index < len(letters):
         mentioned.add(letters[index])
-    if len(mentioned) == 1:
-        return mentioned.pop()
-    return ""
+    return mentioned.pop() if len(mentioned) == 1 else ""
 
 
 # "If A is correct, the slope is positive" supposes it
@@ -485,8 +500,11 @@ _SUPPOSITION = re.compile(r"\bif\b(?:(?!\bthen\b)[^,;:.!?\n])*$", re.IGNORECASE)
 
 def letter_called_right(text: str, letters: str) -> str:
     """The letter of the only option that an answer calls right where it judges all of them:
-    "(A) Wrong. (B) Right."; nothing where it does not.
+    "(A) Wrong. (B) Right.", or in which its calculation ends; nothing where it does neither.
     """
+    result = _FINAL_LETTER.search(text[-_MAX_RESULT_CHARS:])
+    if result and result[1] in letters:
+        return result[1]
     if not all(map(text.__contains__, letters)):
         return ""
     verdicts = []
@@ -500,6 +518,8 @@ def letter_called_right(text: str, letters: str) -> str:
     return right[0] if len(right) == 1 else ""
 
 
+_MAX_RESULT_CHARS = 9
+_FINAL_LETTER = re.compile(r"=\s*\(([A-Z])\)[.$\s]*$")
 _RIGHT_VERDICTS = ("true", "right", "correct", "yes")
 _LETTER_ALONE = re.compile(r"(?<![^\W_])[A-Z](?![^\W_])")
 _VERDICT_BEHIND = re.compile(
@@ -610,9 +630,7 @@ def sole_undenied_letter(text: str, letters: str) -> tuple[str, ...]:
     remaining = set(letters) - denied
     # "B is not C" denies one of them, whichever
     n_denials = len(_DENIAL_WORD.findall(text))
-    if len(remaining) == 1 < len(denied) <= n_denials:
-        return tuple(remaining)
-    return ()
+    return tuple(remaining) if len(remaining) == 1 < len(denied) <= n_denials else ()
 
 
 _DENIAL_WORD = re.compile(

@@ -82,9 +82,7 @@ class Parser:
         >>> parser("mmmu").for_task("choice").name, parser("mmmu").for_task("yes_no").name
         ('mmmu', 'strict')
         """
-        if task in (*self.reads, "caption"):
-            return self
-        return PARSERS["strict"]
+        return self if task in (*self.reads, "caption") else PARSERS["strict"]
 
     def choose(self, text: str, options: Sequence[str], question: str = "") -> str | None:
         """The letter of the option that an answer chose."""
@@ -119,9 +117,7 @@ def _hal_eval(text: str, question: str, negated: bool) -> Polar | None:
     # a part of a word counts, as in the release: "know" is a no
     if "no" in head:
         return "no"
-    if "yes" in head or "match" in head:
-        return "yes"
-    return None
+    return "yes" if "yes" in head or "match" in head else None
 
 
 _VLMEVALKIT_MARKS = ';/[]"{}()=+\\_-><@`,?!'
@@ -143,9 +139,7 @@ def _vlmevalkit(text: str, question: str, negated: bool) -> Polar | None:
     # as in the release, which gives up on an answer with both
     if ("yes" in words) == ("no" in words):
         return None
-    if "yes" in words:
-        return "yes"
-    return "no"
+    return "yes" if "yes" in words else "no"
 
 
 def _lmms_eval(text: str, question: str, negated: bool) -> Polar | None:
@@ -157,15 +151,11 @@ def _lmms_eval_amber(text: str, question: str, negated: bool) -> Polar | None:
     lowered = text.lower()
     if "yes" in lowered:
         return "yes"
-    if "no" in lowered:
-        return "no"
-    return None
+    return "no" if "no" in lowered else None
 
 
 def _contains_yes(text: str, question: str, negated: bool) -> Polar | None:
-    if "yes" in text.lower():
-        return "yes"
-    return "no"
+    return "yes" if "yes" in text.lower() else "no"
 
 
 def _last(text: str, question: str, negated: bool) -> Polar | None:

@@ -223,9 +223,7 @@ def _with_json_answer(text: str) -> str:
     if not isinstance(record, dict):
         return text
     value = _json_value(record)
-    if not value:
-        return text
-    return f"{text[:start]}{BOX}{value}{BOX_END}{text[end:]}"
+    return text if not value else f"{text[:start]}{BOX}{value}{BOX_END}{text[end:]}"
 
 
 def _json_value(record: Mapping[str, object]) -> str:
@@ -318,9 +316,7 @@ def first_turn(text: str) -> str:
     another = _ANOTHER_QUESTION.search(text)
     if another is None and "roblem" in text:
         another = _ANOTHER_PROBLEM.search(text)
-    if another is None:
-        return text
-    return text[: text.rfind("\n", 0, another.end())].rstrip()
+    return text if another is None else text[: text.rfind("\n", 0, another.end())].rstrip()
 
 
 TASK = re.compile(
@@ -416,7 +412,7 @@ _CLOSING_REMARK = re.compile(
     r"\W*(?:(?:please |kindly |also,? )?(?:note\b|be aware\b|keep in mind\b|bear in mind\b"
     r"|remember that\b|let me know\b|feel free\b)|(?:i )?hope (?:this|that) helps\b"
     r"|if you(?:'d| would)? (?:have|need|like|want|provide|could provide)\b[^.]*\b(?:question|help"
-    r"|assist|know|ask|clarif|detail|information|context)|here's why\b)",
+    r"|another|assist|know|ask|clarif|detail|information|context)|here's why\b)",
     re.IGNORECASE,
 )
 """What a last sentence begins with that answers nothing: "Please note ...", "Let me know ..."."""
@@ -432,9 +428,7 @@ def without_closing_remarks(sentences: tuple[str, ...]) -> tuple[str, ...]:
     end = len(sentences)
     while end > 1 and _CLOSING_REMARK.match(sentences[end - 1]):
         end -= 1
-    if any(map(_INABILITY.search, sentences[end:])):
-        return sentences
-    return sentences[:end]
+    return sentences if any(map(_INABILITY.search, sentences[end:])) else sentences[:end]
 
 
 _INABILITY = re.compile(

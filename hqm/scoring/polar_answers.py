@@ -87,7 +87,7 @@ _LEAD = re.compile(
 )
 # "No idea" and "yes or no" begin like an answer
 _NO_ANSWER = re.compile(
-    r"^\W*no\s+(?:idea|way|clue|information|answer|image|picture|comment|opinion|data)\b"
+    r"^\W*no\s+(?:idea|way|clue|doubts?|information|answer|image|picture|comment|opinion|data)\b"
     r"|^\W*(?:yes|no)\s*(?:and|or|/|&)\s*(?:yes|no)\b|^\W*(?:yes|no) one\b"
     r"|^\W*no (?:hay|cabe) duda\b"
     # "No canto esquerdo há um cão": it is "in the" in Portuguese
@@ -216,14 +216,14 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
         text = _ANSWER_LABEL.sub("", text, count=1)
     simple = text.strip(" \n.!,*\"'").lower()
     if simple in ("yes", "no", "y", "n"):  # by far the commonest answers
-        if simple[0] == "y":
-            return "yes"
-        return "no"
+        return "yes" if simple[0] == "y" else "no"
     if not (question.isascii() and text.isascii()):
         text = without_offer(in_hangul(text, question))
+    if _ASKS_ABSENCE.search(question) and needs_question(text):
+        text, negated = _NOT_ABSENT.sub(r"\1 visible", text), True
     answer = parse_answer(text)
-    if answer.text.count(" ") > 1 and all(map(_IS_QUESTION, answer.statements)):
-        return None  # a question asserts nothing: "Is there a dog? Yes or no?"
+    if _says_both_or_asks(answer):
+        return None
     called = [passage.text for passage in answer.explicit if not passage.corrects][:1]
     if any(map(is_open_verdict, called)) and leading_polarity(answer.statements[-1]) is None:
         return None
@@ -235,6 +235,29 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
     if statement_language(answer.text, question) is None:
         return _restated_polarity(answer, question, negated)
     return _polarity_abroad(answer, question, negated)
+
+
+_ASKS_ABSENCE = re.compile(
+    r"^\W*(?:is|are|was|were) (?:the|an?|any|this|that|these|those) [^?,]*"
+    r"\b(?:absent\b|missing (?:from|in) (?:the|this) (?:image|picture|photo\w*|scene|frame)\b)",
+    re.IGNORECASE,
+)
+"""A question that asks whether something is not there, so that a denial agrees with it."""
+_NOT_ABSENT = re.compile(r"\b(is|are|was|were)(?:n't| not) (?:absent|missing)\b", re.IGNORECASE)
+
+
+def _says_both_or_asks(answer: ParsedAnswer) -> bool:
+    """Whether an answer says yes and no and nothing else, which takes nothing back ("Yes.\\nNo."),
+    or only asks: "Is there a dog? Yes or no?".
+    """
+    if len(answer.statements) < 4 and {*map(_bare_polarity, answer.statements)} == {"yes", "no"}:
+        return True
+    return answer.text.count(" ") > 1 and all(map(_IS_QUESTION, answer.statements))
+
+
+def _bare_polarity(statement: str) -> Polar | None:
+    """The polarity of a statement that is a yes or no and nothing else."""
+    return POLARITY.get(statement.strip(" .!,*\"'").lower())
 
 
 def _polarity_abroad(answer: ParsedAnswer, question: str, negated: bool) -> Polar | None:
@@ -319,9 +342,7 @@ def _commented_polarity(answer: ParsedAnswer, question: str, negated: bool) -> P
     if verdict is None or negated:
         return None
     denies = NEGATIVE.search(verdict[0]) is not None
-    if (verdict[1].lower() in _FALSE) == denies:
-        return "yes"
-    return "no"
+    return "yes" if (verdict[1].lower() in _FALSE) == denies else "no"
 
 
 _POSSIBLE_QUESTION = re.compile(r"\W*(?:is|was|would|will) it (?:be )?possible\b", re.IGNORECASE)
@@ -396,12 +417,11 @@ def _opening_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Pol
     decides.
     """
     if _UNIVERSAL.search(question) and _denies_universal(answer):
-        if negated:
-            return "yes"
-        return "no"
+        return "yes" if negated else "no"
     leading, words, denies = _parse_lead(without_adverbial(answer.text))
     if words is None and _DENIED_NOUN.match(answer.text):  # "No slice is missing; it is whole"
-        return _restated_polarity(answer, question, negated) or leading
+        stated = _restated_polarity(answer, question, negated)
+        return stated or (leading if _answers_by_denial(answer.statements[0], question) else None)
     if words is None or quotes_question(question) or (leading is None and question):
         return leading  # a restatement would have to be read against what is denied
     # a clause about something else ("No, the sky is cloudy") restates nothing
@@ -415,9 +435,13 @@ def _opening_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Pol
         return stated
     # "No, the two cats are asleep": the lead stands. To a plain question "Yes, there is no dog"
     # says two things, as "No, there is" does, and nothing can be read from it
-    if leading == "no" and words:
-        return "no"
-    return None
+    return "no" if leading == "no" and words else None
+
+
+def _answers_by_denial(sentence: str, question: str) -> bool:
+    """Whether "No ..." denies what is asked: not "No cracks are visible", asked for the colour."""
+    is_fragment = EXISTENCE_QUESTION.search(question) or not _VERB.search(sentence)
+    return bool(is_fragment) or not is_unrelated(content_words(sentence), question)
 
 
 def _denies_universal(answer: ParsedAnswer) -> bool:
@@ -434,9 +458,7 @@ def _stated_polarity(agrees: bool | None, denies: bool, negated: bool) -> Polar 
     """
     if agrees is None or (not agrees and (denies or negated)):
         return None
-    if agrees and denies == negated:
-        return "yes"
-    return "no"
+    return "yes" if agrees and denies == negated else "no"
 
 
 def _restated_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Polar | None:
@@ -537,6 +559,8 @@ def _clause_polarities(text: str, question: str, negated: bool) -> Iterator[tupl
     text = _without_parentheses(text)
     if "no " in text:
         text = _NO_SIGN.sub("no ", text)
+    if _DENIED_NOUN.match(text):
+        text = _SPLICE.sub("; ", text)
     if "and no " in text:
         text = _AND_NO.sub("; there is no ", text)
     if " and " in text and ("not" in text or "n't" in text):
@@ -563,6 +587,10 @@ _CONDITION = re.compile(
 _NO_SIGN = re.compile(
     r"\bno (?:evidence|signs?|trace|hint|indication) of (?:any |an? )?", re.IGNORECASE
 )
+_SPLICE = re.compile(
+    r", (?=(?:the|it|they|this|these)\b[^,;]*? (?:is|are|was|were)\b)", re.IGNORECASE
+)
+"""The comma before a clause of its own: "No crack is visible, the glass is intact"."""
 _AND_NO = re.compile(r",? and no (?=[a-z])", re.IGNORECASE)
 _AND_PREDICATE = re.compile(
     r" and (?=(?:is|are|was|were|does|do|did)(?: not|n't)\b)", re.IGNORECASE
@@ -613,9 +641,7 @@ def _clause_polarity(clause: str, question: str, negated: bool) -> Polar | None:
     if embedding is None:
         return _plain_clause_polarity(clause, question, negated)
     embedded = _plain_clause_polarity(clause[embedding.end() :], question, negated)
-    if embedded and _reverses(embedding):
-        return _CONTRARY.get(embedded)
-    return embedded
+    return _CONTRARY.get(embedded) if embedded and _reverses(embedding) else embedded
 
 
 def _plain_clause_polarity(clause: str, question: str, negated: bool) -> Polar | None:
@@ -636,9 +662,7 @@ def _plain_clause_polarity(clause: str, question: str, negated: bool) -> Polar |
     if is_denial and _ABSENCE.match(clause):
         return "no"
     if prefers_standard(clause, words, question):
-        if denies:
-            return None
-        return "no"
+        return None if denies else "no"
     agrees = restates(words, question)
     if agrees is None and asks_existence and is_subsequence(question_words, words) and not denies:
         return "no" if negated else "yes"  # "A dog is lying in front of the door"
@@ -652,11 +676,17 @@ def _with_telling_words(clause: str, question: str) -> tuple[str, str]:
     compound = _COMPOUND.search(clause)
     if compound and compound[0].lower().removesuffix("s") not in question.lower():
         clause = clause.replace(compound[0], re.sub(r"\W", "", compound[0]))
+    if not _COUNTED.isdisjoint(asked_words(question)):
+        clause = _ONE_ONLY.sub("single", clause)  # "one" says little elsewhere
     if " off " in f"{clause} {question}":
         return _ON_WORD.sub("onto", clause), _ON_WORD.sub("onto", question)
     return clause, question
 
 
+_COUNTED = contraries_of("singl")
+_ONE_ONLY = re.compile(
+    r"(?:(?<=\bonly )|(?<=\bjust )|(?<=\bexactly )|(?<=\bthere is ))one(?= [a-z])", re.IGNORECASE
+)
 _ON_WORD = re.compile(r"\bon\b", re.IGNORECASE)
 _COMPOUND = re.compile(
     r"\b(?:(?:hot|corn|prairie) dogs?|teddy bears?|(?:sea|rocking) horses?"
@@ -744,9 +774,7 @@ def leading_polarity(text: str) -> Polar | None:
     word = match["word"].lower()
     if word in POLARITY:
         return POLARITY[word]
-    if _DENIES.search(word):
-        return "no"
-    return "yes"
+    return "no" if _DENIES.search(word) else "yes"
 
 
 _MARK_POLARITY: Mapping[str, Polar] = MappingProxyType(
@@ -786,4 +814,4 @@ def needs_question(text: str) -> bool:
     if text.strip(" \n.!,*\"'").lower() in ("yes", "no"):
         return False
     _, words, _ = _parse_lead(parse_answer(text).text)
-    return bool(words) or leading_polarity(text) is None
+    return words is not None or leading_polarity(text) is None

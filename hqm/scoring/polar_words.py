@@ -294,9 +294,7 @@ def stem(word: str) -> str:
     if len(word) > 4:
         word = word.removesuffix("s")
     # two letters are enough for most endings; a shorter beginning would join different words
-    if len(word) > 3:
-        return word[: max(3, len(word) - 2)]
-    return word
+    return word[: max(3, len(word) - 2)] if len(word) > 3 else word
 
 
 _CYRILLIC = re.compile("[\u0400-\u04ff]")
@@ -519,14 +517,12 @@ def statement_language(text: str, question: str) -> Language | None:
     # "Nein, rot." is too short to tell its language, and follows that of the question
     if language is None and (_ACCENTED.search(text) or _ENGLISH.isdisjoint(_folded_words(text))):
         return language_of(question) or (language_of(f"{question} {text}") if question else None)
-    if language is not None and not language.script:
+    if language is None or not language.script:
         # "La femme porte un chapeau" has words that French and Spanish share
         counts = _language_counts(text)
         question_language = language_of(question)
-        if (
-            question_language is not None
-            and counts[question_language.name] == counts[language.name]
-        ):
+        name = "" if language is None else language.name
+        if question_language is not None and counts[question_language.name] == counts[name]:
             return question_language
     return language
 

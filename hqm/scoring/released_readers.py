@@ -135,9 +135,7 @@ def _mmmu_value(text: str) -> list[float | str]:
         return [round(float(text.replace(",", "")), 2)]
     except ValueError:
         text = text.lower()
-        if len(text) == 1:
-            return [f" {text}", f"{text} "]
-        return [text]
+        return [f" {text}", f"{text} "] if len(text) == 1 else [text]
 
 
 # --- MathVista ---
@@ -238,9 +236,7 @@ def vlmevalkit_choice(text: str, options: Sequence[str]) -> str | None:
     letters_named = [
         letter for letter, option in zip(letters, options, strict=True) if option.lower() in lowered
     ]
-    if len(letters_named) == 1:
-        return letters_named[0]
-    return None
+    return letters_named[0] if len(letters_named) == 1 else None
 
 
 # --- the readers by the name of their parser ---
@@ -266,9 +262,7 @@ def _equals_target(text: str, targets: Sequence[str]) -> bool:
 def _match_mathvista(text: str, item: Item) -> ShortMatch | None:
     kind = str(item.meta.get("answer_type") or "text")
     read = mathvista_short(text, kind, item.meta.get("precision"))
-    if read is None:
-        return None
-    return ShortMatch(read == str(item.target), read)
+    return None if read is None else ShortMatch(read == str(item.target), read)
 
 
 CHOICES: Mapping[str, ChoiceReader] = MappingProxyType(

@@ -77,9 +77,7 @@ def offered_alternatives(question: str, target: str) -> list[str]:
         return []
     options = [option.strip() for option in offer.groups()]
     alternatives = [option for option in options if target.lower() not in option.lower()]
-    if len(alternatives) < len(options):
-        return alternatives
-    return []
+    return alternatives if len(alternatives) < len(options) else []
 
 
 def answering_clause(text: str, question: str) -> str:

@@ -106,9 +106,7 @@ def match_short(text: str, item: Item) -> ShortMatch | None:
     if normalize(targets[0]) in ("yes", "no", "true", "false"):
         polarity = read_polar(text, item.prompt)
         is_right = polarity == ("yes" if normalize(targets[0]) in ("yes", "true") else "no")
-        if polarity is None:
-            return None
-        return ShortMatch(is_right, polarity)
+        return None if polarity is None else ShortMatch(is_right, polarity)
     if text.strip() == str(item.target).strip():
         return ShortMatch(True, targets[0])
     if _HAS_NUMBER.search(targets[0]):  # "3 men and a dog" for three men and a dog
@@ -238,9 +236,7 @@ def _match_rivals(text: str, target: str, rivals: Sequence[str]) -> ShortMatch |
         return ShortMatch(True, target)
     names = names_phrase(text, [target, *rivals])
     # an answer names its answer first: "The star is larger than the circle."
-    if names:
-        return ShortMatch(names[0] == target, ", ".join(names))
-    return None
+    return ShortMatch(names[0] == target, ", ".join(names)) if names else None
 
 
 def _match_number(text: str, key: Number, item: Item, rivals: Sequence[str]) -> ShortMatch | None:
@@ -367,9 +363,7 @@ def _compare_relevance(first: str, second: str, question: str) -> int:
     """How much more the first of two clauses repeats of a question than the second."""
     noun = _ASKED_NOUN.match(question)
     if noun and (noun[1] in first) != (noun[1] in second):
-        if noun[1] in first:
-            return 1
-        return -1
+        return 1 if noun[1] in first else -1
     return shared_words(first, question) - shared_words(second, question)
 
 
@@ -424,9 +418,7 @@ def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
     if says_unable(target):
         is_right = says_unable(answer.text)
         read = target if is_right else answer.text[:80]
-        if answer.text:
-            return ShortMatch(is_right, read)
-        return None
+        return ShortMatch(is_right, read) if answer.text else None
     if _apologizes(answer) and not restating_sentences(answer.statements[1:], question):
         return None  # "Sorry, I cannot tell the name of the girl in this scene of ..."
     if names_phrase(text, [target]):
@@ -441,6 +433,15 @@ def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
             return None
         return ShortMatch(not is_overridden, answer.text[:80] if is_overridden else target)
     return _match_unnamed(answer, target, question)
+
+
+def _names_several(answer: ParsedAnswer) -> bool:
+    """Whether an answer is a row of nouns: "A dog. A cat."; "A dog. A black dog." names one."""
+    nouns = list(map(_BARE_NOUN.fullmatch, answer.statements[:3]))
+    return all(nouns) and len({noun[1].lower() for noun in nouns if noun}) > 1
+
+
+_BARE_NOUN = re.compile(r"an? (?:\w+ )?(\w+)\.?", re.IGNORECASE)
 
 
 def _is_key(text: str, answer: ParsedAnswer, target: str) -> bool:
@@ -480,7 +481,8 @@ def _hedges_commitment(answer: ParsedAnswer, text: str, target: str) -> bool:
     several possibilities.
     """
     called = [passage.text for passage in answer.explicit[:1] if phrases_in(passage.text, [target])]
-    return hedges(called[0] if called else text, target) or is_tentative_answer(answer)
+    is_hedged = hedges(called[0] if called else text, target) or is_tentative_answer(answer)
+    return is_hedged or _names_several(answer)
 
 
 def _states_other(answer: ParsedAnswer, target: str, question: str) -> bool:
@@ -638,7 +640,7 @@ def _is_open(answer: ParsedAnswer, commitment: str, target: str, question: str) 
     """Whether a commitment without the target does not say what is asked."""
     if _GREETING.fullmatch(commitment) or _denies_noun(answer.statements[0], question):
         return True  # "This is not a meme", asked which one it is
-    if _names_nobody(answer.text, target, question):
+    if _names_nobody(answer.text, target, question) or _names_several(answer):
         return True
     absent = _ABSENT_NOUN.search(commitment)
     nouns = filter(None, absent.groups()) if absent else ()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain, combinations_with_replacement, pairwise, takewhile
 from types import MappingProxyType
 
 from hqm.scoring.cue_search import ascii_words
@@ -180,14 +180,12 @@ def _restated_denial(clauses: Sequence[str], language: Language, question: str) 
         is_open = language.doubt.search(clause) or _CONDITION.match(clause)
         if not asked_words or not content or is_open:
             continue
-        compared = _comparison_verdicts(clause, language, asked_words)
+        compared = _comparison_verdicts(clause, language, question)
         if compared is None:
             compared = _clause_verdicts(clause, content, language, question, corrects=corrects)
         verdicts |= compared
     # two clauses that disagree say nothing
-    if len(verdicts) == 1:
-        return verdicts.pop()
-    return None
+    return verdicts.pop() if len(verdicts) == 1 else None
 
 
 def _clause_verdicts(
@@ -222,35 +220,75 @@ def _clause_verdicts(
     return verdicts
 
 
-def _comparison_verdicts(
-    clause: str, language: Language, asked_words: Sequence[str]
-) -> set[bool] | None:
-    """Whether a clause denies what a question compares, by the contrary of its comparative: "So ist
-    der linke niedriger"; None where it compares nothing, and empty where it begins with another
-    thing than the question.
+def _comparison_verdicts(clause: str, language: Language, question: str) -> set[bool] | None:
+    """Whether a clause denies what a question compares, by the contrary of its comparative or by
+    naming the two things in turn: "So ist der linke niedriger"; None where it compares
+    nothing, and empty where it begins with another thing than the question.
     """
-    stated_words = language.content(_CONSEQUENCE.split(clause)[-1])
-    relations = [
+    conclusion = _CONSEQUENCE.split(clause)[-1]
+    asked_words, stated_words = (
+        language.content(_STANDARD.sub(r"\2 \1", text)) for text in (question, conclusion)
+    )
+    relations = _shared_relations(asked_words, stated_words)
+    reverses = sum(relation[0] != relation[1] for relation in relations) % 2 == 1
+    comparatives = frozenset().union(*chain.from_iterable(relations))
+    nouns = _without(comparatives, asked_words)
+    subject = [word for word in _without(comparatives, stated_words) if word in nouns]
+    # of characters one may be part of another word: "少年"
+    is_plain = is_subsequence(subject, nouns) or not _STANDARD_SIGN.search(clause)
+    if not relations or (language.unspaced and not reverses and is_plain):
+        return None
+    n_added = len(_without(comparatives, stated_words)) - len(subject)
+    if n_added > _MAX_ADDED_WORDS * (1 + language.unspaced) or not subject:
+        return set()
+    is_swapped = _change_places(nouns, subject) and (
+        language.name in FINAL_VERB_LANGUAGES
+        or _n_before(comparatives, asked_words, nouns)
+        == _n_before(comparatives, stated_words, nouns)
+    )
+    denies = language.denial.search(clause) is not None
+    # "B is not higher than A" leaves it open whether they are equal
+    is_open = denies and not reverses if is_swapped else subject != nouns[: len(subject)]
+    return set() if is_open else {(reverses != is_swapped) != denies}
+
+
+def _shared_relations(
+    asked_words: Sequence[str], stated_words: Sequence[str]
+) -> set[tuple[frozenset[str], frozenset[str]]]:
+    """The comparatives of two texts of which one is the other or its contrary."""
+    return {
         (group.intersection(asked_words), group.intersection(stated_words))
         for group in _FOREIGN_COMPARATIVES
         if not (group.isdisjoint(asked_words) or group.isdisjoint(stated_words))
-    ]
-    n_contraries = sum(
-        asked_relation != stated_relation for asked_relation, stated_relation in relations
+    }
+
+
+def _without(excluded: frozenset[str], words: Sequence[str]) -> list[str]:
+    return [word for word in words if word not in excluded]
+
+
+def _n_before(comparatives: frozenset[str], words: Sequence[str], nouns: Sequence[str]) -> int:
+    """How many of the nouns stand before the first comparative."""
+    before = takewhile(lambda word: word not in comparatives, words)
+    return sum(word in nouns for word in before)
+
+
+def _change_places(names: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether two things that a question names in as many words stand in each other's place."""
+    n_words = len(names)
+    if names == words or sorted(names) != sorted(words) or n_words > _MAX_COMPARED_WORDS:
+        return False
+    return any(
+        [*names[:i], *names[k:m], *names[j:k], *names[i:j], *names[m:]] == words
+        for i, j, k, m in combinations_with_replacement(range(n_words + 1), 4)
+        if j - i == m - k
     )
-    # of characters one may be part of another word: "少年"
-    if not relations or (language.unspaced and not n_contraries):
-        return None
-    comparatives = frozenset().union(*chain.from_iterable(relations))
-    nouns = [word for word in asked_words if word not in comparatives]
-    subject = [word for word in stated_words if word in nouns]
-    n_added = len([word for word in stated_words if word not in comparatives]) - len(subject)
-    is_subject_first = subject and subject == nouns[: len(subject)]
-    if not is_subject_first or n_added > _MAX_ADDED_WORDS * (1 + language.unspaced):
-        return set()
-    return {(n_contraries % 2 == 1) != (language.denial.search(clause) is not None)}
 
 
+_MAX_COMPARED_WORDS = 16
+_STANDARD = re.compile(r"^(.*?)(?:より|보다|(?<=\s)से(?=\s))(.*)$", re.DOTALL)
+"""What stands behind the thing that another one is compared with, where that comes first."""
+_STANDARD_SIGN = re.compile("比|より|보다")
 _CONSEQUENCE = re.compile(
     "므로|니까|때문에|ので|por lo que|así que|поэтому|因此|所以|إذن|لذا|इसलिए|अतः"
 )
@@ -368,7 +406,8 @@ _FOREIGN_COMPARATIVES = tuple(
         ",grande petite,maior menor,alta baixa,alto baixo,longa curta,longo curto,mais menos"
         ",выше ниже,больше меньше,длиннее короче,старше младше моложе,тяжелее легче,ближе дальше"
         ",高 低 矮,多 少,长 短,長 短,重 轻,重 軽,快 慢,早 晚,远 近,遠 近,높 낮,많 적,크 작,길 짧"
-        ",أطول أقصر,أكبر أصغر,أعلى أدنى أقل,أكثر أقل,ऊँचा छोटा नीचा,लंबा छोटा,बड़ा छोटा,अधिक कम"
+        ",أطول أقصر,أكبر أصغر,أعلى أدنى أقل أخفض,أكثر أقل"
+        ",ऊँचा छोटा नीचा,लंबा छोटा,बड़ा छोटा,अधिक कम"
         ",ज़्यादा कम"
     ).split(",")
 )
@@ -433,9 +472,7 @@ _COMPARISON = re.compile(r" than |[<>]")
 def without_adverbial(text: str) -> str:
     """A text without an adverbial at its beginning: "In the picture, there is a dog"."""
     adverbial = _ADVERBIAL.match(text)
-    if adverbial:
-        return text[adverbial.end() :]
-    return text
+    return text[adverbial.end() :] if adverbial else text
 
 
 def is_unrelated(words: Sequence[str], question: str) -> bool:
@@ -519,9 +556,7 @@ def _base_form(word: str) -> str:
     if verb != word:
         return verb  # the s of "increased" is no ending
     word = re.sub(r"(?<=[^s])s$", "", word) if len(word) > 3 else word
-    if len(word) > 3:
-        return word.removesuffix("e")
-    return word
+    return word.removesuffix("e") if len(word) > 3 else word
 
 
 _IRREGULAR = MappingProxyType(
@@ -577,7 +612,7 @@ _CONTRARIES = (
         "awake asleep", "toward away", "top bottom", "first last second third",
         "round square triangular rectangular", "wooden metal plastic glass",
         "parallel perpendicular",
-        "one two three four five six seven eight nine ten",
+        "single two three four five six seven eight nine ten", "smooth rough textured bumpy",
     ),
 )  # fmt: skip
 
@@ -636,9 +671,7 @@ def _restates_as_equal(stated: Sequence[str], question_words: Sequence[str]) -> 
     """
     compared_words = set(stated) - _EQUAL
     names_compared = compared_words & set(question_words) or len(compared_words) < 2
-    if compared_words < set(stated) and names_compared:
-        return False
-    return None
+    return False if compared_words < set(stated) and names_compared else None
 
 
 def _repeats(stated: Sequence[str], question_words: Sequence[str], question: str) -> bool:

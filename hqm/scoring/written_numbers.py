@@ -85,9 +85,7 @@ def without_ordinals(text: str, question: str) -> str:
     >>> without_ordinals("두 번째 해에 40달러", "얼마인가요?")
     ' 해에 40달러'
     """
-    if "번째" not in text or "번째" in question:
-        return text
-    return _KOREAN_ORDINAL.sub("", text)
+    return text if "번째" not in text or "번째" in question else _KOREAN_ORDINAL.sub("", text)
 
 
 _FACTORS = ("π", "pi")
@@ -190,9 +188,7 @@ class Number:
             value = f"{float(self.value):.{self.decimals}f}"
         if self.percent:
             value += "%"
-        if self.unit:
-            return f"{value} {self.unit}"
-        return value
+        return f"{value} {self.unit}" if self.unit else value
 
     def matches(self, key: Number, decimals: int | None = None) -> bool:
         """Whether it says what the key says.
@@ -533,9 +529,7 @@ def sole_number(text: str) -> Number | None:
     if not numbers:
         return None
     remainder = text[: numbers[0].start] + text[numbers[0].end :]
-    if re.search(r"\w", remainder):
-        return None
-    return numbers[0]
+    return None if re.search(r"\w", remainder) else numbers[0]
 
 
 # --- ranges ---

@@ -269,7 +269,7 @@ def _distinctive_words(options: tuple[Option, ...]) -> list[tuple[str, frozenset
     distinctive_words = []
     for option in options:
         distinctive = frozenset(word for word in option.words if counts[word] == 1)
-        has_word = any(len(word) > 3 for word in distinctive)
+        has_word = any(len(word) > 3 or word in _INFLECTED for word in distinctive)
         has_digit = any(map(str.isdigit, "".join(distinctive)))
         # a number is found as one: "18" is no word of 18 cm in "18√3"
         is_number = option.number is not None and not any(map(str.isalpha, "".join(distinctive)))
@@ -282,15 +282,19 @@ def _distinctive_words(options: tuple[Option, ...]) -> list[tuple[str, frozenset
 _SUFFIX = re.compile(r"(?<=\w{4})(?:es|s|ed|ing|e|[ao]s?|[аеёиоуыьэюя]|[аеиоуыюя][еиюямх])$")
 _INFLECTION = re.compile(r"(?:e?s|e?d|ing|e|[ao]s?|[а-яё]{1,3})?(?!\w)")
 _MAX_UNINFLECTED = 3
+_END = re.compile(r"(?!\w)")
+# as a German adjective is written in a text that is compared
+_INFLECTED = frozenset(
+    "rot blau grun gelb braun schwarz weiss grau alt neu gross klein rund eckig hell lang".split()
+)
+_GERMAN_ENDING = re.compile(r"e[mnrs]?(?!\w)")
 
 
 @lru_cache(maxsize=8192)
 def _word_stem(word: str) -> str:
     """What a word begins with in all its forms: "advertis" of "advertise", "advertises"."""
     stem = _SUFFIX.sub("", word)
-    if len(stem) > _MAX_UNINFLECTED:
-        return stem
-    return word
+    return stem if len(stem) > _MAX_UNINFLECTED else word
 
 
 def _word_span(text: str, word: str) -> tuple[int, int] | None:
@@ -300,12 +304,11 @@ def _word_span(text: str, word: str) -> tuple[int, int] | None:
     while start >= 0:
         end = start + len(stem)
         if not _is_word_sign(text[max(0, start - 1) : start]):
-            if len(stem) > _MAX_UNINFLECTED:
-                ending = _INFLECTION.match(text, end)
-                if ending:
-                    return start, ending.end()
-            elif not _is_word_sign(text[end : end + 1]):
-                return start, end
+            is_inflected = len(stem) > _MAX_UNINFLECTED
+            ending = _INFLECTION.match(text, end) if is_inflected else _END.match(text, end)
+            ending = ending or (_GERMAN_ENDING.match(text, end) if stem in _INFLECTED else None)
+            if ending:
+                return start, ending.end()
         start = text.find(stem, start + 1)
     return None
 

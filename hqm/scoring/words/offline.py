@@ -48,9 +48,7 @@ def noun_lemma(word: str) -> str:
 
 def _lemma(word: str, tag: str) -> str:
     # lemminflect guesses a singular even of a singular that it does not know ("pepperoni")
-    if tag == "NN1" and not word.endswith("s"):
-        return word
-    return noun_lemma(word)
+    return word if tag == "NN1" and not word.endswith("s") else noun_lemma(word)
 
 
 class HantaNouns:
