@@ -219,7 +219,7 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
         return "yes" if simple[0] == "y" else "no"
     if not (question.isascii() and text.isascii()):
         text = without_offer(in_hangul(text, question))
-    if _ASKS_ABSENCE.search(question) and needs_question(text):
+    if _asks_absence(text, question):
         text, negated = _NOT_ABSENT.sub(r"\1 visible", text), True
     answer = parse_answer(text)
     if _says_both_or_asks(answer):
@@ -237,9 +237,18 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
     return _polarity_abroad(answer, question, negated)
 
 
+def _asks_absence(text: str, question: str) -> bool:
+    """Whether a question asks for what is not there, and an answer says so in words of its own:
+    "Yes, it is" repeats the question's.
+    """
+    if not _ASKS_ABSENCE.search(question) or not needs_question(text):
+        return False
+    return _ELLIPSIS.match(_SENTENCE_MARK.split(text.strip(), maxsplit=1)[0]) is None
+
+
 _ASKS_ABSENCE = re.compile(
-    r"^\W*(?:is|are|was|were) (?:the|an?|any|this|that|these|those) [^?,]*"
-    r"\b(?:absent\b|missing (?:from|in) (?:the|this) (?:image|picture|photo\w*|scene|frame)\b)",
+    r"^\W*(?:is|are|was|were) (?:the|an?|any|this|that|these|those) [^?,]*\b"
+    r"(?:absent\b(?!-)|missing (?:from|in) (?:the|this) (?:image|picture|photo\w*|scene|frame)\b)",
     re.IGNORECASE,
 )
 """A question that asks whether something is not there, so that a denial agrees with it."""

@@ -239,7 +239,9 @@ def _comparison_verdicts(clause: str, language: Language, question: str) -> set[
     if not relations or (language.unspaced and not reverses and is_plain):
         return None
     n_added = len(_without(comparatives, stated_words)) - len(subject)
-    if n_added > _MAX_ADDED_WORDS * (1 + language.unspaced) or not subject:
+    # beside a thing to compare with, a word that the question has not may be the subject
+    max_added = 0 if _STANDARD.match(conclusion) else _MAX_ADDED_WORDS * (1 + language.unspaced)
+    if n_added > max_added or not subject:
         return set()
     is_swapped = _change_places(nouns, subject) and (
         language.name in FINAL_VERB_LANGUAGES
