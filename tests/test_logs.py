@@ -18,7 +18,7 @@ from hqm.auditing.score_differences import compare_scores
 from hqm.benchmark.log_benchmark import benchmarks_of_logs
 from hqm.benchmark.registry import load
 from hqm.errors import AnswerError, HQMError
-from hqm.imports.detect import read_logs
+from hqm.imports.detect import known_readers, read_logs
 from hqm.imports.log_answers import LogSettings, take_logs
 from hqm.imports.match import match_rows
 from hqm.imports.row import RECORDED_SCORES, Row
@@ -495,6 +495,13 @@ def test_options_whose_likelihoods_were_compared_are_answers(
     alone = [{**record, "resps": record["resps"][:1]} for record in records]
     with pytest.raises(AnswerError, match=pattern_of("log.one_likelihood")):
         read_logs([write(path, alone)])
+
+
+def test_nobody_changes_the_readers_of_all_by_changing_what_is_returned() -> None:
+    readers: Any = known_readers()
+    with pytest.raises(TypeError):
+        readers["mine"] = None
+    assert "mine" not in known_readers()
 
 
 def test_whole_ids_of_vlmevalkit_are_the_same_in_every_file(tmp_path: Path) -> None:

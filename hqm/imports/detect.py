@@ -13,6 +13,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol, cast
 
 from hqm.errors import AnswerError, HQMError, UsageError
@@ -54,7 +55,7 @@ def known_readers() -> Mapping[str, Reader]:
     for _, name, _ in pkgutil.iter_modules(readers.__path__, f"{readers.__name__}."):
         reader = cast(Reader, importlib.import_module(name))
         by_source[reader.SOURCE] = reader
-    return by_source
+    return MappingProxyType(by_source)
 
 
 def read_logs(
