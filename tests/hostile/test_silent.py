@@ -628,13 +628,20 @@ def test_people_are_shown_what_a_model_sees(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pair", [[-1.2, True], ["-1.2", "False"]])
-def test_a_log_of_likelihoods_holds_no_answers(tmp_path: Path, pair: list[Any]) -> None:
+def test_a_likelihood_alone_is_no_answer(tmp_path: Path, pair: list[Any]) -> None:
     from hqm.imports.detect import read_logs
 
-    record = {"doc_id": 0, "doc": {"question": "Is it?"}, "target": 0, "resps": [[pair], [pair]]}
+    record = {"doc_id": 0, "doc": {"question": "Is it?"}, "target": 0, "resps": [[pair]]}
     (tmp_path / "samples_x.jsonl").write_text(json.dumps(record) + "\n")
-    with pytest.raises(hqm.AnswerError, match="likelihoods of options"):
+    with pytest.raises(hqm.AnswerError, match="likelihoods of one text"):
         read_logs([tmp_path / "samples_x.jsonl"])
+    # of several options the likeliest was chosen
+    record["resps"] = [[["-7", "False"]], [pair], [["-3", "False"]]]
+    (tmp_path / "samples_x.jsonl").write_text(json.dumps(record) + "\n")
+    (log,) = read_logs([tmp_path / "samples_x.jsonl"])
+    (row,) = log.rows
+    assert row.answer is not None
+    assert row.answer.text == "1"
 
 
 def sheet(path: Path, rows: str) -> Path:
