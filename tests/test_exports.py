@@ -193,3 +193,33 @@ def test_samples_of_human_eval_are_runs(tmp_path: Path) -> None:
     for recording, score in zip(benchmark.included_recordings, (1.0, 0.0), strict=True):
         details = [answer.detail[RECORDED_SCORES] for answer in recording.answers.values()]
         assert details == [{"": {"passed": score}}] * 3
+
+
+@pytest.mark.parametrize(
+    ("doc", "key", "options"),
+    [
+        ({"choices": ["red", "blue"], "gold_index": [1]}, "B", ("red", "blue")),
+        ({"choices": ["red", "blue"], "gold_index": 7}, "", ("red", "blue")),
+        ({"choices": ["red", "blue"], "gold_index": -1}, "", ("red", "blue")),
+        ({"choices": ["red"], "gold_index": 0}, "red", ()),
+        ({"choices": None, "gold_index": 0}, "", ()),
+        ({"gold_index": 0}, "", ()),
+    ],
+)
+def test_a_task_of_lighteval_without_options_or_key_keeps_its_answers(
+    tmp_path: Path, doc: dict[str, Any], key: str, options: tuple[str, ...]
+) -> None:
+    row = {"doc": {"query": "Q", "id": "1", **doc}, "model_response": {"text": ["red"]}}
+    dump(tmp_path / "m.jsonl", {**row, "metric": {"em": 1.0}})
+    (log,) = read_logs([tmp_path / "m.jsonl"])
+    (read,) = log.rows
+    assert (read.key, read.options, dict(read.scores)) == (key, options, {"em": 1.0})
+    assert read.answer is not None
+    assert read.answer.text == "red"
+
+
+def test_feedback_of_langsmith_is_named_by_its_key(tmp_path: Path) -> None:
+    row = {"inputs": {"q": "Q"}, "outputs": {"answer": "red"}, "example_id": "1"}
+    dump(tmp_path / "m.jsonl", {**row, "feedback": [{"key": "exact", "score": 1}]})
+    (log,) = read_logs([tmp_path / "m.jsonl"])
+    assert [dict(read.scores) for read in log.rows] == [{"exact": 1.0}]

@@ -223,7 +223,8 @@ def _names(path: Path, tool: str) -> tuple[str, str, str]:
 
 
 def _row(record: Record, layout: _Layout, place: str) -> Row:
-    options: Any = inner_cell(record, layout.options) if layout.options else ()
+    choices = inner_cell(record, layout.options) if layout.options else None
+    options = choices if isinstance(choices, list) else []
     key = _first_text(record, layout.key)
     scores, judge = _scores_of(record, layout)
     answer = _first_text(record, layout.answer)
@@ -255,7 +256,7 @@ def _numbered_key(key: str, options: Sequence[object]) -> str:
     numbers = parse_value(key) if key else None
     if isinstance(numbers, list):
         numbers = numbers[0] if len(numbers) == 1 else None
-    if not isinstance(numbers, int):
+    if not isinstance(numbers, int) or not 0 <= numbers < len(options):
         return ""
     return LETTERS[numbers] if len(options) > 1 else str(options[numbers])
 
@@ -267,8 +268,10 @@ def _scores_of(record: Record, layout: _Layout) -> tuple[dict[str, float], str]:
     for path in layout.scores:
         cell = record if path == _ALL else inner_cell(record, path)
         if isinstance(cell, list):
-            members += [(str(score["name"]), score.get("score")) for score in cell]
-            judges |= {str(score.get("evaluationModel") or "") for score in cell}
+            for score in cell:
+                score_name = score.get("name") or score.get("key") or "score"
+                members.append((str(score_name), score.get("score")))
+                judges.add(str(score.get("evaluationModel") or ""))
         elif isinstance(cell, Mapping):
             members += cell.items()
         else:
