@@ -13,6 +13,7 @@ import pytest
 from hqm.benchmark.log_benchmark import LogBenchmark, benchmarks_of_logs, questions_of_logs
 from hqm.errors import AnswerError, DataError, UsageError
 from hqm.imports.answer_table import TABLE
+from hqm.imports.detect import read_logs
 from hqm.imports.intake import read_rows
 from hqm.imports.layouts import ROW
 from hqm.imports.log_answers import LogSettings
@@ -695,3 +696,33 @@ def test_the_row_number_decides_where_nothing_else_tells_items_apart() -> None:
 )
 def test_a_key_is_an_option_by_letter_or_text(key: str, text: str) -> None:
     assert _option(key, ("red", "blue")) == text
+
+
+@pytest.mark.parametrize(
+    ("key", "is_answered"),
+    [
+        ({"label": "yes"}, True),
+        ({"target": "a dog"}, True),
+        ({"ground_truth": "B"}, True),
+        ({"label": "animals"}, False),
+        ({"topic": "animals"}, False),
+    ],
+)
+def test_an_answer_beside_a_question_and_a_key_is_a_models(
+    tmp_path: Path, key: dict[str, str], is_answered: bool
+) -> None:
+    """A folder is read as its files are when they are named: beside a question `answer` alone is
+    the right one, and with a key beside it a model's.
+    """
+    for name, answer in (("a", "Yes, there is."), ("b", "No.")):
+        rows = [{"id": n, "question": f"Is {n} red?", **key, "answer": answer} for n in range(4)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    if not is_answered:
+        with pytest.raises(AnswerError, match="no file of answers"):
+            read_logs([tmp_path])
+        return
+    logs = read_logs([tmp_path])
+    assert [(row.answer.text, row.key) for log in logs for row in log.rows if row.answer] == [
+        *[("Yes, there is.", *key.values())] * 4,
+        *[("No.", *key.values())] * 4,
+    ]

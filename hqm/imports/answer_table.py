@@ -61,7 +61,8 @@ def holds_answers(records: Sequence[Mapping[str, object]]) -> bool:
         return True
     answers = set(answers_in(first))
     if first.keys().isdisjoint(fields.RESPONDENTS):
-        if not first.keys().isdisjoint((*fields.QUESTIONS, "image")):
+        has_question = not first.keys().isdisjoint((*fields.QUESTIONS, "image"))
+        if has_question and not _has_further_key(records):
             # beside a question, and with nobody who gave it, an answer is the right one
             answers.discard("answer")
         if answers <= {"text", "caption"} and len(first) > _MAX_BARE_FIELDS:
@@ -70,6 +71,16 @@ def holds_answers(records: Sequence[Mapping[str, object]]) -> bool:
     return bool(answers)
 
 
+def _has_further_key(records: Sequence[Mapping[str, object]]) -> bool:
+    """Whether a column beside `answer` holds the right answers; a label may also be a topic."""
+    names = set(fields.names_in(records[0], fields.KEYS))
+    if names == {"label"}:
+        return all(_SHORT_KEY.fullmatch(str(record.get("label"))) for record in records)
+    return bool(names)
+
+
+_SHORT_KEY = re.compile(r"yes|no|true|false|[01]|[A-J]", re.I)
+"""What right answers of closed questions look like."""
 _KEY_FILE = re.compile(
     r"(?:^|[\W_])(?:keys?|gold|gt|truth|ground_?truth|labels?|targets?|solutions?)(?:$|[\W_])"
     r"|^(?:val|validation|test|dev|train)_answers$",
