@@ -25,7 +25,7 @@ from hqm.imports.answer_table import TABLE, refuse_no_items
 from hqm.imports.intake import find_repeated, refuse_twice
 from hqm.imports.match import has_other_key, normalised, picture_key
 from hqm.imports.row import RECORDED_SCORES, Log, Row
-from hqm.types import LETTERS, ORIGINAL, PICTURES, VIDEO, Form, Item, Task
+from hqm.types import LETTERS, ORIGINAL, PICTURES, VIDEO, Form, Item, Task, group_by
 
 _MOST_TYPES = 50
 
@@ -128,7 +128,8 @@ def logs_of_same_questions(logs: Sequence[Log]) -> list[list[Log]]:
     # of sorted paths, what the first and the last have in common is common to all
     pairs = zip(folders[0].parts, folders[-1].parts, strict=False)
     depth = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    groups = [([log], _question_names(log)) for log in logs]
+    # most logs of one benchmark have the same rows, and then one of them says what is asked
+    groups = [(same, _question_names(same[0])) for same in group_by(logs, _questions_in).values()]
     share_folder = partial(_share_folder, depth=depth)
     for may_be_one in (_share_questions, share_folder):
         merged: list[_LogsOfQuestions] = []
@@ -194,6 +195,11 @@ def _count_respondents(logs: Iterable[Log]) -> int:
 
 
 _IDS = 2
+
+
+def _questions_in(log: Log) -> tuple[object, ...]:
+    """The questions as they stand in the rows."""
+    return tuple((row.ids, row.image, row.question, row.key) for row in log.rows)
 
 
 def _question_names(log: Log) -> _QuestionNames:
