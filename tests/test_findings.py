@@ -351,19 +351,23 @@ def test_questions_without_pictures_repeat_in_their_words_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n_questions", "n_contradicted", "n_findings"),
+    ("n_questions", "n_contradicted", "n_single", "n_findings"),
     [
-        (5, 5, 0),  # all contradict: they are about pictures that the file does not name
-        (15, 5, 0),
-        (16, 5, 5),  # less than a third: the others agree, so that keys are wrong
-        (4, 4, 4),  # too few to tell
+        (5, 5, 0, 0),  # all contradict: they are about pictures that the file does not name
+        (15, 5, 0, 0),
+        (16, 5, 0, 5),  # less than a third: the others agree, so that keys are wrong
+        (4, 4, 0, 4),  # too few to tell
+        (5, 5, 20, 0),
+        (5, 5, 21, 5),  # most questions are asked once, so that keys are wrong
     ],
 )
 @pytest.mark.parametrize("ending", ["", " in the image"])
 def test_questions_of_unnamed_pictures_do_not_contradict_each_other(
-    n_questions: int, n_contradicted: int, n_findings: int, ending: str
+    n_questions: int, n_contradicted: int, n_single: int, n_findings: int, ending: str
 ) -> None:
-    rows = []
+    rows = [
+        (f"Is there a number {100 + n}{ending}?", ("yes", "no")[n % 2]) for n in range(n_single)
+    ]
     for number in range(n_questions):
         prompt = f"Is there a number {number}{ending}?"
         rows += [(prompt, "yes"), (prompt, "no" if number < n_contradicted else "yes")]

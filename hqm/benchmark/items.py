@@ -484,9 +484,10 @@ def names_pictures(form: Form) -> bool:
 
 
 _MIN_CONTRADICTIONS = 5
-_MIN_SHARE_CONTRADICTED = 1 / 3
-"""Questions with several right answers from which on, and the share of all repeated questions from
-which on, they are about pictures that no item names, and no wrong keys.
+_MIN_SHARE = 1 / 3
+"""Questions with several right answers from which on, their share of all repeated questions, and
+the share of items whose question is repeated, from which on they are about pictures that no item
+names, and no wrong keys.
 """
 
 
@@ -504,8 +505,9 @@ def picture_key(
         return picture_of
     groups = group_by(items, lambda item: (picture_of(item), " ".join(item.prompt.lower().split())))
     repeated = [group for group in groups.values() if len(group) > 1]
-    min_contradictory = max(_MIN_CONTRADICTIONS, _MIN_SHARE_CONTRADICTED * len(repeated))
-    if sum(map(contradict, repeated)) >= min_contradictory:
+    min_contradictory = max(_MIN_CONTRADICTIONS, _MIN_SHARE * len(repeated))
+    repeats_are_common = sum(map(len, repeated)) >= _MIN_SHARE * len(items)
+    if repeats_are_common and sum(map(contradict, repeated)) >= min_contradictory:
         # "Is there a dog?" was asked about many pictures, and the file leaves them out
         return lambda item: f"item {item.id}"
     return picture_of
