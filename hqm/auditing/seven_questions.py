@@ -408,10 +408,13 @@ def _repeat_by_judge(
     row = budget.row("judge") if budget is not None else None
     if row is None or row.low is None or row.high is None:
         return "not_measured"
+    return "look" if shifts_scores(row, precision, policy) else "not_shown"
+
+
+def shifts_scores(row: BudgetRow, precision: TotalPrecision, policy: Policy) -> bool:
+    """Return whether a source is shown to shift scores by more than what a policy calls equal."""
     limit = policy.limits.equal_within * (precision.scale or 0.0)
-    if row.excludes_zero and abs(row.shift or 0.0) > limit:
-        return "look"
-    return "not_shown"
+    return row.excludes_zero and abs(row.shift or 0.0) > limit
 
 
 def _items_answer(forecast: MoreItems) -> AnswerCode:

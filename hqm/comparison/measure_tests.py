@@ -409,16 +409,18 @@ def _single(data: LeaveOneOutScores, statistic: Statistic, families: Sequence[st
         # Noise that exceeds the spread of the scores leaves no reliability, as the audit says.
         value = max(0.0, value)
 
+    mean_scores = x.mean(axis=0)
+
     def reliability_of_rows(rows: Indices) -> tuple[Array, Array]:
         reliability = weighted_reliability(membership(rows, n), x, statistic, v)
-        return reliability, x.mean(axis=0)[rows].var(axis=1, ddof=1)
+        return reliability, mean_scores[rows].var(axis=1, ddof=1)
 
     point_estimate = Coefficient(
         value, n=n, method="too few respondents or families for a lower end"
     )
     relatives = Relatives(tuple(compress(families, complete.tolist())))
     return add_lower_bound(
-        point_estimate, reliability_of_rows, x.mean(axis=0), relatives, vectorized=True
+        point_estimate, reliability_of_rows, mean_scores, relatives, vectorized=True
     )
 
 

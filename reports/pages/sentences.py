@@ -97,7 +97,7 @@ from hqm.auditing.definitions import (
 from hqm.auditing.gate import PASSING, check_against
 from hqm.auditing.precision import total_precision
 from hqm.auditing.score_points import Points
-from hqm.auditing.seven_questions import SevenAnswers, is_unread, seven_answers
+from hqm.auditing.seven_questions import SevenAnswers, is_unread, seven_answers, shifts_scores
 from hqm.imports.human_labels import by_people
 from hqm.psychometrics.items.cues import compares_with_chance
 from hqm.psychometrics.variance.error_budget import change_band
@@ -315,14 +315,14 @@ def _other_shifts(audit: BenchmarkAudit, policy: Policy) -> list[BudgetRow]:
     """The sources that shift scores by more than what the policy calls equal, the largest first,
     without the wording that has an answer of its own.
     """
-    limit = policy.limits.equal_within * (total_precision(audit).scale or 0.0)
+    precision = total_precision(audit)
     # Without the picture a drop is wanted, and seeds are exchangeable: which run came first is an
     # accident, and what it moves is run error, in the answer about repeating.
     exempt = {"blind", "seed", getattr(wording_row(audit), "source", "")}
     shifted = [
         row
         for row in budget_rows(audit)
-        if row.source not in exempt and row.excludes_zero and abs(row.shift or 0.0) > limit
+        if row.source not in exempt and shifts_scores(row, precision, policy)
     ]
     return sorted(shifted, key=lambda row: -abs(row.shift or 0.0))
 

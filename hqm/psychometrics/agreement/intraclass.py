@@ -285,13 +285,15 @@ def icc(
         else:
             reason = "the respondents do not differ"
         return _absent("degenerate", reason, n, k)
-    _, msc, mse = mean_squares(x).tolist()
+    squares = mean_squares(x)
+    _, msc, mse = squares.tolist()
     relatives = Relatives(tuple(families), n_effective).subset(complete)
-    single_iccs = _single_score_iccs(x)
+    single_iccs = _single_score_iccs(squares, n, k)
 
     def statistic(rows: Indices) -> tuple[Array, ...]:
+        sample_squares = mean_squares(x[rows])
         # the last column, MSR, is the variance between respondents that the bound needs
-        return *_single_score_iccs(x[rows]), mean_squares(x[rows])[0]
+        return *_single_score_iccs(sample_squares, rows.shape[-1], k), sample_squares[0]
 
     is_too_small = bool(too_few_respondents(n, relatives.families))
     replicates = np.full((1, 4), math.nan)
@@ -345,12 +347,11 @@ def mean_squares(x: Array) -> Array:
     return np.where(squares < 1e-14 * msr, 0.0, squares)
 
 
-def _single_score_iccs(x: Array) -> tuple[Array, Array, Array]:
-    """(...,): ICC(A,1), ICC(C,1) and ICC(1,1) of tables, shape (..., respondents, administrations);
-    NaN where nothing varies.
+def _single_score_iccs(squares: Array, n: int, k: int) -> tuple[Array, Array, Array]:
+    """(...,): ICC(A,1), ICC(C,1) and ICC(1,1) from the mean squares of tables of n respondents and
+    k administrations; NaN where nothing varies.
     """
-    n, k = x.shape[-2:]
-    msr, msc, mse = mean_squares(x)
+    msr, msc, mse = squares
     msr = np.where(msr > 0, msr, np.nan)
     # the mean square within respondents pools those of administrations and of error
     # C_b = 2 / (v + 1 / v + u^2), the factor by which r falls short of the 45 degree line
@@ -495,11 +496,13 @@ def concordance(
     shift = float((b.mean() - a.mean()) / math.sqrt(a.std() * b.std()))
     coefficient = Coefficient(float(_concordance_value(a, b)), n=len(a), level=level)
 
+    mean_scores = (a + b) / 2
+
     def statistic(rows: Indices) -> tuple[Array, Array]:
-        return _concordance_value(a[rows], b[rows]), ((a + b) / 2)[rows].var(axis=-1, ddof=1)
+        return _concordance_value(a[rows], b[rows]), mean_scores[rows].var(axis=-1, ddof=1)
 
     relatives = Relatives.from_pairs(x, y, families, n_effective)
-    ccc = add_lower_bound(coefficient, statistic, (a + b) / 2, relatives, vectorized=True)
+    ccc = add_lower_bound(coefficient, statistic, mean_scores, relatives, vectorized=True)
     return Concordance(ccc, 2 / (scale + 1 / scale + shift**2))
 
 

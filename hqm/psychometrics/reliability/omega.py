@@ -195,7 +195,8 @@ def omega_of_types(
         for i in varying_types
     ]
     covariances = _covariances(type_scores)
-    errors = _shared_errors(type_scores)
+    scaled = _residuals_per_item(type_scores)
+    errors = _shared_errors(scaled)
     if not np.isfinite(errors).all():
         reason = "a type has one item, or one picture, so that its error cannot be told"
         return Coefficient.absent("insufficient", reason, m)
@@ -204,7 +205,7 @@ def omega_of_types(
         return Coefficient.absent("degenerate", "one factor explains nothing of the types", m)
     if (np.abs(loadings) > 1).any() or value > 1:
         return replace(Coefficient.absent("degenerate", _HEYWOOD, m), flags=("HEYWOOD",))
-    fixed = _jackknife_interval(type_scores, covariances, errors, level)
+    fixed = _jackknife_interval(type_scores, scaled, covariances, errors, level)
     scores = np.asarray(
         sum(type_score.mean / type_score.mean.std(ddof=1) for type_score in type_scores)
     ) / len(type_scores)
@@ -215,7 +216,7 @@ def omega_of_types(
         samples = means[:, rows]
         centred = samples - samples.mean(axis=2, keepdims=True)
         sample_covariances = np.einsum("tsi,usi->stu", centred, centred) / (rows.shape[1] - 1)
-        sample_errors = _sample_errors(type_scores, rows)
+        sample_errors = _sample_errors(scaled, rows)
         is_defined = ~constant_vectors(samples).any(axis=0)
         omegas = np.full(len(rows), math.nan)
         omegas[is_defined] = _omegas(sample_covariances[is_defined], sample_errors[is_defined])[0]
@@ -268,17 +269,15 @@ def _residuals_per_item(type_scores: Sequence[_TypeScores]) -> Array:
     return np.stack([type_score.residuals / type_score.n[:, None] for type_score in type_scores])
 
 
-def _shared_errors(type_scores: Sequence[_TypeScores]) -> Array:
-    """(types, types): the errors that types share through clusters."""
-    scaled = _residuals_per_item(type_scores)
+def _shared_errors(scaled: Array) -> Array:
+    """(types, types): the errors that types share through clusters, of residuals per item."""
     return np.asarray(np.einsum("tmc,umc->tu", scaled, scaled) / scaled.shape[1])
 
 
-def _sample_errors(type_scores: Sequence[_TypeScores], rows: Indices) -> Array:
+def _sample_errors(scaled: Array, rows: Indices) -> Array:
     """(samples, types, types): the errors that types share through clusters, of samples of
     respondents, (samples, rows).
     """
-    scaled = _residuals_per_item(type_scores)
     count = scaled.shape[1]
     members = membership(rows, count)
     n_rows = rows.shape[1]
@@ -334,7 +333,11 @@ def _gradient(covariances: Array, errors: Array, wrt_errors: bool) -> Array:
 
 
 def _jackknife_interval(
-    type_scores: Sequence[_TypeScores], covariances: Array, errors: Array, level: float
+    type_scores: Sequence[_TypeScores],
+    scaled: Array,
+    covariances: Array,
+    errors: Array,
+    level: float,
 ) -> ConfidenceInterval | None:
     replicates = np.stack([type_score.jackknife_means() for type_score in type_scores])
     # covariances between respondents need the mean over respondents taken off
@@ -344,7 +347,6 @@ def _jackknife_interval(
         return None
     # first-order changes of the covariances without each cluster
     covariance_changes = np.einsum("tmc,umc->ctu", replicates, replicates) / (m - 1) - covariances
-    scaled = _residuals_per_item(type_scores)
     # to first order the cluster's own products drop out of the sum in `_shared_errors`
     error_changes = -np.einsum("tmc,umc->ctu", scaled, scaled) / m
     score_gradient, error_gradient = (

@@ -95,14 +95,18 @@ def _correlation(
     # the sum of both standardised scores, of which the bound needs the variance
     standardised_sum = a / a.std() + math.copysign(1.0, value) * b / b.std()
 
-    def statistic(rows: Indices) -> tuple[Array, Array]:
-        return correlate(a[rows], b[rows]), standardised_sum[rows].var(axis=-1, ddof=1)
+    def statistic(rows: Indices) -> Array:
+        return correlate(a[rows], b[rows])
 
     if correlate is not _product_moment:
-        return add_lower_bound(
-            coefficient, lambda rows: statistic(rows)[0], relatives=relatives, vectorized=True
-        )
-    return add_lower_bound(coefficient, statistic, standardised_sum, relatives, vectorized=True)
+        return add_lower_bound(coefficient, statistic, relatives=relatives, vectorized=True)
+    return add_lower_bound(
+        coefficient,
+        lambda rows: (statistic(rows), standardised_sum[rows].var(axis=-1, ddof=1)),
+        standardised_sum,
+        relatives,
+        vectorized=True,
+    )
 
 
 def _rank_correlation(a: Array, b: Array) -> Array:
