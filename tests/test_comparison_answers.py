@@ -189,8 +189,23 @@ CASES = {
                 "At 40 items each it is not shown to have a higher reliability than b: the"
                 " advantage may be that of its 400 items"
             ),
+            r"and for other models like them\. At 40 items each that is not shown\.",
         ),
-        (),
+        ("the order is reversed",),
+    ),
+    "an advantage of length alone": (
+        [
+            difference(HIGHER, HIGHER, (0.01, 0.01)),
+            difference(LOWER, LOWER, (0.01, 0.01), length=40),
+        ],
+        (
+            (
+                "At 40 items each b is shown to have a higher reliability than a: the advantage is"
+                " that of its 400 items"
+            ),
+            r"and for other models like them\. At 40 items each the order is reversed\.",
+        ),
+        ("not shown to have",),
     ),
     "better at the same length too": (
         [
@@ -198,7 +213,7 @@ CASES = {
             difference(HIGHER, HIGHER, (0.01, 0.01), length=40),
         ],
         (r"to report\? a\.",),
-        ("the advantage may be",),
+        ("the advantage may be", "At 40 items each that is"),
     ),
     "the shorter one is better: no excuse of length": (
         [difference(LOWER, LOWER, (0.01, 0.01)), difference(WIDE, WIDE, (0.4, 0.5), length=40)],

@@ -178,7 +178,14 @@ def strongest_claim(comparison: Comparison) -> str:
         population += " and for other models like them"
     name = _STATISTIC_SYMBOLS.get(statistic, statistic)
     sentence = f"{claim}: {name} {number(low)} against {number(high)}, {population}."
-    return " ".join([sentence, *_opposite_coefficients(comparison, d, lower_label)])
+    notes = [*_opposite_coefficients(comparison, d, lower_label)]
+    reversed_rivals, undecided_rivals = _shorter_rivals(comparison, family, higher_label)
+    common_length = f"At {number(comparison.length, 0)} items each"
+    if lower_label in reversed_rivals:
+        notes.append(f"{common_length} the order is reversed.")
+    elif lower_label in undecided_rivals:
+        notes.append(f"{common_length} that is not shown.")
+    return " ".join([sentence, *notes])
 
 
 def _opposite_coefficients(
@@ -329,24 +336,45 @@ def measure_to_report(comparison: Comparison) -> Answer:
     return Answer(question, "These tests do not decide", (advice, caveat))
 
 
-def _by_length(comparison: Comparison, best: str) -> list[str]:
-    """Where the advantage is that of a longer test, which other items could have too."""
+def _shorter_rivals(comparison: Comparison, family: str, best: str) -> tuple[list[str], list[str]]:
+    """The shorter measures that tests at a common length show to be higher than one that is higher
+    as it is, and those that they show to be neither.
+    """
     n_items = {measure.label: measure.items for measure in comparison.measures}
-    shorter = []
+    higher_rivals: list[str] = []
+    undecided_rivals: list[str] = []
     # Brought to a common length, an advantage that remains is one of the items, and not of their
     # number.
-    for d in _family_differences(comparison, "test_retest", own_length=False):
+    for d in _family_differences(comparison, family, own_length=False):
         labels = {d.first, d.second}
-        if best in labels and _winners(d)[0] != best:
-            (rival,) = labels - {best}
-            if n_items[rival] < n_items[best]:
-                shorter.append(rival)
-    if not shorter:
-        return []
-    return [
-        f"At {number(comparison.length, 0)} items each it is not shown to have a higher reliability"
-        f" than {join_names(shorter)}: the advantage may be that of its {n_items[best]:,} items."
-    ]
+        winner = _winners(d)[0]
+        if best not in labels or winner == best:
+            continue
+        (rival,) = labels - {best}
+        if n_items[rival] < n_items[best]:
+            rivals = higher_rivals if winner == rival else undecided_rivals
+            rivals.append(rival)
+    return higher_rivals, undecided_rivals
+
+
+def _by_length(comparison: Comparison, best: str) -> list[str]:
+    """Where the advantage is that of a longer test, which other items could have too."""
+    higher_rivals, undecided_rivals = _shorter_rivals(comparison, "test_retest", best)
+    common_length = f"At {number(comparison.length, 0)} items each"
+    items = f"its {dict(map(attrgetter('label', 'items'), comparison.measures))[best]:,} items"
+    sentences = []
+    if higher_rivals:
+        verb = verb_form(len(higher_rivals), "is", "are")
+        sentences.append(
+            f"{common_length} {join_names(higher_rivals)} {verb} shown to have a higher reliability"
+            f" than {best}: the advantage is that of {items}."
+        )
+    if undecided_rivals:
+        sentences.append(
+            f"{common_length} it is not shown to have a higher reliability than"
+            f" {join_names(undecided_rivals)}: the advantage may be that of {items}."
+        )
+    return sentences
 
 
 def unknown_answers(comparison: Comparison) -> tuple[str, ...]:
