@@ -49,7 +49,7 @@ from hqm.commands.session_judges import BY_RULE, SessionJudges
 from hqm.commands.session_respondents import SessionRespondents, recorded_sources
 from hqm.errors import UsageError, check_known
 from hqm.extensions import ASKING, load_extension
-from hqm.imports.human_labels import LabelContext
+from hqm.imports.human_labels import LabelContext, label_notes
 from hqm.indicators.flags import length_confound
 from hqm.judges.file_judge import Judge
 from hqm.judges.judge_models import Judging
@@ -210,6 +210,8 @@ class Session:
                     self.judging.live_judge(name)
             if judging.criterion is not None:
                 benchmark.read_criterion(judging.criterion, benchmark.original, names or None)
+        if judging.criterion is not None:
+            self.notes += label_notes(judging.criterion)
 
     # --- what ---
 

@@ -7,13 +7,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from hqm.errors import AnswerError
+from hqm.errors import AnswerError, DataError
 from hqm.files.dialect import finite_number, unguarded
-from hqm.files.records import required_field
-from hqm.imports.intake import HEADINGS, refuse_twice, take_rows
+from hqm.files.records import name_fields, required_field
+from hqm.imports.intake import HEADINGS, Intake, refuse_twice, take_rows
 from hqm.imports.match import match_rows
 from hqm.imports.recordings import check_claims
 from hqm.imports.row import ROLES, Row, count_in, first_field, name_in
@@ -59,11 +60,11 @@ COLUMNS = (
 )
 """What a file of labels may say.
 
-A column with another name is refused, since it may be a misspelt `probability`; columns of other
-files that have no bearing on a label, such as `question`, are ignored.
+A column with nearly such a name is refused, since it may be a misspelt `probability`; others are
+not read.
 """
-
-_COLUMNS_OF_FILES = HEADINGS.union(COLUMNS)
+_FREE_COLUMNS = ("note", "seconds", "uid")
+"""Columns on which no number rests."""
 LabelledBy = Literal["people", "oracle"]
 
 
@@ -167,9 +168,7 @@ def read_criterion(
         respondents, a label is no number between 0 and 1, a probability is none, a pair is
         labelled twice, or some rows name a rater and some do not.
     """
-    # the names in a file of labels that a spreadsheet may have been shown
-    intake = take_rows(path, headings=_COLUMNS_OF_FILES, other_columns=("label",))
-    intake = intake.with_names({"model": "respondent", "item": "item", "rater": "rater"})
+    intake = _take_labels(path)
     check_claims(intake, form, benchmark, spelling)
     rows = []
     for location, guarded in intake.located():
@@ -212,17 +211,38 @@ def read_criterion(
     return _pooled(list(labels.values()), judge)
 
 
+def label_notes(path: Path) -> list[str]:
+    """Say how the labels of a file are read, where it is not plain; nothing of a file of another
+    layout, which a release may have.
+    """
+    try:
+        return _take_labels(path).located_notes
+    except DataError:
+        return []
+
+
+def _take_labels(path: Path) -> Intake:
+    """The rows of a file of labels, each with its label as a number from 0 to 1."""
+    # few commands read labels
+    from hqm.imports.label_columns import LABEL_NAMES, check_columns, with_labels
+
+    # the names in a file of labels that a spreadsheet may have been shown
+    known_columns = HEADINGS.union(COLUMNS, LABEL_NAMES)
+    intake = take_rows(path, headings=known_columns, other_columns=LABEL_NAMES)
+    intake = intake.with_names({"model": "respondent", "item": "item", "rater": "rater"})
+    if not intake.records:
+        return intake
+    intake = with_labels(intake)
+    present = dict.fromkeys(chain.from_iterable(intake.records))
+    unread = [name for name in present if name not in known_columns]
+    if not unread:
+        return intake
+    check_columns(unread, [name for name in COLUMNS if name not in _FREE_COLUMNS], str(path))
+    return intake.with_note(f"columns that are not read: {name_fields(unread)}")
+
+
 def _is_about_form(record: Mapping[str, object], form: Form, location: str) -> bool:
-    """Whether a record is about a form's first run; refused where a column has an unknown name."""
-    for name in record:
-        if name not in _COLUMNS_OF_FILES:
-            raise AnswerError(
-                f"labels have no column {name!r}",
-                location=location,
-                remedy=f"Remove or rename it; there are {', '.join(COLUMNS)}.",
-                name=str(name),
-                choices=COLUMNS,
-            )
+    """Whether a record is about a form's first run."""
     # A sheet of labels for one form need not say so.
     # Labels are compared with the reference administration, which is the first run of a form.
     same_form = record.get("form") in (None, "", form.name)

@@ -138,6 +138,10 @@ class Intake:
         records = rename_columns(self.records, columns)
         return replace(self, records=records, plain_columns=plain_columns)
 
+    def with_note(self, note: str) -> Intake:
+        """Return the rows with a further note."""
+        return replace(self, notes=(*self.notes, note))
+
     def located(self) -> Iterator[tuple[str, Record]]:
         """Each row with its place for messages: `answers.json: record 3`."""
         for number, record in zip(self.numbers, self.records, strict=True):
