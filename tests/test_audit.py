@@ -367,7 +367,7 @@ def test_a_person_is_a_criterion(quiz: hqm.Benchmark, store: Store, tmp_path: Pa
         ("item,respondent,label\nq999,a,1\n", "no item 'q999'"),
         ("item,respondent,label\nq0,zoe,1\n", "no respondent 'zoe'"),
         ("item,respondent,label\nq0,a,1\nq0,a,0\n", "labelled twice"),
-        ("item,respondent\nq0,a\n", "'label' is missing"),
+        ("item,respondent\nq0,a\n", text_of("labels.no-column")),
         ("item,respondent,label\n", "holds no label"),
     ],
 )

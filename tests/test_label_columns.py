@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hqm.errors import HQMError
+from hqm.imports.answer_table import read_table
 from hqm.imports.human_labels import label_notes, read_criterion
 from hqm.types import Form, Item
 from tests.messages import tells, text_of
@@ -153,6 +154,55 @@ def test_raters_are_on_one_scale(tmp_path: Path) -> None:
     rows += [f"{i},m,ben,{label}" for i, label in enumerate(BINARY)]
     path.write_text("\n".join(["item,model,rater,label", *rows]))
     assert "'ben' has 0 and 1 alone" in refusal(path)
+
+
+@pytest.mark.parametrize("names", ["human1 human2", "Annotator 1,Annotator 2", "rating_1 rating_2"])
+def test_raters_with_a_column_each_are_raters(tmp_path: Path, names: str) -> None:
+    first, second = names.split("," if "," in names else " ")
+    path = tmp_path / "sheet.csv"
+    rows = [f"{i},m,{i % 5 + 1},{5 - i % 5 if i else ''}" for i in range(40)]
+    path.write_text("\n".join([f"item,model,{first},{second}", *rows]))
+    labels: dict[str, list[float | None]] = {}
+    for judgement in read_criterion(path, FORM, ["m"]):
+        labels.setdefault(judgement.judge, []).append(judgement.label)
+    pooled, *by_rater = labels.values()
+    assert by_rater == [
+        [i % 5 / 4 for i in range(40)],
+        [1 - i % 5 / 4 for i in range(1, 40)],
+    ]
+    assert pooled == [0.0, *[0.5] * 39]
+    assert any(tells(note, "labels.of-raters") for note in label_notes(path))
+
+
+def test_rows_of_a_sheet_that_nobody_labelled_are_no_labels(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    rows = [f"{i},m,Yes.,{'anna' if i < 9 else ''},{i % 5 + 1 if i < 8 else ''}" for i in range(40)]
+    path.write_text("\n".join(["item,model,answer,annotator,human score", *rows]))
+    judgements = read_criterion(path, FORM, ["m"])
+    labels = [judgement.label for judgement in judgements if judgement.judge == "human:anna"]
+    # the ninth is labelled by a rater who did not decide
+    assert labels == [*(i % 5 / 4 for i in range(8)), None]
+    rows = [f"{i},m,Yes.,{i % 2 if i < 8 else ''}" for i in range(40)]
+    path.write_text("\n".join(["item,model,answer,human", *rows]))
+    assert labels_in(path) == [0, 1] * 4
+    # without answers, the file lists labels
+    rows = [f"{i},m,{i % 2 if i < 8 else ''}" for i in range(40)]
+    path.write_text("\n".join(["item,model,human", *rows]))
+    assert labels_in(path) == [0, 1] * 4 + [None] * 32
+
+
+def test_peoples_labels_beside_answers_are_no_score_of_a_tool() -> None:
+    row: dict[str, object] = {"item": "1", "model": "m", "answer": "Yes.", "human_score": 4}
+    keyed = read_table(
+        "sheet.csv", [{**row, "target": "yes"}, {**row, "item": "2", "target": "no"}]
+    )
+    assert [dict(r.scores) for r in keyed.rows] == [{}, {}]
+    assert tells(" ".join(keyed.notes), "labels.in-answers", column="human_score", path="sheet.csv")
+    scored = read_table("sheet.csv", [{**row, "score": 0.5}, {**row, "item": "2", "score": 1}])
+    assert [dict(r.scores) for r in scored.rows] == [{"score": 0.5}, {"score": 1.0}]
+    # a leaderboard of people's scores has nothing else
+    by_people = read_table("sheet.csv", [row, {**row, "item": "2"}])
+    assert [dict(r.scores) for r in by_people.rows] == [{"human_score": 4.0}, {"human_score": 4.0}]
 
 
 def test_a_file_in_another_layout_has_no_notes(tmp_path: Path) -> None:

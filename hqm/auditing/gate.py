@@ -479,7 +479,7 @@ def _coverage(benchmark: BenchmarkAudit, requirement: Coverage) -> Iterator[Test
     claimed = [kind for kind in types_measured(benchmark, requirement.error) if kind.claimed]
     if not claimed:
         remedy = Advice(
-            'Name the types in the card: types = ["existence"]; or set `coverage.claimed` to false'
+            "Name the types in the card, or in a column `type`; or set `coverage.claimed` to false"
         )
         yield _absent(benchmark, "coverage", "the card claims no type", remedy)
         return

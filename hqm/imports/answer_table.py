@@ -231,7 +231,7 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
     item_note = _check_items(
         rows, len(respondents), intake, records, {*scores, *chosen_columns.values()}
     )
-    from hqm.imports.score_columns import is_lower_better
+    from hqm.imports.score_columns import has_labels, is_lower_better
 
     lower = frozenset(filter(is_lower_better, scores))
     notes = [*intake.notes, *_notes_on_scores(rows, scores, lower, path)]
@@ -244,8 +244,12 @@ def read_table(path: str, records: list[Record], columns: Mapping[str, str] | No
         notes.insert(0, f"its rows are {layout.note}")
     read_columns = {*scores, *chosen_columns.values()}
     unread = {} if long_records else _unread_columns(records, rows, read_columns)
-    if unread:
-        notes.append(f"columns that are not read: {name_fields(unread)}")
+    labels = list(filter(has_labels, unread))
+    if labels:
+        notes.append(f"people's labels in the column {labels[0]!r}: --criterion {path} reads them")
+    if len(labels) < len(unread):
+        other_columns = [name for name in unread if name not in labels]
+        notes.append(f"columns that are not read: {name_fields(other_columns)}")
     return Log(
         path=path,
         tool="LLaVA" if is_llava else TABLE,
@@ -473,8 +477,9 @@ def _check_names(rows: Sequence[Row]) -> set[str]:
 def _describe(intake: Intake, run_column: str, scores: Sequence[str], *, has_ids: bool) -> str:
     """Say which column of a table was read as which field."""
     columns = dict(intake.columns)
-    columns.pop("run", None)
-    columns.pop("score", None)
+    # a rater's labels are read by --criterion
+    for field in ("run", "score", "rater"):
+        columns.pop(field, None)
     if not has_ids:
         columns.pop("item", None)
     if run_column:

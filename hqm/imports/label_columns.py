@@ -5,16 +5,23 @@ from 0 (hallucinated) to 1 (faithful).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from itertools import chain
+from itertools import chain, compress
 
 from hqm.errors import AnswerError
 from hqm.files.dialect import unguarded
 from hqm.files.records import name_fields
 from hqm.imports.intake import Intake
-from hqm.imports.layouts import cells_of, rename_columns, with_column
+from hqm.imports.layouts import (
+    Record,
+    cells_of,
+    heading_words,
+    rename_columns,
+    with_column,
+)
 from hqm.imports.scales import check_scales, is_missing, plain_numbers
 from hqm.imports.score_cells import number
 
@@ -38,6 +45,7 @@ _INVERTED = (
     "is_hallucinated",
     "has_hallucination",
 )
+_RATER_COLUMN = re.compile(r"(human|rater|annotator|label|rating|human_(label|score|rating))_?\d+")
 LABEL_NAMES = frozenset((LABEL, *_OF_PEOPLE, _RATING, *_INVERTED))
 """The names of columns that may hold people's labels."""
 _WORDS = {
@@ -66,6 +74,7 @@ def with_labels(intake: Intake) -> Intake:
     DataError
         Raters use different scales.
     """
+    intake = _with_rows_of_raters(intake)
     column = _label_column(intake)
     cells = [unguarded(cell) for cell in cells_of(intake.records, column)]
     records = with_column(intake.records, column, cells)
@@ -91,7 +100,38 @@ def with_labels(intake: Intake) -> Intake:
         if 0 <= share <= 1:
             labels[index] = share
     records = with_column(rename_columns(records, {column: LABEL}), LABEL, labels)
-    return replace(intake, records=records)
+    # A sheet of answers has rows that nobody labelled; where only labels are listed, an empty one
+    # is a rater's who did not decide.
+    lists_answers = bool({"answer", "rater"} & intake.plain_columns.keys())
+    raters = intake.cells("rater", records)
+    is_label = [
+        bool(rater.strip()) or not (lists_answers and is_missing(label))
+        for rater, label in zip(raters, labels, strict=True)
+    ]
+    return replace(
+        intake,
+        records=list(compress(records, is_label)),
+        numbers=tuple(compress(intake.numbers, is_label)),
+    )
+
+
+def _with_rows_of_raters(intake: Intake) -> Intake:
+    """Return the rows with one for each rater, where each has a column, such as `annotator_2`."""
+    present = dict.fromkeys(chain.from_iterable(intake.records))
+    raters = [name for name in present if _RATER_COLUMN.fullmatch(heading_words(name))]
+    if len(raters) < 2 or LABEL in present or "rater" in present:
+        return intake
+    records: list[Record] = []
+    numbers: list[int] = []
+    for row_number, record in zip(intake.numbers, intake.records, strict=True):
+        shared = {name: cell for name, cell in record.items() if name not in raters}
+        # an empty cell is of an answer that this rater was not given
+        labelling = [name for name in raters if not is_missing(record.get(name))]
+        records += [{**shared, "rater": name, LABEL: record[name]} for name in labelling]
+        numbers += [row_number] * len(labelling)
+    columns = {**intake.plain_columns, "rater": "rater"}
+    intake = intake.with_note(f"each rater has a column: {name_fields(raters)}")
+    return replace(intake, records=records, numbers=tuple(numbers), plain_columns=columns)
 
 
 def _label_column(intake: Intake) -> str:
@@ -128,9 +168,10 @@ def _scale(values: Sequence[float | None], intake: Intake, column: str) -> tuple
     """The ends of the scale of labels: 0 and 1, or those of a scale from 0 or 1 to the highest."""
     numbers = [value for value in values if value is not None]
     n_above = sum(value > 1 for value in numbers)
-    if min(numbers, default=0.0) < 0 or n_above < max(1, _MIN_SHARE * len(numbers)):
+    is_rating = len(set(numbers)) > 1 and min(numbers) >= 0
+    if not is_rating or n_above < max(1, _MIN_SHARE * len(numbers)):
         return 0.0, 1.0
-    if set(numbers) <= {1.0, 2.0}:
+    if set(numbers) == {1.0, 2.0}:
         raise AnswerError(
             f"the labels in the column {column!r} are 1 and 2, and which is faithful is not said",
             location=intake.path,

@@ -291,7 +291,7 @@ IMAGE_FILES: tuple[str, ...] = tuple(
     "image_path filename file_name image_file image_name image_url img img_path".split()
 )
 """The columns that name a picture's file."""
-IMAGES: tuple[str, ...] = ("image", "image_id", "image_source", *IMAGE_FILES)
+IMAGES: tuple[str, ...] = ("image", "image_id", "image_source", "picture", *IMAGE_FILES)
 PICTURES = ("images", "image_paths", "image_ids", "image_list")
 """The columns that hold the pictures of a question as a list."""
 VIDEOS = ("video", "video_path", "video_name", "video_id", "video_file")

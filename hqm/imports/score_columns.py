@@ -59,7 +59,22 @@ def find_scores(
     for name in called_scores:
         check_numbers(records, name, intake.path, intake.numbers)
     item = chosen_columns.get("item", "")
+    # People's labels are what scores are compared with, unless there is nothing else.
+    scored = [name for name in numeric if not has_labels(name)]
+    scores = _named_scores(records, scored, item, has_answers, intake.path)
+    has_keys = has_answers and bool(fields.names_in(first, fields.KEYS))
+    if scores or has_keys or len(scored) == len(numeric):
+        return scores
     return _named_scores(records, numeric, item, has_answers, intake.path)
+
+
+def has_labels(column: str) -> bool:
+    """Return whether the name of a column says that people's labels stand there.
+
+    >>> has_labels("Human score"), has_labels("human2"), has_labels("humanities")
+    (True, True, False)
+    """
+    return heading_words(column).partition("_")[0].rstrip("0123456789") == "human"
 
 
 def _check_score_names(

@@ -15,7 +15,7 @@ from hqm.administration.stored_answers import respondents_in
 from hqm.auditing.one_file import score_file
 from hqm.imports.human_labels import respondent_named
 from tests.conftest import Run, administered, recorded, write_benchmark
-from tests.messages import pattern_of
+from tests.messages import pattern_of, text_of
 
 ITEM = {"id": "q1", "prompt": "Is there a dog?", "target": "yes", "image": "a.png"}
 CHOICE = {"id": "q1", "prompt": "Which colour?", "target": "red", "options": ["red", "blue"]}
@@ -576,8 +576,8 @@ LABELS: list[tuple[str, str, str]] = [
     ),
     (
         "a label in words",
-        "item,respondent,label\nq1,org1/llava,faithful\n",
-        "the label is 'faithful'",
+        "item,respondent,label\nq1,org1/llava,mostly\n",
+        "the label is 'mostly'",
     ),
     (
         "a label twice",
@@ -589,7 +589,7 @@ LABELS: list[tuple[str, str, str]] = [
         "item,respondent,label\nq1,org1/llava,1\nq1,recorded/org1/llava,0\n",
         "is labelled twice",
     ),
-    ("no column of labels", "item,respondent\nq1,org1/llava\n", "the field 'label' is missing"),
+    ("no column of labels", "item,respondent\nq1,org1/llava\n", text_of("labels.no-column")),
     ("no column of respondents", "item,label\nq1,1\n", "the field 'respondent' is missing"),
     (
         "a column twice",
