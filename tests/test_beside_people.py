@@ -218,3 +218,37 @@ def test_decimal_commas_are_numbers_and_two_signs_are_refused(tmp_path: Path) ->
     path.write_text("item,respondent,mark\na,m,-1\nb,m,1\na,n,0\nb,n,1\n")
     with pytest.raises(DataError, match=pattern_of("layout.signs", low="for 'm'", high="for 'n'")):
         read_scores(path)
+
+
+def test_the_metrics_of_a_table_are_compared_without_a_benchmark(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    quality = rng.normal(3, 1, (3, 40))
+    rows = ["item,model,near,far,human_score"]
+    for (model, item), value in np.ndenumerate(quality):
+        near, far = value + rng.normal(0, 0.3), value + rng.normal(0, 3)
+        rows.append(f"q{item},m{model},{near:.3f},{far:.3f},{np.clip(round(value), 1, 5)}")
+    table = tmp_path / "scores.csv"
+    table.write_text("\n".join(rows))
+    code, output, err = run("compare", table, "--criterion", table)
+    assert code == 0, err
+    # people's own column is no metric
+    assert [name for name in ("near", "far", "human_score") if name in output] == ["near", "far"]
+    assert tells(output, "compare.beside-people", answers=120, clusters="40 items", unit="items")
+    assert "pictures" not in output
+    labels, scores = tmp_path / "labels.csv", tmp_path / "metrics.csv"
+    labels.write_text(
+        "\n".join(
+            [
+                "item,model,label",
+                *(",".join(row.split(",")[i] for i in (0, 1, 4)) for row in rows[1:]),
+            ]
+        )
+    )
+    scores.write_text("\n".join(row.rpartition(",")[0] for row in rows))
+    for command in (["compare", scores], ["compare", scores, "--scores", scores]):
+        code, again, err = run(*command, "--criterion", labels)
+        assert (code, again) == (0, output), err
+    # without people, benchmarks are compared, and a table is none
+    code, _, err = run("compare", scores)
+    assert code != 0
+    assert tells(err, "compare.table", path=scores)

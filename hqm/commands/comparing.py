@@ -6,19 +6,27 @@ import importlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW_PANEL, JUDGES_PANEL, WHAT_PANEL, EveryTable, RunOptions, To
-from hqm.commands.shared import check_output, command, existing, find_audit, labelled
+from hqm.commands.shared import (
+    benchmarks_named,
+    check_output,
+    command,
+    existing,
+    find_audit,
+    labelled,
+)
 from hqm.commands.terminal import print_line, print_lines, print_report_table, tell
 from hqm.errors import UsageError
 from hqm.files.whole import write_text
 
 if TYPE_CHECKING:
     from hqm.auditing.audit import Audit, BenchmarkAudit
+    from hqm.benchmark.adapter import Benchmark
     from hqm.comparison.measures import Comparison
 
 
@@ -64,7 +72,10 @@ def compare(
         list[str],
         typer.Argument(
             rich_help_panel=WHAT_PANEL,
-            help="Files audit.json, or their folders; or, with --store, benchmarks.",
+            help=(
+                "Files audit.json, or their folders; with --store, benchmarks; with --criterion, a"
+                " table with a column for each metric."
+            ),
         ),
     ],
     store: Annotated[
@@ -147,7 +158,8 @@ def compare(
     check_output(to, [*what, *(scores or ()), *([store] if store else [])])
     # labels without a store compare metrics with people, not benchmarks with each other
     labelled_alone = options.judging.criterion is not None and store is None
-    if scores or (labelled_alone and options.reading.metrics):
+    has_metrics = bool(options.reading.metrics) or (len(what) == 1 and _is_table(what[0]))
+    if scores or (labelled_alone and has_metrics):
         _print_people_comparison(what, scores or (), scorings or (), options, to)
         return
     readings = Readings(tuple(scorings or ()), tuple(parsers or ()), tuple(judges or ()))
@@ -172,7 +184,6 @@ def _print_people_comparison(
     to: Path,
 ) -> None:
     """Print, and write, how close metrics come to people."""
-    from hqm.benchmark.registry import load
     from hqm.comparison.beside_people import compare_with_people, read_score_files
 
     criterion = options.judging.criterion
@@ -181,14 +192,16 @@ def _print_people_comparison(
             "--scores takes one benchmark in one scoring, and people's labels",
             remedy="Write `hqm compare NAME --criterion LABELS --scores FILE`.",
         )
-    scoring: Any = next(iter(scorings), "official")
-    benchmark = load(benchmarks[0], data=options.material.data, scoring=scoring)
+    if _is_table(benchmarks[0]):
+        scores = scores or [Path(benchmarks[0])]
+    benchmark = _scored_benchmark(benchmarks[0], next(iter(scorings), "official"), options)
     recorded = list(map(Path, options.answering.recorded))
     answer_scores = read_score_files(scores, benchmark)
     tell(*answer_scores.notes)
     metrics = options.reading.metrics
     study = compare_with_people(benchmark, criterion, answer_scores, metrics, recorded)
-    tables = importlib.import_module("hqm.reports.pages.compare_page").people_tables(study)
+    unit = "picture" if any(benchmark.original.images) else "item"
+    tables = importlib.import_module("hqm.reports.pages.compare_page").people_tables(study, unit)
     for table in tables:
         print_report_table(table)
         print_lines(*table.notes)
@@ -196,6 +209,26 @@ def _print_people_comparison(
         layout = importlib.import_module("hqm.reports.latex.latex_tables")
         write_text(to, layout.format_tables(tables, to.suffix))
         print_line(f"wrote  {to}")
+
+
+def _is_table(name: str) -> bool:
+    """Whether a name is that of a file with a row for each answer, and not of an audit."""
+    path = Path(name)
+    return path.is_file() and path.suffix.lower() not in (".json", ".py", ".toml")
+
+
+def _scored_benchmark(name: str, scoring: Any, options: RunOptions) -> Benchmark:
+    """The benchmark of a name, or that of the answers which a table scores."""
+    from hqm.benchmark.registry import load
+
+    if not _is_table(name):
+        return load(name, data=options.material.data, scoring=scoring)
+    from hqm.comparison.beside_people import read_scores
+
+    # Any of its columns says which answers there are.
+    metric = next(iter(read_scores(Path(name)).columns))
+    (benchmark,) = benchmarks_named([name], f"score={metric}")
+    return cast("Benchmark", benchmark)
 
 
 class Readings(NamedTuple):
@@ -252,6 +285,13 @@ def _loaded(audit: Audit | BenchmarkAudit | str | Path) -> Audit | BenchmarkAudi
     from hqm.auditing.audit import Audit
 
     if isinstance(audit, (str, Path)):
+        if _is_table(str(audit)):
+            raise UsageError(
+                "it is a table, and benchmarks are compared by their audits",
+                location=str(audit),
+                remedy=f"Make its audit, `hqm audit {audit} --out FOLDER`; or compare its metrics"
+                " with people, --criterion LABELS.",
+            )
         return Audit.load(find_audit(Path(audit)))
     return audit
 

@@ -8,7 +8,7 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, filterfalse
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,7 @@ from hqm.imports.recordings import Recording, check_claims
 from hqm.imports.row import name_in
 from hqm.imports.scales import check_scales, is_missing, with_plain_numbers
 from hqm.imports.score_cells import number
+from hqm.imports.score_columns import has_labels
 from hqm.psychometrics import metrics_beside_people
 from hqm.psychometrics.validity.criterion import MetricsBesidePeople
 from hqm.types import ORIGINAL
@@ -78,7 +79,7 @@ def read_score_files(paths: Sequence[Path], benchmark: Benchmark | None = None) 
 def read_scores(path: Path, benchmark: Benchmark | None = None) -> AnswerScores:
     """Return the scores in a file with a row for each answer to a benchmark, where it is known.
 
-    Every column of numbers beside `item` and `respondent` is a metric.
+    Every column of numbers beside `item`, `respondent` and people's labels is a metric.
 
     Raises
     ------
@@ -91,7 +92,8 @@ def read_scores(path: Path, benchmark: Benchmark | None = None) -> AnswerScores:
     names: set[str] = set()
     for _, row in rows.values():
         names.update(row)
-    for name in sorted(names.difference(_KEY_COLUMNS)):
+    # people's labels are what metrics are compared with
+    for name in sorted(filterfalse(has_labels, names.difference(_KEY_COLUMNS))):
         numbers = {answer: _number(row.get(name)) for answer, (_, row) in rows.items()}
         if set(numbers.values()) == {None}:
             continue  # a column of words is no metric

@@ -325,8 +325,14 @@ def render(comparison: Comparison) -> str:
 _STATISTICS = {"pearson": "Pearson", "spearman": "Spearman", "tau_b": "Kendall"}
 
 
-def people_tables(study: MetricsBesidePeople) -> tuple[Table, ...]:
-    """How metrics correlate with people over answers, and which differences are shown."""
+def people_tables(study: MetricsBesidePeople, unit: str = "picture") -> tuple[Table, ...]:
+    """How metrics correlate with people over answers, and which differences are shown.
+
+    Parameters
+    ----------
+    unit
+        What answers belong together by: their picture, or their item where none has a picture.
+    """
     order = sorted(study.correlations, key=lambda name: -study.correlations[name].pearson.value)
 
     def row(name: str) -> tuple[Text, ...]:
@@ -340,7 +346,7 @@ def people_tables(study: MetricsBesidePeople) -> tuple[Table, ...]:
         (1, 2, 3),
         (
             f"{pluralise(study.n, 'answer')} that every metric and people scored, about"
-            f" {pluralise(study.pictures, 'picture')}; 95% intervals over pictures."
+            f" {pluralise(study.pictures, unit)}; 95% intervals over {unit}s."
             + (f" {study.reason}." if study.reason else ""),
         ),
     )
@@ -355,7 +361,7 @@ def people_tables(study: MetricsBesidePeople) -> tuple[Table, ...]:
     ]
     if not rows:
         return (first,)
-    note = "The same answers and labels; pictures left out, p adjusted over the pairs (Holm)."
+    note = f"The same answers and labels; {unit}s left out, p adjusted over the pairs (Holm)."
     columns = ("Difference", "Correlation", "Value", "p")
     return first, Table.for_page("Which metric is closer to people", columns, rows, (2, 3), (note,))
 
