@@ -16,7 +16,7 @@ import pytest
 from hqm.reports.latex.paper import paper_tables
 from hqm.reports.pages.error_picture import SOURCE_SHORT_NAMES
 from hqm.reports.pages.leaderboard_sentences import board_title, order_sentence
-from hqm.reports.pages.phrases import plain_text
+from hqm.reports.pages.phrases import FINDING_NAMES, plain_text
 from hqm.reports.pages.report_page import _grid, render
 from hqm.reports.pages.sentences import (
     MAX_VERDICT_WORDS,
@@ -49,6 +49,7 @@ from hqm.auditing.gate import check_against
 from hqm.auditing.precision import more_items, total_precision
 from hqm.auditing.score_points import Points
 from hqm.auditing.seven_questions import find_remedies, seven_answers
+from hqm.benchmark.findings import ADAPTER_CODE, CODES
 from hqm.psychometrics.variance.error_budget import change_band
 from hqm.signature import short_signature
 from tests.conftest import ROOT, Run
@@ -1062,3 +1063,14 @@ def test_only_a_test_that_would_find_wrong_keys_shows_that_there_are_none() -> N
     assert seven_answers(audit_of(SEARCHED, listed)).codes["faulty"] == "fine"
     assert seven_answers(audit_of(weak)).codes["faulty"] == "not_measured"
     assert "a test would find 11% of " in answer_texts(ranked)["faulty"]
+
+
+def test_every_finding_is_named_by_a_noun() -> None:
+    """ "Check first: image blank." named a fault by its code."""
+    names = {code.name for code in CODES.values() if code.code != ADAPTER_CODE}
+    assert FINDING_NAMES.keys() == names
+    assert len(set(FINDING_NAMES.values())) == len(names)
+    for words in FINDING_NAMES.values():
+        assert re.fullmatch(r"[a-z][\w ',-]*", words)
+        # more would take the verdict's words for the order of the models
+        assert len(words.split()) <= 8

@@ -69,7 +69,7 @@ def find_scores(
 
 
 def has_labels(column: str) -> bool:
-    """Return whether the name of a column says that people's labels stand there.
+    """Return whether the name of a column is that of labels by people.
 
     >>> has_labels("Human score"), has_labels("human2"), has_labels("humanities")
     (True, True, False)

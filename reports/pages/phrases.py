@@ -579,3 +579,73 @@ def without_zero(text: str) -> str:
     # APA style leaves the zero out of what cannot exceed 1; a digit or a point before it would make
     # it another number.
     return re.sub(r"(?<![\d.])0\.", ".", text)
+
+
+FINDING_NAMES: Mapping[str, str] = {
+    "card-unreadable": "a card that cannot be read",
+    "card-key": "a wrong key in the card",
+    "items-unreadable": "items that cannot be read",
+    "encoding": "wrong text encoding",
+    "record-broken": "broken rows",
+    "field-missing": "items without id or question",
+    "target-invalid": "keys that are none of the answers",
+    "type-unknown": "unknown types",
+    "image-outside": "pictures outside the folder",
+    "field-invalid": "fields with wrong values",
+    "id-twice": "item ids used twice",
+    "id-odd": "item ids with spaces or control characters",
+    "mojibake": "garbled text",
+    "no-licence": "no licence",
+    "no-citation": "no citation",
+    "no-summary": "no summary",
+    "no-responsible-ai": "an incomplete section on responsible AI",
+    "duplicate-question": "repeated questions",
+    "near-duplicate-question": "nearly equal questions",
+    "contradictory-label": "questions with several keys",
+    "contradictory-twins": "near-duplicates with several keys",
+    "paraphrased-question": "paraphrased questions",
+    "equal-options": "equal options",
+    "option-nan": "options that say nan",
+    "unbalanced-labels": "unbalanced keys",
+    "option-position": "keys that favour a position",
+    "label-by-position": "keys in an order",
+    "leakage-cue": "cues that give answers away",
+    "giveaway-phrase": "phrases that give answers away",
+    "answer-in-question": "answers within questions",
+    "order-cue": "an order that gives answers away",
+    "blind-solvable": "questions that need no picture",
+    "few-wordings": "few wordings",
+    "template-monotony": "few question templates",
+    "options-refer": "options that refer to others",
+    "options-misplaced": "options out of order",
+    "negation-affirms": "negations that affirm",
+    "negation-split": "negations within a phrase",
+    "negation-doubled": "double negations",
+    "negation-scope": "negations of unclear scope",
+    "negation-same-answer": "negations with the original's key",
+    "form-same-words": "a wording with the words of the original",
+    "form-mode": "questions turned into commands",
+    "form-option-reference": "options that refer to moved options",
+    "type-without-items": "types without items",
+    "type-not-measurable": "types that cannot be measured",
+    "type-not-claimed": "types that the card does not claim",
+    "items-unlabelled": "items without a type",
+    "image-missing": "missing pictures",
+    "image-broken": "broken pictures",
+    "image-twice": "pictures under several names",
+    "near-duplicate-image": "nearly equal pictures",
+    "image-unused": "unused pictures",
+    "images-not-checked": "pictures that were not checked",
+    "image-blank": "pictures of a single colour",
+    "image-unusual": "pictures that programs show differently",
+}
+"""What the linter finds, as a sentence names it."""
+
+
+def finding_in_words(name: str) -> str:
+    """The name of a finding in words; one of a benchmark's own has its own words.
+
+    >>> finding_in_words("image-blank"), finding_in_words("moved-boxes")
+    ('pictures of a single colour', 'moved boxes')
+    """
+    return FINDING_NAMES.get(name, name.replace("-", " "))

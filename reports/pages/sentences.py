@@ -45,6 +45,7 @@ from hqm.reports.pages.phrases import (
     as_sentence,
     coefficient,
     compose,
+    finding_in_words,
     join_names,
     number_word,
     pluralise,
@@ -141,19 +142,6 @@ _RECORDING_HINTS: Mapping[str, str] = {
     "blind": "record such answers",
 }
 """What measures a source of error where nobody can be asked: all answers are recorded."""
-_FINDING_NAMES: Mapping[str, str] = {
-    "encoding": "wrong text encoding",
-    "form-option-reference": "options that refer to moved options",
-    "form-same-words": "a wording with the words of the original",
-    "id-odd": "item ids with spaces or control characters",
-    "id-twice": "item ids used twice",
-    "image-unusual": "pictures that programs show differently",
-    "image-twice": "pictures under several names",
-    "mojibake": "garbled text",
-    "template-monotony": "few question templates",
-    "options-misplaced": "options out of order",
-}
-"""Names of findings whose code says too little."""
 _WORDING_SOURCES = ("wording", "negation")
 _MAX_ITEMS = 12
 """Reversed items that a sentence names."""
@@ -264,7 +252,7 @@ def _fault_words(audit: BenchmarkAudit, remedy: Remedy) -> str:
         else f"{percent(remedy.cost, 1)} of the answers unscored",
         "empty_types": f"{pluralise_in_words(count, 'type')} without items",
     }
-    return words.get(remedy.what, _finding(name or remedy.what))
+    return words.get(remedy.what, finding_in_words(name or remedy.what))
 
 
 def _reversed_items(remedy: Remedy) -> str:
@@ -289,11 +277,6 @@ def _counted(count: int, noun: str) -> str:
     if count:
         return pluralise_in_words(count, noun)
     return ""
-
-
-def _finding(name: str) -> str:
-    """The name of a finding in words."""
-    return _FINDING_NAMES.get(name, name.replace("-", " "))
 
 
 def budget_rows(audit: BenchmarkAudit) -> tuple[BudgetRow, ...]:
@@ -484,7 +467,7 @@ def _remedy_line(audit: BenchmarkAudit, remedy: Remedy) -> RemedyLine:
         "counted_items": pluralise(count, "item"),
         "share": percent(remedy.cost, 1),
         "answers": pluralise(count, "answer"),
-        "finding": _finding("".join(remedy.names[:1])) or "unbalanced keys",
+        "finding": finding_in_words("".join(remedy.names[:1])) or "unbalanced keys",
         "found": shorten(f"{capital(remedy.sentence)}.", _MAX_FINDING_CHARS, placeholder=" ..."),
     }
     # Every template takes its words from one table, whether or not it uses all of them.
