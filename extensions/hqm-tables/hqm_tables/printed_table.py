@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import starmap
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy as np
 
 from hqm.errors import DataError, UsageError
 from hqm.files.dialect import uses_decimal_comma
+from hqm.files.records import name_fields
 from hqm.imports.intake import find_alike, is_heading, refuse_alike, refuse_heading
 from hqm.psychometrics import Array
 from hqm.signature import digest_file
@@ -660,6 +661,12 @@ class Subscales:
     notes: tuple[str, ...] = ()
 
     @property
+    def label(self) -> str:
+        """How many columns there are."""
+        n_columns = len(self.columns)
+        return f"{n_columns} column{'s' * (n_columns != 1)}"
+
+    @property
     def total(self) -> Array:
         """(respondents,): the mean over the columns; NaN for a respondent that lacks one."""
         return self.scores.mean(axis=1) if self.columns else np.full(len(self.scores), np.nan)
@@ -722,6 +729,18 @@ def _rates(raw: Array, scales: Sequence[float | None]) -> Array | None:
     return rates if valid.all() else None
 
 
+def _notes_on_metric(table: Published, metric: str, metrics: Mapping[int, str]) -> list[str]:
+    """Say which metric of the same answers is taken, and which columns are none of them."""
+    notes = [
+        f"of the metrics of the same answers, {metric or 'none'} is taken: the others are made"
+        " from the same counts"
+    ]
+    unrelated = [table.column_specs[j].name for j, name in metrics.items() if not name]
+    if unrelated and metric:
+        notes.append(f"columns that are no {metric} are left out: {name_fields(unrelated)}")
+    return notes
+
+
 def subscales_of(table: Published) -> Subscales:
     """The columns that are parts of one test.
 
@@ -739,10 +758,7 @@ def subscales_of(table: Published) -> Subscales:
     if confusion_groups(table):
         metric = _preferred_metric(set(metrics.values()))
         indices = [j for j in indices if metrics[j] == metric]
-        notes.append(
-            f"of the metrics of the same answers, {metric or 'none'} is taken: the others are made"
-            " from the same counts"
-        )
+        notes += _notes_on_metric(table, metric, metrics)
     column_specs = tuple(table.column_specs[j] for j in indices)
     columns = tuple(column.name for column in column_specs)
     raw = table.values[:, indices]

@@ -529,7 +529,7 @@ def subscale_estimates(
     table = make.table
     scores = subscales.scores
     complete = np.asarray(np.isfinite(scores).all(axis=1))
-    label = f"{len(subscales.columns)} columns"
+    label = subscales.label
     if len(subscales.columns) < 2:
         reason = "a test has two parts or more, and the table has " + (
             f"one: {subscales.columns[0]}" if subscales.columns else "none"
@@ -555,7 +555,7 @@ def subscale_estimates(
 def _consistency_estimates(
     make: EstimateMaker, subscales: Subscales, x: Array, families: Sequence[str], seed: int
 ) -> Iterable[Estimate]:
-    label = f"{len(subscales.columns)} columns"
+    label = subscales.label
     k = len(subscales.columns)
     total = x.mean(axis=1)
     n_left_out = len(subscales.scores) - len(x)

@@ -506,6 +506,15 @@ def test_metrics_of_the_same_answers_are_no_parts_of_a_test(tmp_path: Path) -> N
     alpha = next(e for e in audited.estimates if e.indicator == "consistency.alpha")
     assert (alpha.value, alpha.status) == (None, "insufficient")
     assert any(tells(note, "published.same-counts") for note in audited.notes)
+    assert alpha.metric == "1 column"
+    path.write_text(
+        "model,Acc,F1,score,CHAIRs\nx,0.8,0.8,2.1,40\ny,0.7,0.7,1.9,38\nz,0.6,0.6,1.7,31\n"
+    )
+    notes = audit_table(read_table(path)).notes
+    columns = "'score', 'CHAIRs'"
+    assert any(
+        tells(note, "published.left-out", metric="accuracy", columns=columns) for note in notes
+    )
 
 
 def test_the_command_writes_and_says(run: Run, tmp_path: Path) -> None:
