@@ -135,6 +135,24 @@ def test_orders_types_and_items_are_those_of_the_page(benchmark: BenchmarkAudit)
     assert n_items == drawings.item_map(benchmark, "accuracy")[1]
 
 
+@pytest.mark.parametrize("name", ["error_budget", "types", "items"])
+def test_a_legend_explains_what_is_drawn_and_nothing_else(
+    benchmark: BenchmarkAudit, name: str
+) -> None:
+    """A diamond "to be read first" stood below items of which none was."""
+    figure = benchmark.plot(name)
+
+    def look_of(line: Any) -> tuple[str, str]:
+        return line.get_marker(), str(line.get_markerfacecolor())
+
+    lines = [line for axes in figure.axes for line in axes.get_lines() if len(line.get_xdata())]
+    drawn = {look_of(line) for line in lines if line.get_marker() in ("o", "D", "|")}
+    handles = figure.legends[0].legend_handles
+    explained = {look_of(handle) for handle in handles if handle.get_marker() != "s"}
+    assert explained == drawn
+    assert len({handle.get_label() for handle in handles}) == len(handles)
+
+
 def test_a_comparison_is_drawn(audit: Audit, benchmark: BenchmarkAudit) -> None:
     second = replace(benchmark, benchmark="second", title="Second")
     comparison = hqm.compare(Audit((benchmark, second)))

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from hqm.reports.figures.drawings import truncate
 from hqm.reports.figures.figure_data import (
@@ -238,13 +239,25 @@ def _drawable(
     return drawable
 
 
-def _legend(figure: Figure, rows: Sequence[tuple[str, str, str]]) -> None:
-    """What the marks mean, below the panels: mark, colour and words of each."""
+class Mark(NamedTuple):
+    """A mark of a figure, and what it means."""
+
+    marker: str
+    colour: str
+    words: str
+    fill: str = ""
+    """The colour within it, where that is another one."""
+
+
+def _legend(figure: Figure, marks: Sequence[Mark]) -> None:
+    """What the marks mean, below the panels."""
     from matplotlib.lines import Line2D
 
     handles = []
-    for marker, colour, words in rows:
-        handles.append(Line2D([], [], marker=marker, color=colour, ls="", ms=4, label=words))
+    for marker, colour, words, fill in marks:
+        handle = Line2D([], [], marker=marker, color=colour, mfc=fill or colour, ls="", ms=4)
+        handle.set_label(words)
+        handles.append(handle)
     figure.legend(
         handles=handles, loc="outside lower center", ncols=2, frameon=False, handletextpad=0.2
     )
@@ -279,7 +292,19 @@ def _leaderboard(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
         axes.set(title=truncate(audit.title, 50), xlabel=f"points of {leading_metric(audit)}")
 
 
-_BUDGET_MARKS = (("s", _BAND, "one model, 95%"), ("D", _ORANGE, "all models together"))
+_NOT_SHOWN = "white"
+"""Within the diamond of a shift that is not shown to differ from 0."""
+
+
+def _budget_marks(rows: Iterable[BudgetRow]) -> list[Mark]:
+    """The marks of these sources of error."""
+    marks = [Mark("s", _BAND, "one model, 95%")]
+    shown = {bool(row.excludes_zero) for row in rows if has_shift(row)}
+    if True in shown:
+        marks.append(Mark("D", _ORANGE, "all models together"))
+    if False in shown:
+        marks.append(Mark("D", _ORANGE, "all models, may be 0", _NOT_SHOWN))
+    return marks
 
 
 def _error_budget(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
@@ -294,7 +319,7 @@ def _error_budget(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_xlim(left=0)
         axes.set(title=truncate(audit.title, 50), xlabel=f"points of {leading_metric(audit)}")
-    _legend(figure, _BUDGET_MARKS)
+    _legend(figure, _budget_marks(chain.from_iterable(rows for _, rows in drawable)))
 
 
 def _drawn_sources(audit: BenchmarkAudit) -> Sequence[BudgetRow]:
@@ -310,7 +335,7 @@ def _draw_row(axes: Axes, y: float, row: BudgetRow, factor: float) -> None:
         axes.barh(y, row.half * factor, height=0.55, color=_BAND)
     if has_shift(row):
         # An open diamond is a shift that is not shown to differ from 0.
-        fill = _ORANGE if row.excludes_zero else "white"
+        fill = _ORANGE if row.excludes_zero else _NOT_SHOWN
         x = abs(row.shift or 0.0) * factor
         axes.plot(x, y, "D", color=_ORANGE, mfc=fill, markersize=3.5)
 
@@ -329,7 +354,7 @@ def _types(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
         axes.set_yticks(range(len(rows)), labels)
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set(title=truncate(audit.title, 50), xlabel=f"points of {leading_metric(audit)}")
-    _legend(figure, [("o", _BLUE, "a model"), ("|", _INK, "their mean")])
+    _legend(figure, [Mark("o", _BLUE, "a model"), Mark("|", _INK, "their mean")])
 
 
 def _rank_flips(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
@@ -385,7 +410,10 @@ def _items(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
             xlabel="share of respondents that get it right",
             ylabel="correlation with the rest",
         )
-    _legend(figure, [("o", _BLUE, "an item"), ("D", _ORANGE, "to be read first")])
+    marks = [Mark("o", _BLUE, "an item")]
+    if any(item.flagged for _, items in drawable for item in items):
+        marks.append(Mark("D", _ORANGE, "to be read first"))
+    _legend(figure, marks)
 
 
 def _measures(figure: Figure, measures: Sequence[Measure]) -> None:
@@ -407,7 +435,7 @@ def _measures(figure: Figure, measures: Sequence[Measure]) -> None:
     for axes in panels:
         axes.set_xlim(0, end)
     panels[-1].set_xlabel("points")
-    _legend(figure, _BUDGET_MARKS)
+    _legend(figure, _budget_marks(chain.from_iterable(single.rows for single in picture.pictures)))
 
 
 FIGURES: Mapping[str, Callable[[Figure, Sequence[BenchmarkAudit]], None]] = {
