@@ -22,7 +22,13 @@ from hqm.auditing.audit_rows import wrong
 from hqm.errors import UsageError
 from hqm.imports.human_labels import labelled_by
 from hqm.indicators import Case, Protocol, case, family_of, is_negating
-from hqm.indicators.labelled import answer_weights, beside_people, label_clusters
+from hqm.indicators.labelled import (
+    answer_weights,
+    beside_people,
+    has_other_scale,
+    is_graded,
+    label_clusters,
+)
 from hqm.indicators.separation import contrasts_in
 from hqm.labels.people_labels import FAITHFUL
 from hqm.moved_names import RenamedAttributes
@@ -122,6 +128,11 @@ class BudgetRow:
     def is_identical(self) -> bool:
         """Whether every score was repeated exactly, so that no variance is left for an interval."""
         return all(value == 0 for value in (self.half, self.shift, self.low, self.high))
+
+    @property
+    def compares_levels(self) -> bool:
+        """Whether the means are on one scale: those of another metric are not, nor are grades."""
+        return self.half is None or self.shift is not None
 
     @property
     def excludes_zero(self) -> bool:
@@ -499,10 +510,16 @@ def _single_facet_rows(
             continue
         family = family_of(facets[0], evidence.first, matrix)
         facet_case = case(family, facets[0], (evidence.first, matrix), metric, protocol)
+        compared = (str(cell),)
+        if source == "judge" and is_graded(matrix.values) and not is_graded(evidence.first.values):
+            first, second = facet_case.scores
+            names = facet_case.respondents
+            measured[source] = _rescaled_row(source, names, first, second, compared)
+            continue
         band = change_band(facet_case.scores[1] - facet_case.scores[0], n_effective=n_effective)
         shift = _shift_in(estimates, f"{family}.mean_shift", str(cell))
         shift = shift or _mean_move(band.moves, n_effective)
-        row = _row(source, facet_case.respondents, band, shift=shift, compared=(str(cell),))
+        row = _row(source, facet_case.respondents, band, shift=shift, compared=compared)
         # without the picture a drop is wanted, and no gap can be above it
         measured[source] = replace(row, half=None, factor=None) if source == "blind" else row
     labelled = _people(evidence, metric, protocol, n_effective)
@@ -544,6 +561,13 @@ def _people(
         # answers without a label have weight 0, and NaN times 0 would be NaN
         differences = np.nan_to_num(human - automatic)
         labelled = weights.any(axis=0)
+        answers = int(np.isfinite(human - automatic).sum())
+        compared = (str(label_matrix.cell),)
+        if has_other_scale(labels_case):
+            totals = (weights * np.nan_to_num([automatic, human])).sum(axis=-1)
+            scores, grades = totals / weights.sum(axis=1)
+            row = _rescaled_row("people", labels_case.respondents, scores, grades, compared)
+            return replace(row, answers=answers)
         columns = np.stack([weights * differences, weights])[:, :, labelled]
         clusters = label_clusters(labels_case)[labelled]
         sums, _ = cluster_sums(columns, np.ones(columns.shape[1:], dtype=bool), clusters)
@@ -557,10 +581,29 @@ def _people(
             labels_case.respondents,
             band,
             shift=_mean_move(band.moves, n_effective, replicates),
-            compared=(str(label_matrix.cell),),
-            answers=int(np.isfinite(human - automatic).sum()),
+            compared=compared,
+            answers=answers,
         )
     return None
+
+
+def _rescaled_row(
+    source: ErrorSource,
+    respondents: Sequence[str],
+    scores: Array,
+    grades: Array,
+    compared: tuple[str, ...],
+) -> BudgetRow:
+    """Return the row of grades in place of right and wrong, at one mean and standard deviation:
+    on their scale, a middling grade of a right answer would be a shift.
+    """
+    band = metric_band(scores, grades)
+    if band.status == "ok":
+        return _row(source, respondents, band, compared=compared)
+    n_compared = int(np.isfinite(scores + grades).sum())
+    return BudgetRow(
+        source=source, status="few", other=compared, respondents=n_compared, reason=band.reason
+    )
 
 
 def _metric_row(evidence: Evidence, metric: Metric) -> BudgetRow:

@@ -36,6 +36,9 @@ ADJUDICATION = "adjudication"
 labels and counts as none.
 """
 
+BINARY = "binary"
+"""The schema of labels of 1 and 0."""
+
 LEAST_PROBABILITY = 1e-9
 """With which an answer is chosen for labelling at least: its label stands for 1 / probability."""
 

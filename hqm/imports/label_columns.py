@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from itertools import chain, compress
+from itertools import chain, compress, repeat
 
 from hqm.errors import AnswerError
 from hqm.files.dialect import unguarded
@@ -22,10 +22,11 @@ from hqm.imports.layouts import (
     rename_columns,
     with_column,
 )
-from hqm.imports.scales import check_scales, is_missing, plain_numbers
+from hqm.imports.scales import check_scales, is_missing, plain_numbers, scale_ends
 from hqm.imports.score_cells import number
 
 LABEL = "label"
+SCHEMA = "schema"
 _OF_PEOPLE = (
     "human_label",
     "human_score",
@@ -100,6 +101,8 @@ def with_labels(intake: Intake) -> Intake:
         if 0 <= share <= 1:
             labels[index] = share
     records = with_column(rename_columns(records, {column: LABEL}), LABEL, labels)
+    if high > 1 and SCHEMA not in records[0]:
+        records = with_column(records, SCHEMA, repeat(f"{low:g} to {high:g}", len(records)))
     # A sheet of answers has rows that nobody labelled; where only labels are listed, an empty one
     # is a rater's who did not decide.
     lists_answers = bool({"answer", "rater"} & intake.plain_columns.keys())
@@ -165,7 +168,7 @@ def _value(cell: object, column: str) -> float | None:
 
 
 def _scale(values: Sequence[float | None], intake: Intake, column: str) -> tuple[float, float]:
-    """The ends of the scale of labels: 0 and 1, or those of a scale from 0 or 1 to the highest."""
+    """The ends of the scale of labels: 0 and 1, or those of a rating scale."""
     numbers = [value for value in values if value is not None]
     n_above = sum(value > 1 for value in numbers)
     is_rating = len(set(numbers)) > 1 and min(numbers) >= 0
@@ -182,7 +185,7 @@ def _scale(values: Sequence[float | None], intake: Intake, column: str) -> tuple
         (rater, value) for rater, value in zip(raters, values, strict=True) if value is not None
     ]
     check_scales(column, scored, intake.path)
-    return (1.0 if min(numbers) >= 1 else 0.0), max(numbers)
+    return scale_ends(numbers)
 
 
 def check_columns(names: Iterable[str], known_names: Sequence[str], location: str) -> None:

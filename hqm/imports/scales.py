@@ -25,6 +25,29 @@ _MIN_RUN = 5
 _MAX_CHANCE = 1e-3
 
 
+_SCALE_MAXIMA = (1, 2, 3, 4, 5, 6, 7, 10, 100)
+"""What scales end in."""
+_FROM_ONE = (3, 4, 5, 7)
+"""Ends of scales of agreement or quality, which begin with 1 (Likert 1932)."""
+
+
+def scale_ends(values: Iterable[float]) -> tuple[float, float]:
+    """Return the ends of the scale that grades are of: the lowest usual end that none exceeds, from
+    1 or 0.
+
+    A scale to 10 begins with 1 where that is the lowest grade that was given.
+
+    >>> scale_ends([1, 4]), scale_ends([0, 4]), scale_ends([1, 8]), scale_ends([2, 8])
+    ((1.0, 4.0), (0.0, 4.0), (1.0, 10.0), (0.0, 10.0))
+    """
+    grades = list(values)
+    highest = max(grades, default=1.0)
+    lowest = min(grades, default=0.0)
+    end = float(next(filter(highest.__le__, _SCALE_MAXIMA), highest))
+    begins_with_1 = (end in _FROM_ONE and lowest >= 1) or (end == 10 and lowest == 1)
+    return float(begins_with_1), end
+
+
 def check_scales(name: str, scores: Sequence[tuple[str, float]], location: str) -> list[str]:
     """Refuse a column of two scales, and say which of two readings was taken where both may be.
 

@@ -34,6 +34,7 @@ from hqm.indicators.indicator import (
     to_coefficient,
 )
 from hqm.indicators.labelled import (
+    LABELS_ON_SCALE,
     RIGHT_OR_WRONG,
     agreement_with_people,
     beside_people,
@@ -614,7 +615,7 @@ _OF_JUDGES = (
     ),
     replace(
         _PREDICTION_POWERED,
-        needs=(PAIR, need("a metric that is a share of right answers", _is_share)),
+        needs=(PAIR, need("a metric that is a share of right answers", _is_share), LABELS_ON_SCALE),
     ),
     Indicator(
         name="human_agreement",

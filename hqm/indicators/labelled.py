@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from hqm.imports.human_labels import RATER
+from hqm.imports.human_labels import BINARY, RATER
 from hqm.indicators.cases import Case
 from hqm.indicators.indicator import (
     ANSWER_COUNT,
@@ -411,6 +411,38 @@ def _labelled_answers(case: Case) -> Result:
         labelled_respondents=int(np.isfinite(human).any(axis=1).sum()),
         flags=case.cached(sample_flags),
     )
+
+
+_MIN_GRADED = 0.05
+"""Share of scores between 0 and 1 from which they are grades: a judge may be undecided at times."""
+
+
+def is_graded(scores: Array) -> bool:
+    """Return whether scores are grades between 0 and 1, and not right or wrong.
+
+    >>> is_graded(np.array([0.0, 1.0, 0.25, 1.0])), is_graded(np.array([0.0, 1.0, np.nan]))
+    (True, False)
+    """
+    scored = scores[np.isfinite(scores)]
+    return bool(scored.size) and float(((scored > 0) & (scored < 1)).mean()) > _MIN_GRADED
+
+
+def has_other_scale(case: Case) -> bool:
+    """Return whether people graded answers that the scorer calls right or wrong: a middling grade
+    of a right answer is no error of the scorer.
+    """
+    # shares without a schema are of people who called the answer right
+    if case.sample is None or not set(case.sample.schemas) - {BINARY}:
+        return False
+    automatic, human = case.cached(beside_people)
+    return is_graded(human) and not is_graded(automatic)
+
+
+LABELS_ON_SCALE = need(
+    "labels on the scale of the scores",
+    lambda case: not has_other_scale(case),
+    "people graded the answers, and the scores are right or wrong",
+)
 
 
 def _right_or_wrong(case: Case) -> bool:

@@ -5,7 +5,6 @@ scoring.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, starmap
@@ -37,39 +36,33 @@ _WRONG_WORDS = frozenset(("false", "incorrect", "wrong", "hallucinated", "with h
 _OPPOSITE = {"yes": "no", "no": "yes"}
 
 
-_SCALE_MAXIMA = (1, 2, 3, 4, 5, 6, 7, 10, 100)
-"""What scales of judges end in."""
+def marks_scale(marks: Iterable[str]) -> tuple[float, float]:
+    """The ends of the scale of which a judge's marks are; 0 and 1 where none is a number.
 
-
-def scale_maximum(marks: Iterable[str]) -> float:
-    """The end of the scale of which a judge's marks are, which begins with 0: the lowest usual one
-    that no mark exceeds.
-
-    >>> scale_maximum(["0.5", "1", "yes"]), scale_maximum(["3", "8"]), scale_maximum(["250", "0"])
-    (1.0, 10.0, 250.0)
+    >>> marks_scale(["0.5", "1", "yes"]), marks_scale(["3", "5"]), marks_scale(["250", "0"])
+    ((0.0, 1.0), (1.0, 5.0), (0.0, 250.0))
     """
-    highest = -math.inf
-    for value in map(finite_number, marks):
-        if value is not None:
-            highest = max(highest, value)
-    if highest == -math.inf:  # no mark is a number
-        return 1.0
-    return float(next(filter(highest.__le__, _SCALE_MAXIMA), highest))
+    # few commands read judgements
+    from hqm.imports.scales import scale_ends
+
+    numbers = map(finite_number, marks)
+    return scale_ends(value for value in numbers if value is not None)
 
 
-def share_right(mark: str, maximum: float = 1.0) -> float | None:
+def share_right(mark: str, scale: tuple[float, float] = (0.0, 1.0)) -> float | None:
     """A mark as a share of right, 1 or 0 for a word; None for what is none.
 
-    >>> share_right("Correct."), share_right("0"), share_right("7", 10), share_right("unclear")
-    (1.0, 0.0, 0.7, None)
+    >>> share_right("Correct."), share_right("0"), share_right("4", (1, 5)), share_right("unclear")
+    (1.0, 0.0, 0.75, None)
     """
     word = mark.strip().strip(".!*").lower()
     if word in _RIGHT_WORDS or word in _WRONG_WORDS:
         return float(word in _RIGHT_WORDS)
     # a mark outside the scale is no share: clipping it would hide a wrong scale
     value = finite_number(word)
-    if value is not None and 0 <= value <= maximum:
-        return value / maximum
+    low, high = scale
+    if value is not None and low <= value <= high:
+        return (value - low) / (high - low)
     return None
 
 
@@ -102,19 +95,22 @@ def verdict_of_share(benchmark: Benchmark, item: Item, share: float, reply: str 
     )
 
 
-def verdict_of_mark(benchmark: Benchmark, item: Item, mark: str, maximum: float = 1.0) -> Verdict:
+def verdict_of_mark(
+    benchmark: Benchmark, item: Item, mark: str, scale: tuple[float, float] = (0.0, 1.0)
+) -> Verdict:
     """The verdict that a mark in a file stands for, of a benchmark that a rule scores; unscored
     where it says nothing.
 
     "yes" and "no" are what the judge read in the answer to a yes/no question; a share, true or
-    false, correct or incorrect is whether the answer is right. A number is a share of `maximum`.
+    false, correct or incorrect is whether the answer is right. A number is on the scale of the
+    judge.
     """
     if not mark:
         return Verdict.unscored("missing", _EMPTY)
     word = mark.strip().strip(".!*").lower()
     if item.task == "yes_no" and word in _OPPOSITE:
         return benchmark.score(item, Response(word.capitalize()))
-    share = share_right(mark, maximum)
+    share = share_right(mark, scale)
     if share is None:
         return Verdict.unscored(
             "unparsed", f"the judgement {mark!r:.60} says neither right nor wrong"
@@ -194,7 +190,7 @@ class FileJudge:
         self.label = label
         self.sets = tuple(sets)
         # one scale for all files of a judge: a file of low scores alone would seem to end earlier
-        self._maximum = scale_maximum(chain.from_iterable(map(attrgetter("marks"), self.sets)))
+        self._scale = marks_scale(chain.from_iterable(map(attrgetter("marks"), self.sets)))
 
     def askings(self) -> list[int]:
         """Return the numbers of the judge's askings, from 0."""
@@ -290,7 +286,7 @@ class FileJudge:
         mark = output.mark
         if mark is None:
             mark = next(chain.from_iterable(output.replies.values()), "")
-        return settle(verdict_of_mark(self.benchmark, item, mark, self._maximum), answer)
+        return settle(verdict_of_mark(self.benchmark, item, mark, self._scale), answer)
 
     def matrix(self, cell: Cell, form: Form, rows: Rows, number: int = 0) -> ScoreMatrix:
         """The verdicts of one administration."""

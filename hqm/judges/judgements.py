@@ -60,7 +60,7 @@ from hqm.imports.row import (
     whole_reply,
 )
 from hqm.imports.score_cells import number
-from hqm.judges.file_judge import JudgementSet, scale_maximum, share_right
+from hqm.judges.file_judge import JudgementSet, marks_scale, share_right
 from hqm.signature import digest_file
 from hqm.text import check_name
 from hqm.types import ORIGINAL, Form, Response
@@ -533,19 +533,16 @@ def _renumber_matchings(
 
 
 def _scale_notes(benchmark: Benchmark, sets: Sequence[JudgementSet]) -> Iterator[str]:
-    """Yield a note on every judge whose scores are divided by the end of their scale."""
+    """Yield a note on every judge whose scores are brought to a scale from 0 to 1."""
     if benchmark.roles and not benchmark.included_recordings:  # its own procedure reads them
         return
     marks: dict[str, list[str]] = defaultdict(list)
     for judgement_set in sets:
         marks[judgement_set.judge] += judgement_set.marks
     for judge, judge_marks in marks.items():
-        maximum = scale_maximum(judge_marks)
-        if maximum > 1:
-            yield (
-                f"{judge}: its highest score is taken for one of {maximum:g}, by which all are"
-                " divided"
-            )
+        low, high = marks_scale(judge_marks)
+        if high > 1:
+            yield f"{judge}: its scores from {low:g} to {high:g} are taken as 0 to 1"
 
 
 def _copy_notes(sets: Sequence[JudgementSet]) -> list[str]:

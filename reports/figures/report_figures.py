@@ -332,7 +332,7 @@ def _write_source_numbers(drawing: Drawing, row: BudgetRow, y: float, points: Po
         drawing.text(842, y, f"±{points.format(row.half)}", size=14, bold=True)
     elif row.source != "blind":
         drawing.text(842, y, f"{row.respondents} models", size=12, colour=QUIET)
-    if row.source == "metric":
+    if not row.compares_levels:
         drawing.text(934, y, "not comparable", size=12, colour=QUIET)
     elif row.source == "items":
         drawing.text(934, y, f"±{points.format(row.high)}", size=13)

@@ -862,11 +862,14 @@ def statement(audit: BenchmarkAudit) -> Statement:
             audit, "parallel_forms.mean_shift", administration=row.other[0]
         )
     labelled = budget_row(audit, "people")
+    pearson = find_estimate(audit, "criterion.pearson")
     labels = "people not measured"
     if audit.scoring == "people":
         labels = "people scored"
     elif labelled.shift is not None:
         labels = f"people {shift_text(audit, labelled)}"
+    elif labelled.other and pearson is not None:
+        labels = f"people r {coefficient(pearson, 'model_population').text}"
     # A line without a signature could not be verified (`hqm report --verify`).
     signed = signed or find_estimate(audit, "discriminability.separable_pairs")
     line = statement_signature(signed.signature, audit.procedure) if signed is not None else ""
