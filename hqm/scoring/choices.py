@@ -44,7 +44,7 @@ from hqm.scoring.option_letters import (
 from hqm.scoring.plain_text import says_unable
 from hqm.scoring.polar_answers import POLARITY, Polar, leading_polarity, read_polar
 from hqm.scoring.restatements import answering_clause, restating_sentences
-from hqm.scoring.statements import without_adverbial
+from hqm.scoring.statements import compares_contrarily, without_adverbial
 from hqm.scoring.written_numbers import sole_number
 from hqm.scoring.written_options import Option, named_options, parse_options
 from hqm.types import LETTERS
@@ -336,6 +336,31 @@ def _contradicts(option: Option, remainder: str, options: Sequence[Option]) -> b
 
 
 def _named_choice(
+    answer: ParsedAnswer, options: Sequence[Option], question: str
+) -> tuple[str, ...]:
+    """The option that an answer names; the other one where it says the contrary of what is asked:
+    "The cat is smaller", of a dog and a cat of which the larger is asked for.
+    """
+    letters = _stated_choice(answer, options, question)
+    if len(letters) != 1:
+        return letters
+    (text,) = (option.text for option in options if option.letter == letters[0])
+    for clause in _CLAUSE_END.split(answer.text):
+        if letters[0] in named_options(clause, options):
+            if not compares_contrarily(clause, question, text) or _NEGATION.search(clause):
+                return letters
+            compared_options = [it for it in options if not _OF_NO_THING.search(it.text)]
+            rivals = [it.letter for it in compared_options if it.letter not in letters]
+            return tuple(rivals) if len(rivals) == 1 else ()
+    return letters
+
+
+_CLAUSE_END = re.compile(r"[.,;:!?]\s|\n| (?:since|because|while|whereas|but|so|as|and) ")
+_OF_NO_THING = re.compile(r"\b(?:same|equal\w*|both|neither|none|cannot|not|no)\b")
+"""An option such as "They are equal", which is none of the things that are compared."""
+
+
+def _stated_choice(
     answer: ParsedAnswer, options: Sequence[Option], question: str
 ) -> tuple[str, ...]:
     """The option that an answer names by its text where it concludes, or the only one it names."""

@@ -23,8 +23,7 @@ from hqm.scoring.commitments import (
 )
 from hqm.scoring.number_answers import stated_numbers
 from hqm.scoring.number_clauses import IN_PARENTHESES, SUBORDINATE, without_parentheses
-from hqm.scoring.plain_text import says_unable
-from hqm.scoring.polar_answers import NEGATIVE
+from hqm.scoring.plain_text import NEGATIVE, says_unable
 from hqm.scoring.statements import asked_words, content_words, contraries_of
 from hqm.scoring.written_numbers import LATIN, Number, numbers_in, sole_number
 

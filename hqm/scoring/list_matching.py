@@ -40,8 +40,7 @@ from hqm.scoring.list_answers import (
     with_rows,
 )
 from hqm.scoring.number_clauses import undenied_numbers
-from hqm.scoring.plain_text import says_unable
-from hqm.scoring.polar_answers import DOUBT, NEGATIVE
+from hqm.scoring.plain_text import DOUBT, NEGATIVE, says_unable
 from hqm.scoring.polar_words import has_other_script, is_english, language_of
 from hqm.scoring.restatements import restating_sentences
 from hqm.scoring.written_numbers import Number, numbers_in, sole_number

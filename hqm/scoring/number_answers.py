@@ -30,6 +30,7 @@ from hqm.scoring.number_clauses import (
     foreign_total,
     number_behind_colon,
     number_in_asked_unit,
+    number_without_exceptions,
     owned_by_asked,
     owned_numbers,
     predicates_asked,
@@ -43,8 +44,7 @@ from hqm.scoring.number_clauses import (
     without_parentheses,
 )
 from hqm.scoring.number_words import SMALL_NUMBERS
-from hqm.scoring.plain_text import says_unable
-from hqm.scoring.polar_answers import NEGATIVE
+from hqm.scoring.plain_text import NEGATIVE, says_unable
 from hqm.scoring.restatements import answering_clause, restating_sentences
 from hqm.scoring.statements import asked_words, content_words, denies_asked_noun
 from hqm.scoring.written_numbers import (
@@ -679,7 +679,7 @@ def _passage_number(text: str, counts: bool, question: str = "") -> Number | Non
     if len(owned) > 1:
         return owned_by_asked(owned, question)
     if counts:
-        number = _counted_number(text, question)
+        number = number_without_exceptions(text) or _counted_number(text, question)
     else:
         number = number_in_asked_unit(text, question)
     number = number or copular_number(text) or _named_number(text, question)

@@ -397,6 +397,30 @@ def enumerated_number(text: str) -> Number | None:
     return None
 
 
+_EXCEPTION = re.compile(
+    r"\ball (?:of )?(?:the )?(?P<all>[\w-]+)\b[^.;]*?"
+    r"\b(?:except(?: for)?|apart from)(?: the)? (?P<few>[\w-]+)"
+    r"|\ball (?:but|except) (?:for )?(?P<few_of>[\w-]+) of (?:the |these )?(?P<of_all>[\w-]+)",
+    re.IGNORECASE,
+)
+
+
+def number_without_exceptions(text: str) -> Number | None:
+    """How many are left of all: "all 5 wear hats except for 2".
+
+    >>> str(number_without_exceptions("All five wear hats except for two.").value)
+    '3'
+    """
+    match = _EXCEPTION.search(text)
+    if match is None:
+        return None
+    total = sole_number(match["all"] or match["of_all"])
+    excepted = sole_number(match["few"] or match["few_of"])
+    if total is None or excepted is None or excepted.value > total.value:
+        return None
+    return numbers_in(str(total.value - excepted.value))[0]
+
+
 def copular_number(text: str) -> Number | None:
     """The number of a Japanese, Korean or Russian predicate, which ends it: "3の2乗は9です"."""
     predicate = None if text.isascii() else _FINAL_COPULA.search(text)

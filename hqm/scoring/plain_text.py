@@ -747,3 +747,16 @@ def with_plain_dates(text: str) -> str:
     if any(map(text.__contains__, _MONTHS)) and _may_have_date(text):
         text = _DATE.sub(_iso_date, text)
     return text
+
+
+NEGATIVE = re.compile(
+    r"\b(?:not|no|none|never|nobody|nothing|neither|cannot|without|lacks?|absent"
+    r"|missing)\b|n't\b",
+    re.IGNORECASE,
+)
+# a clause with one of these commits itself to nothing
+DOUBT = re.compile(
+    r"\b(?:might|may|maybe|could|possibly|possible(?! to)|perhaps|or|unclear|unsure|whether|if"
+    r"|(?:nearly|almost)(?! certain))\b",
+    re.IGNORECASE,
+)

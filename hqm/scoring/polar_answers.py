@@ -14,6 +14,8 @@ from hqm.scoring.commitments import (
     parse_answer,
 )
 from hqm.scoring.plain_text import (
+    DOUBT,
+    NEGATIVE,
     UNABLE_ABROAD,
     denies_scene,
     is_open_verdict,
@@ -22,11 +24,14 @@ from hqm.scoring.plain_text import (
 )
 from hqm.scoring.polar_words import (
     AGREES_ABROAD,
+    ASKS_ABSENCE,
     ASSURANCE,
+    BOUND_CUE,
     CJK_LEAD,
     DENIES_ABROAD,
     FINAL_POLARITY,
     NO,
+    NOT_ABSENT,
     YES,
     in_hangul,
     statement_language,
@@ -101,11 +106,6 @@ _NO_ANSWER = re.compile(
 )
 _DENIED_POLARITY = re.compile(r"\W*not (yes|no)\W*$", re.IGNORECASE)
 _DENIES = re.compile(r"\bnot\b|n't|opposite|nothing")
-NEGATIVE = re.compile(
-    r"\b(?:not|no|none|never|nobody|nothing|neither|cannot|without|lacks?|absent"
-    r"|missing)\b|n't\b",
-    re.IGNORECASE,
-)
 # a clause that says what is the case: a subject, then a form of be, do, have or can
 _STATEMENT = re.compile(
     r"^(?:(?:there|it|they|he|she|this|that|these|those|the|an?|no|one|two|three|all|both|some"
@@ -191,12 +191,6 @@ _NOT_UNIVERSAL = re.compile(
     r"|^[^。.,،、]{1,24}(?:だけ[がは]|のみ[がは]|만 |فقط)",
     re.IGNORECASE,
 )
-# a clause with one of these commits itself to nothing
-DOUBT = re.compile(
-    r"\b(?:might|may|maybe|could|possibly|possible(?! to)|perhaps|or|unclear|unsure|whether|if"
-    r"|(?:nearly|almost)(?! certain))\b",
-    re.IGNORECASE,
-)
 
 
 # models that are shown "Q: ... A: ..." repeat the label; with "B:" behind it, it is a letter
@@ -220,13 +214,16 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
     if not (question.isascii() and text.isascii()):
         text = without_offer(in_hangul(text, question))
     if _asks_absence(text, question):
-        text, negated = _NOT_ABSENT.sub(r"\1 visible", text), True
+        text, negated = NOT_ABSENT.sub(r"\1 visible", text), True
     answer = parse_answer(text)
     if _says_both_or_asks(answer):
         return None
     called = [passage.text for passage in answer.explicit if not passage.corrects][:1]
     if any(map(is_open_verdict, called)) and leading_polarity(answer.statements[-1]) is None:
         return None
+    committed = _polarity_of_count(answer, text, question) if not negated else None
+    if committed is not None:
+        return committed
     committed = _committed_polar(answer, question, negated)
     if committed == "yes" and not negated and contradicts_yes(answer.text, question):
         return None
@@ -241,32 +238,37 @@ def _asks_absence(text: str, question: str) -> bool:
     """Whether a question asks for what is not there, and an answer says so in words of its own:
     "Yes, it is" repeats the question's.
     """
-    if not _ASKS_ABSENCE.search(question) or not needs_question(text):
+    if not ASKS_ABSENCE.search(question) or not needs_question(text):
         return False
     return _ELLIPSIS.match(_SENTENCE_MARK.split(text.strip(), maxsplit=1)[0]) is None
 
 
-_ASKS_ABSENCE = re.compile(
-    r"^\W*(?:is|are|was|were) (?:the|an?|any|this|that|these|those) [^?,]*\b"
-    r"(?:absent\b(?!-)|missing (?:from|in) (?:the|this) (?:image|picture|photo\w*|scene|frame)\b)",
-    re.IGNORECASE,
-)
-"""A question that asks whether something is not there, so that a denial agrees with it."""
-_NOT_ABSENT = re.compile(r"\b(is|are|was|were)(?:n't| not) (?:absent|missing)\b", re.IGNORECASE)
+def _polarity_of_count(answer: ParsedAnswer, text: str, question: str) -> Polar | None:
+    """The polarity of a number that answers a question for one within bounds."""
+    if not BOUND_CUE.search(question):
+        return None
+    from hqm.scoring.bounded_counts import bounded_polarity  # few questions ask so
+
+    polarity = bounded_polarity(text, question)
+    # a yes or no that says otherwise leaves it open
+    return (
+        polarity if {polarity, None}.issuperset(map(leading_polarity, answer.statements)) else None
+    )
 
 
 def _says_both_or_asks(answer: ParsedAnswer) -> bool:
     """Whether an answer says yes and no and nothing else, which takes nothing back ("Yes.\\nNo."),
     or only asks: "Is there a dog? Yes or no?".
     """
-    if len(answer.statements) < 4 and {*map(_bare_polarity, answer.statements)} == {"yes", "no"}:
-        return True
+    # longer texts say more than that
+    if len(answer.text) < _MAX_POLAR_CHARS and _ONLY_POLAR.fullmatch(answer.text):
+        return len({POLARITY[word] for word in _POLAR_WORD.findall(answer.text.lower())}) == 2
     return answer.text.count(" ") > 1 and all(map(_IS_QUESTION, answer.statements))
 
 
-def _bare_polarity(statement: str) -> Polar | None:
-    """The polarity of a statement that is a yes or no and nothing else."""
-    return POLARITY.get(statement.strip(" .!,*\"'").lower())
+_POLAR_WORD = re.compile(rf"(?<!\w)(?:{_alternatives(POLARITY)})(?!\w)")
+_ONLY_POLAR = re.compile(rf"[\W\d]*(?:{_POLAR_WORD.pattern}[\W\d]*){{2,3}}", re.IGNORECASE)
+_MAX_POLAR_CHARS = 30
 
 
 def _polarity_abroad(answer: ParsedAnswer, question: str, negated: bool) -> Polar | None:
@@ -373,16 +375,16 @@ def _quoted_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Pola
     """The polarity of an answer that quotes what is written, where the question asks whether other
     words are: 'It says "YIELD"'.
     """
-    asked = _ASKED_QUOTE.search(question)
-    if asked is None:
+    quoted_question = _ASKED_QUOTE.search(question)
+    if quoted_question is None:
         return None
     quotes = set(map(normalize, _STATED_QUOTE.findall(answer.text)))
     if len(quotes) != 1 or DOUBT.search(answer.text):
         return None
     denies = NEGATIVE.search(_STATED_QUOTE.sub("", answer.text)) is not None
     stated = quotes.pop()
-    is_same = stated == normalize(asked[1])
-    if not is_same and (denies or normalize(asked[1]) in stated):
+    is_same = stated == normalize(quoted_question[1])
+    if not is_same and (denies or normalize(quoted_question[1]) in stated):
         return None
     return _stated_polarity(True, denies or not is_same, negated)
 

@@ -539,3 +539,14 @@ ASKS_PRESENCE = re.compile(
     re.IGNORECASE,
 )
 """What a question has that asks whether something is there."""
+
+
+ASKS_ABSENCE = re.compile(
+    r"^\W*(?:is|are|was|were) (?:the|an?|any|this|that|these|those) [^?,]*\b"
+    r"(?:absent\b(?!-)|missing (?:from|in) (?:the|this) (?:image|picture|photo\w*|scene|frame)\b)",
+    re.IGNORECASE,
+)
+"""A question that asks whether something is not there, so that a denial agrees with it."""
+NOT_ABSENT = re.compile(r"\b(is|are|was|were)(?:n't| not) (?:absent|missing)\b", re.IGNORECASE)
+BOUND_CUE = re.compile(r"\b(?:than|least|most|over|under|up to|m[ai][xn]imum) ", re.IGNORECASE)
+"""A question for a number within bounds, or for another comparison."""

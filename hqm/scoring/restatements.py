@@ -8,8 +8,7 @@ import re
 from collections.abc import Sequence
 
 from hqm.scoring.commitments import is_tentative, question_stems, shared_words
-from hqm.scoring.plain_text import says_unable
-from hqm.scoring.polar_answers import DOUBT, NEGATIVE
+from hqm.scoring.plain_text import DOUBT, NEGATIVE, says_unable
 
 _ASSERTION = re.compile(
     r"\b(?:is|are|was|were|has|have|had|will|would|does|do|did|belongs?|shows?|contains?|says|reads"

@@ -38,8 +38,8 @@ from hqm.scoring.list_matching import (
 )
 from hqm.scoring.number_answers import read_number
 from hqm.scoring.number_words import SMALL_NUMBERS
-from hqm.scoring.plain_text import APOLOGY, plain, says_unable, without_marks
-from hqm.scoring.polar_answers import DOUBT, NEGATIVE, read_polar
+from hqm.scoring.plain_text import APOLOGY, DOUBT, NEGATIVE, plain, says_unable, without_marks
+from hqm.scoring.polar_answers import read_polar
 from hqm.scoring.polar_words import language_of
 from hqm.scoring.restatements import (
     answering_clause,
@@ -405,6 +405,7 @@ _MAX_MARKUP_CHARS = 40
 def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
     """The match of an answer to an item whose key is a text."""
     text = asked_value(text, question) or text
+    text = _with_preposition(text, target)
     answer = parse_answer(text)
     if _is_key(text, answer, target):
         return ShortMatch(True, target)
@@ -433,6 +434,25 @@ def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
             return None
         return ShortMatch(not is_overridden, answer.text[:80] if is_overridden else target)
     return _match_unnamed(answer, target, question)
+
+
+_PREPOSITIONS = {
+    "on": re.compile(r"\b(?:on top of|atop|upon)\b", re.IGNORECASE),
+    "in": re.compile(r"\b(?:inside(?: of)?|within)\b", re.IGNORECASE),
+    "inside": re.compile(r"\b(?:inside of|in|within)\b", re.IGNORECASE),
+    "next to": re.compile(r"\b(?:beside|adjacent to|alongside)\b", re.IGNORECASE),
+    "beside": re.compile(r"\b(?:next to|adjacent to|alongside)\b", re.IGNORECASE),
+    "under": re.compile(r"\b(?:underneath|beneath)\b", re.IGNORECASE),
+}
+"""Prepositions that a key begins with, and others for the same place."""
+
+
+def _with_preposition(text: str, target: str) -> str:
+    """A text in which a place is named with the preposition of the key."""
+    for preposition, variants in _PREPOSITIONS.items():
+        if target.lower().startswith(f"{preposition} "):
+            text = variants.sub(preposition, text)
+    return text
 
 
 def _names_several(answer: ParsedAnswer) -> bool:

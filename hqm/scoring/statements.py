@@ -544,7 +544,7 @@ def asked_words(question: str) -> tuple[str, ...]:
 
 
 _NEUTRAL = re.compile(
-    r".*ly|ones?|all|just|still|already|also|much|far|bit|dur|side|park|stand|sitt?|lie|locat|posit"
+    r".*ly|ones?|all|just|still|already|also|much|far|bit|dur|side?|park|stand|sitt?|lie|locat|posit"
     r"|posit?ion|plac|situat"
 )
 """Stems of words that a sentence may add to those of the question."""
@@ -574,8 +574,8 @@ _IRREGULAR = MappingProxyType(
             " sitting:sit lying:lie running:run every:all each:all shot:shoot big:large"
             " bigger:larger"
             " permitted:allow permits:allow forbidden:prohibit banned:prohibit barred:prohibit"
-            " beneath:under underneath:under asleep:sleep alike:same people:person someone:person "
-            "somebody:person anyone:person anybody:person"
+            " beneath:under underneath:under asleep:sleep ajar:open alike:same people:person"
+            " someone:person somebody:person anyone:person anybody:person"
         ).split()
     )
 )
@@ -588,13 +588,20 @@ def _groups(*groups: str) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(map(_base_form, group.split())) for group in groups)
 
 
-_RELATIONS = _groups(
-    "left right", "above below", "over under", "front behind", "inside outside", "before after",
+_DEGREES = _groups(
     "larger smaller", "bigger smaller", "greater smaller less", "taller shorter", "longer shorter",
     "higher lower", "more fewer less", "older younger newer", "heavier lighter", "faster slower",
     "closer farther further", "wider narrower", "thicker thinner", "brighter darker",
     "lighter darker", "warmer colder cooler", "hotter colder cooler", "better worse",
 )  # fmt: skip
+"""Opposite degrees: of two things, the one that is not smaller is larger."""
+_COMPARED = frozenset().union(*_DEGREES)
+_RELATIONS = (
+    *_groups(
+        "left right", "above below", "over under", "front behind", "inside outside", "before after"
+    ),
+    *_DEGREES,
+)
 """Opposite relations: "A is left of B" says that B is right of A."""
 _COMPARATIVES = frozenset().union(*_RELATIONS)
 _EQUAL = frozenset({_base_form("same")})
@@ -606,7 +613,8 @@ _CONTRARIES = (
         "stand sit lie kneel walk run", "large small tiny", "big small tiny", "tall short",
         "long short", "high low", "old young new", "open closed shut", "indoors outdoors",
         "indoor outdoor", "inside outdoors", "day daylight daytime night", "same different",
-        "empty full",
+        "empty full", "occupied unoccupied vacant", "visible hidden", "clean dirty",
+        "sunny overcast", "sunny rainy", "curved straight", "horizontal vertical diagonal",
         "allow prohibit", "rise fall", "increase decrease decline", "rise decrease decline drop",
         "increase fall drop", "grow shrink", "win lose", "up down", "onto off",
         "male female", "odd even",
@@ -635,6 +643,19 @@ _CONTRARIES_BY_WORD = _groups_by_word(_CONTRARIES)
 def contraries_of(word: str) -> frozenset[str]:
     """The stems that say the contrary of a stem: "above" of "below"."""
     return frozenset().union(*_CONTRARIES_BY_WORD.get(word, ())) - {word}
+
+
+def compares_contrarily(clause: str, question: str, option: str) -> bool:
+    """Whether what a clause says of an option is the contrary of the degree that is asked for.
+
+    >>> compares_contrarily("The cat is smaller", "Which animal is larger?", "the cat")
+    True
+    """
+    degrees = _COMPARED.intersection(asked_words(question))
+    if not degrees:
+        return False
+    words = set(content_words(clause)).difference(content_words(option))
+    return not degrees & words and any(contraries_of(degree) & words for degree in degrees)
 
 
 def restates(clause: Sequence[str], question: str) -> bool | None:
