@@ -20,7 +20,7 @@ from hqm.judges.file_judge import stored_judgements
 from hqm.judges.judgements import JudgementSource, import_judgements, judged_rows
 from tests.conftest import Run
 from tests.judge_server import JudgeServer
-from tests.messages import pattern_of, tells
+from tests.messages import pattern_of, tells, text_of
 
 NAMES = ("anna", "ben", "cleo", "dora")
 MODULE = '''
@@ -584,7 +584,14 @@ def test_names_come_from_options_columns_and_files(claims: Path, tmp_path: Path)
             "cannot be called 'human'",
         ),
         ([{"item": "q1", "respondent": "llava", "label": 1}], "--criterion"),
-        ([{"item": "q1", "respondent": "llava", "other": 1}], "the field 'reply' is missing"),
+        (
+            [{"item": "q1", "respondent": "llava", "grade": 1}],
+            text_of("judgement.no-column") + r" \(there are 'item', 'respondent', 'grade'\)",
+        ),
+        (
+            [{"Question ID": "q1", "Model": "llava", "gpt_score": 1}],
+            text_of("judgement.no-column"),
+        ),
         (
             [
                 {"item": "q1", "respondent": "llava", "score": 1},

@@ -23,6 +23,7 @@ from hqm.administration.stored_answers import Answers
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.judge_api import ASKING_SEPARATOR, parse_judge
 from hqm.errors import AnswerError, DataError, UsageError
+from hqm.files.records import name_fields
 from hqm.imports.administrations import RUN_IN_NAME
 from hqm.imports.detect import log_of_tool
 from hqm.imports.human_labels import HUMAN, respondent_named, short_names
@@ -609,7 +610,18 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
                 " or 'score'."
             ),
         )
-    replies = benchmark.read_replies(path, form)
+    try:
+        replies = benchmark.read_replies(path, form)
+    except DataError:
+        # a row for each answer, as in the plain layout, and no release's own
+        names = set(records[0]) if records else set()
+        if names.isdisjoint(IDS) or names.isdisjoint(RESPONDENTS):
+            raise
+        raise AnswerError(
+            f"no column holds a judgement (there are {name_fields(records[0])})",
+            location=str(path),
+            remedy="Call the column 'verdict' or 'score'.",
+        ) from None
     if not replies:
         raise AnswerError(
             "it holds no judgement",
