@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from hqm.reports.pages.sentences import headline
 
+import hqm
 from hqm.auditing.audit import Audit, BenchmarkAudit
+from hqm.auditing.one_file import score_file
 from hqm.imports.scales import scale_ends
 from tests.messages import tells
 
@@ -148,3 +150,19 @@ def test_shares_of_raters_who_call_an_answer_right_are_compared(run: Run, sheet:
     row = audit.budget["accuracy"].row("people")
     assert row.shift == pytest.approx(marks.mean() - sheet.right.mean())
     assert audit.select_estimates("criterion.prediction_powered")[0].status == "ok"
+
+
+def test_a_scored_file_is_compared_with_what_several_raters_say(tmp_path: Path) -> None:
+    """Its labels were those of the rater who is listed last."""
+    items = hqm.load("shapes_yesno").original.items[:60]
+    answers, labels = tmp_path / "m.jsonl", tmp_path / "labels.csv"
+    answers.write_text("".join(f'{{"item": "{item.id}", "answer": "yes"}}\n' for item in items))
+    rows = ["item,respondent,rater,label"]
+    for index, item in enumerate(items):
+        marks = {"anna": 5, "ben": 1 + 4 * (index % 3 > 0), "cy": 1}
+        rows += [f"{item.id},m,{rater},{mark}" for rater, mark in marks.items()]
+    labels.write_text("\n".join(rows))
+    scored = score_file(hqm.load("shapes_yesno"), answers, criterion=labels)
+    # by majority
+    assert scored.criterion["faithful"] == pytest.approx(2 / 3)
+    assert any(tells(note, "labels.on-scale", low=1, high=5) for note in scored.notes)

@@ -140,6 +140,10 @@ def score_file(
     answered = read.form
     responses = read.responses
     notes = list(read.notes)
+    if criterion:
+        from hqm.imports.human_labels import label_notes
+
+        notes += label_notes(criterion)
     matrix = _matrix(
         benchmark,
         answered,
@@ -454,11 +458,15 @@ def _compare_with_labels(
     benchmark: Benchmark, matrix: ScoreMatrix, form: Form, path: Path, name: str
 ) -> dict[str, float | None]:
     """The verdicts beside people's labels, on the answers that carry both."""
+    from hqm.imports.human_labels import HUMAN
+    from hqm.labels.people_labels import Labels, pool_labels
     from hqm.psychometrics import item_agreement, pearson
 
+    judgements = tuple(benchmark.read_criterion(path, form, None))
+    pooled = pool_labels(Labels(judgements), HUMAN)
     labels = {
         judgement.item: judgement.label
-        for judgement in benchmark.read_criterion(path, form, None)
+        for judgement in pooled.judgements
         if judgement.respondent in ("", name)
     }
     if not labels:
