@@ -1074,3 +1074,18 @@ def test_every_finding_is_named_by_a_noun() -> None:
         assert re.fullmatch(r"[a-z][\w ',-]*", words)
         # more would take the verdict's words for the order of the models
         assert len(words.split()) <= 8
+
+
+def test_reruns_that_gave_the_same_answers_ask_for_no_second_run(run: Run, tmp_path: Path) -> None:
+    """The answer was that a second run was needed, and that it gave the same answers."""
+    rng = np.random.default_rng(4)
+    rows = ["item,question,target,model,run,answer"]
+    for model, item in np.ndindex(6, 80):
+        answer = "yes" if rng.random() < 0.5 + model / 12 else "no"
+        rows += [f"{item},Is there a thing {item}?,yes,m{model},{n},{answer}" for n in range(2)]
+    table = tmp_path / "answers.csv"
+    table.write_text("\n".join(rows))
+    code, output, err = run("audit", table, "--out", tmp_path / "out")
+    assert code == 0, err
+    assert tells(output, "repeat.alike")
+    assert "second run" not in output

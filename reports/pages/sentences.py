@@ -618,9 +618,11 @@ def _repeat_answer(
     if rho.value is None:
         is_single = len(audit.respondents) == 1
         return (as_sentence(f"Not known: {'one model answered' if is_single else rho.reason}."),)
+    half = budget_row(audit, "seed").half
+    if rho.status == "not_informative" and not half:
+        return (as_sentence("Not known: reruns gave the same answers, as at temperature 0."),)
     points = Points.for_metric(audit)
     sentences = [*run_error_sentences(audit, answers.codes["repeat"], policy)]
-    half = budget_row(audit, "seed").half
     if half is not None:
         moved = (
             f"In 95% of reruns a model's score changes by less than {points.format(half)} points."
