@@ -120,6 +120,9 @@ def test_several_columns_that_may_be_the_label_are_refused(tmp_path: Path) -> No
     # one that is called so goes before all others
     path = write_labels(tmp_path, "label", ["0", "1"] * 20, human_score="3")
     assert labels_in(path) == [0, 1] * 20
+    # beside answers, the right ones may be called labels
+    path = write_labels(tmp_path, "label", ["yes", "no"] * 20, human="1", answer="Yes.")
+    assert labels_in(path) == [1] * 40
     # a judge's ratings are no people's
     path = write_labels(tmp_path, "rating", ["0", "1"] * 20, judge="gpt-4o")
     assert text_of("labels.no-column") in refusal(path)

@@ -132,7 +132,8 @@ class BudgetRow:
     @property
     def compares_levels(self) -> bool:
         """Whether the means are on one scale: those of another metric are not, nor are grades."""
-        return self.half is None or self.shift is not None
+        may_differ = self.source in ("metric", "judge", "people")
+        return not may_differ or self.half is None or self.shift is not None
 
     @property
     def excludes_zero(self) -> bool:

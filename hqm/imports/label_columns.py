@@ -140,9 +140,10 @@ def _with_rows_of_raters(intake: Intake) -> Intake:
 def _label_column(intake: Intake) -> str:
     """The column of labels; refused where there is none, or several may be it."""
     present = dict.fromkeys(chain.from_iterable(intake.records))
-    if LABEL in present:
-        return LABEL
     candidates = [name for name in (*_OF_PEOPLE, *_INVERTED) if name in present]
+    # beside answers, a label may be the right one
+    if LABEL in present and not (candidates and "answer" in intake.plain_columns):
+        return LABEL
     if not candidates and _RATING in present and "judge" not in present:
         candidates = [_RATING]
     if len(candidates) == 1:
