@@ -33,6 +33,7 @@ from hqm.scoring.polar_words import (
     NO,
     NOT_ABSENT,
     YES,
+    YES_AND_NO,
     in_hangul,
     statement_language,
     without_offer,
@@ -221,9 +222,9 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
     called = [passage.text for passage in answer.explicit if not passage.corrects][:1]
     if any(map(is_open_verdict, called)) and leading_polarity(answer.statements[-1]) is None:
         return None
-    committed = _polarity_of_count(answer, text, question) if not negated else None
-    if committed is not None:
-        return committed
+    counted = None if negated else _polarity_of_count(answer, text, question)
+    if counted is not None:
+        return counted
     committed = _committed_polar(answer, question, negated)
     if committed == "yes" and not negated and contradicts_yes(answer.text, question):
         return None
@@ -251,24 +252,21 @@ def _polarity_of_count(answer: ParsedAnswer, text: str, question: str) -> Polar 
 
     polarity = bounded_polarity(text, question)
     # a yes or no that says otherwise leaves it open
-    return (
-        polarity if {polarity, None}.issuperset(map(leading_polarity, answer.statements)) else None
-    )
+    leads = {polarity, None, *map(leading_polarity, answer.statements)}
+    return polarity if len(leads) == 2 else None
 
 
 def _says_both_or_asks(answer: ParsedAnswer) -> bool:
-    """Whether an answer says yes and no and nothing else, which takes nothing back ("Yes.\\nNo."),
-    or only asks: "Is there a dog? Yes or no?".
-    """
-    # longer texts say more than that
-    if len(answer.text) < _MAX_POLAR_CHARS and _ONLY_POLAR.fullmatch(answer.text):
-        return len({POLARITY[word] for word in _POLAR_WORD.findall(answer.text.lower())}) == 2
+    """Whether an answer says yes and no and nothing else ("Yes.\\nNo."), or only asks."""
+    says_both = {*map(_bare_polarity, answer.statements)} == {"yes", "no"}
+    if (says_both and len(answer.statements) < 4) or YES_AND_NO.fullmatch(answer.text):
+        return True
     return answer.text.count(" ") > 1 and all(map(_IS_QUESTION, answer.statements))
 
 
-_POLAR_WORD = re.compile(rf"(?<!\w)(?:{_alternatives(POLARITY)})(?!\w)")
-_ONLY_POLAR = re.compile(rf"[\W\d]*(?:{_POLAR_WORD.pattern}[\W\d]*){{2,3}}", re.IGNORECASE)
-_MAX_POLAR_CHARS = 30
+def _bare_polarity(statement: str) -> Polar | None:
+    """The polarity of a statement that is a yes or no and nothing else."""
+    return POLARITY.get(statement.strip(" .!,*\"'").lower())
 
 
 def _polarity_abroad(answer: ParsedAnswer, question: str, negated: bool) -> Polar | None:
