@@ -15,9 +15,9 @@ from hqm.scoring.statements import asked_words, content_words
 from hqm.scoring.written_numbers import Number, sole_number
 
 _BOUND = re.compile(
-    r"\b(?P<above>(?:more|greater) than|over)|(?P<below>(?:fewer|less) than|under)"
+    r"\b(?:(?P<above>(?:more|greater) than|over)|(?P<below>(?:fewer|less) than|under)"
     r"|(?P<least>at least|a minimum of)|(?P<most>at most|no more than|up to|a maximum of)"
-    r"|(?P<exactly>exactly|precisely)",
+    r"|(?P<exactly>exactly|precisely)) (?=(?P<number>[\w-]+))",
     re.IGNORECASE,
 )
 _COUNT_QUESTION = re.compile(
@@ -25,7 +25,6 @@ _COUNT_QUESTION = re.compile(
     r"|do(?:es)? .{1,60}? (?:have|contain|show|include)|has|have)\b",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r" ([\w-]+) ?")
 
 
 class Bounds(NamedTuple):
@@ -43,14 +42,28 @@ class Bounds(NamedTuple):
         return None
 
 
-def _bounds(kind: str | None, value: float) -> Bounds:
-    """The numbers that a bound of a kind allows; the number itself without one."""
-    return {
-        "above": Bounds(value + 1, math.inf),
-        "below": Bounds(-math.inf, value - 1),
-        "least": Bounds(value, math.inf),
-        "most": Bounds(-math.inf, value),
-    }.get(kind or "", Bounds(value, value))
+def _allowed(bound: re.Match[str], value: float) -> Bounds:
+    """The numbers that a bound before a number allows."""
+    if bound["above"]:
+        return Bounds(value + 1, math.inf)
+    if bound["below"]:
+        return Bounds(-math.inf, value - 1)
+    if bound["least"]:
+        return Bounds(value, math.inf)
+    if bound["most"]:
+        return Bounds(-math.inf, value)
+    return Bounds(value, value)
+
+
+def _bound_in(text: str) -> tuple[re.Match[str], Bounds] | None:
+    """The first bound of a text that stands before a number, and what it allows; "under the tree"
+    is none.
+    """
+    for bound in _BOUND.finditer(text):
+        number = sole_number(bound["number"])
+        if number is not None:
+            return bound, _allowed(bound, float(number.value))
+    return None
 
 
 @lru_cache(maxsize=8192)
@@ -61,15 +74,11 @@ def asked_bounds(question: str) -> tuple[Bounds, str] | None:
     >>> asked_bounds("Are there at least three dogs?")
     (Bounds(low=3.0, high=inf), 'How many dogs?')
     """
-    bound = _BOUND.search(question)
-    if bound is None or bound.lastgroup == "exactly" or not _COUNT_QUESTION.match(question):
+    bounded = _bound_in(question) if _COUNT_QUESTION.match(question) else None
+    if bounded is None or bounded[0]["exactly"]:
         return None
-    number = _NUMBER.match(question, bound.end())
-    value = sole_number(number[1]) if number is not None else None
-    if number is None or value is None:
-        return None
-    count_question = f"How many {question[number.end() :]}"
-    return _bounds(bound.lastgroup, float(value.value)), count_question
+    bound, bounds = bounded
+    return bounds, f"How many {question[bound.end('number') :].strip()}"
 
 
 def _counts_others(number: Number, text: str, question: str) -> bool:
@@ -89,10 +98,14 @@ def bounded_polarity(text: str, question: str) -> Literal["yes", "no"] | None:
     if question_bounds is None:
         return None
     bounds, count_question = question_bounds
-    bound = _BOUND.search(text)
-    plain = text if bound is None else text[: bound.start()] + text[bound.end() + 1 :]
+    bounded = _bound_in(text)
+    plain = text
+    if bounded is not None:
+        plain = text[: bounded[0].start()] + text[bounded[0].end() :]
     # "There are not more than two" says the contrary of its bound
     number = None if NEGATIVE.search(plain) else read_number(plain, True, count_question)
     if number is None or _counts_others(number, plain, count_question):
         return None
-    return _bounds(bound.lastgroup if bound else None, float(number.value)).polarity_for(bounds)
+    stated = float(number.value)
+    allowed = Bounds(stated, stated) if bounded is None else bounded[1]
+    return allowed.polarity_for(bounds)
