@@ -44,7 +44,7 @@ from hqm.scoring.option_letters import (
 from hqm.scoring.plain_text import says_unable
 from hqm.scoring.polar_answers import POLARITY, Polar, leading_polarity, read_polar
 from hqm.scoring.restatements import answering_clause, restating_sentences
-from hqm.scoring.statements import compares_contrarily, without_adverbial
+from hqm.scoring.statements import asks_for_degree, compares_contrarily, without_adverbial
 from hqm.scoring.written_numbers import sole_number
 from hqm.scoring.written_options import Option, named_options, parse_options
 from hqm.types import LETTERS
@@ -342,7 +342,8 @@ def _named_choice(
     "The cat is smaller", of a dog and a cat of which the larger is asked for.
     """
     letters = _stated_choice(answer, options, question)
-    if len(letters) != 1:
+    # before the clauses are searched for the option: few questions compare things
+    if len(letters) != 1 or not asks_for_degree(question):
         return letters
     (text,) = (option.text for option in options if option.letter == letters[0])
     for clause in _CLAUSE_END.split(answer.text):

@@ -645,6 +645,11 @@ def contraries_of(word: str) -> frozenset[str]:
     return frozenset().union(*_CONTRARIES_BY_WORD.get(word, ())) - {word}
 
 
+def asks_for_degree(question: str) -> bool:
+    """Whether a question compares things: "Which animal is larger?"."""
+    return not _COMPARED.isdisjoint(asked_words(question))
+
+
 def compares_contrarily(clause: str, question: str, option: str) -> bool:
     """Whether what a clause says of an option is the contrary of the degree that is asked for.
 
@@ -652,8 +657,6 @@ def compares_contrarily(clause: str, question: str, option: str) -> bool:
     True
     """
     degrees = _COMPARED.intersection(asked_words(question))
-    if not degrees:
-        return False
     words = set(content_words(clause)).difference(content_words(option))
     return not degrees & words and any(contraries_of(degree) & words for degree in degrees)
 
