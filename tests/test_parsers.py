@@ -145,7 +145,7 @@ SUNNY, NOT_SUNNY = "Is the sky sunny in this image?", "Is the sky not sunny in t
         ("I cannot tell.", DOG, False, None),
         ("Not sure", DOG, False, None),
         ("", DOG, False, None),
-        ("The sky is cloudy.", SUNNY, False, None),
+        ("The sky is cloudy.", SUNNY, False, "no"),
         ("Yes, there is no dog.", NO_DOG, True, "yes"),
         ("No, there is a dog.", NO_DOG, True, "no"),
         ("There is no dog.", NO_DOG, True, "yes"),

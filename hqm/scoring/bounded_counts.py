@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from hqm.scoring.number_answers import read_number
 from hqm.scoring.plain_text import NEGATIVE
 from hqm.scoring.statements import asked_words, content_words
-from hqm.scoring.written_numbers import Number, sole_number
+from hqm.scoring.written_numbers import Number, numbers_in, sole_number
 
 _BOUND = re.compile(
     r"\b(?:(?P<above>(?:more|greater) than|over)|(?P<below>(?:fewer|less) than|under)"
@@ -96,7 +96,7 @@ def bounded_polarity(text: str, question: str) -> Literal["yes", "no"] | None:
     """
     question_bounds = asked_bounds(question)
     if question_bounds is None:
-        return None
+        return _compared_counts(text, question)
     bounds, count_question = question_bounds
     bounded = _bound_in(text)
     plain = text
@@ -109,3 +109,27 @@ def bounded_polarity(text: str, question: str) -> Literal["yes", "no"] | None:
     stated = float(number.value)
     allowed = Bounds(stated, stated) if bounded is None else bounded[1]
     return allowed.polarity_for(bounds)
+
+
+_COMPARED_COUNTS = re.compile(
+    r"\b(?:is|are) there (?:(?P<more>more)|fewer|less) (?P<first>\w+) than (?P<second>\w+)\W*$",
+    re.IGNORECASE,
+)
+
+
+def _compared_counts(text: str, question: str) -> Literal["yes", "no"] | None:
+    """The answer of a text that counts both of what a question compares: "5 apples and 3
+    pears".
+    """
+    compared = _COMPARED_COUNTS.search(question)
+    if compared is None or NEGATIVE.search(text):
+        return None
+    values: list[Number] = []
+    for noun in map(content_words, compared.group("first", "second")):
+        counted = [number for number in numbers_in(text) if content_words(number.unit) == noun]
+        if len(counted) != 1:
+            return None
+        values += counted
+    first, second = (number.value for number in values)
+    holds = first > second if compared["more"] else first < second
+    return "yes" if holds else "no"

@@ -41,10 +41,15 @@ from hqm.scoring.option_letters import (
     without_numerals,
     without_ruled_out,
 )
-from hqm.scoring.plain_text import says_unable
+from hqm.scoring.plain_text import DOUBT, says_unable
 from hqm.scoring.polar_answers import POLARITY, Polar, leading_polarity, read_polar
 from hqm.scoring.restatements import answering_clause, restating_sentences
-from hqm.scoring.statements import asks_for_degree, compares_contrarily, without_adverbial
+from hqm.scoring.statements import (
+    asks_for_degree,
+    compares_contrarily,
+    content_words,
+    without_adverbial,
+)
 from hqm.scoring.written_numbers import sole_number
 from hqm.scoring.written_options import Option, named_options, parse_options
 from hqm.types import LETTERS
@@ -67,6 +72,12 @@ _DISMISSED = re.compile(
 )
 # a letter within a sentence chooses only where it is marked as that of an option
 _MARKED = re.compile(r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])|\(([A-Z])\)")
+_PREFERENCE_AMONG = re.compile(
+    r"\bbetween [^,.;:\n]{1,60} and [^,.;:\n]{1,60}, "
+    r"(?=[^.;\n]*\b(?:more|better|best|closer|closest|likelier|fits|lean)\b)",
+    re.IGNORECASE,
+)
+"""What a sentence says of two options before it prefers one: "Between A and B, B fits better"."""
 # a list of all options in which one is ticked
 _TICK = re.compile(r"[✅✔☑✓]|\|\s*yes\s*(?=\|)", re.IGNORECASE)
 _TICKED = re.compile(rf"^\W*([A-Z])\b[^\n]*(?:{_TICK.pattern})", re.MULTILINE)
@@ -111,6 +122,8 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
     if right_letter and not _polar_options(parse_options(written_options)):
         return (right_letter,)
     text = with_single_letters(with_latin_letters(text, written_options, question), letters)
+    if "etween " in text:
+        text = _PREFERENCE_AMONG.sub("", text)
     names = without_numerals(written_options)
     written_options = tuple(names) if all(names) else written_options
     answer = parse_answer(text)
@@ -341,7 +354,7 @@ def _named_choice(
     """The option that an answer names; the other one where it says the contrary of what is asked:
     "The cat is smaller", of a dog and a cat of which the larger is asked for.
     """
-    letters = _stated_choice(answer, options, question)
+    letters = _stated_choice(answer, options, question) or _named_action(answer, options)
     # before the clauses are searched for the option: few questions compare things
     if len(letters) != 1 or not asks_for_degree(question):
         return letters
@@ -356,6 +369,21 @@ def _named_choice(
     return letters
 
 
+def _named_action(answer: ParsedAnswer, options: Sequence[Option]) -> tuple[str, ...]:
+    """The only option of which a sentence has another form of the verb, where all are verbs: "It
+    runs across the field", of "running" and "sitting".
+    """
+    if len(answer.sentences) != 1 or not all(_GERUND.fullmatch(option.text) for option in options):
+        return ()
+    sentence = answer.sentences[0]
+    if _NEGATION.search(sentence) or DOUBT.search(sentence):
+        return ()
+    words = content_words(sentence)
+    named = [option.letter for option in options if content_words(option.text)[0] in words]
+    return tuple(named) if len(named) == 1 else ()
+
+
+_GERUND = re.compile(r"\w{2,}ing", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[.,;:!?]\s|\n| (?:since|because|while|whereas|but|so|as|and) ")
 _OF_NO_THING = re.compile(r"\b(?:same|equal\w*|both|neither|none|cannot|not|no)\b")
 """An option such as "They are equal", which is none of the things that are compared."""

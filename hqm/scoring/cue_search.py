@@ -263,3 +263,9 @@ class CueIndex:
                 offsets[name].append(match.start())
         for starts in offsets.values():
             starts.sort()
+
+
+def is_subsequence(words: Sequence[str], sequence: Sequence[str]) -> bool:
+    """Whether a sequence has all these words, in their order."""
+    remaining = iter(sequence)
+    return all(word in remaining for word in words)

@@ -429,7 +429,8 @@ def _states_total(last: str, answer: ParsedAnswer) -> bool:
     """
     is_conclusion = any(text in last for text in answer.concluding)
     values = _values(undenied_numbers(last))
-    is_summing = len(answer.statements) > 2 and _SUMMING.match(last) is not None
+    has_parts = len(answer.statements) > 2 or len(undenied_numbers(answer.statements[0])) > 1
+    is_summing = has_parts and _SUMMING.match(last) is not None
     is_total = is_summing or TOTAL.search(last) is not None
     return is_total and not is_conclusion and len(values) == 1
 
@@ -679,7 +680,14 @@ def _passage_number(text: str, counts: bool, question: str = "") -> Number | Non
     if len(owned) > 1:
         return owned_by_asked(owned, question)
     if counts:
-        number = number_without_exceptions(text) or _counted_number(text, question)
+        from hqm.scoring.counted_kinds import number_of_kinds  # few runs count anything
+
+        number = (
+            number_without_exceptions(text)
+            or enumerated_number(text)
+            or number_of_kinds(text, question)
+            or _counted_number(text, question)
+        )
     else:
         number = number_in_asked_unit(text, question)
     number = number or copular_number(text) or _named_number(text, question)
@@ -704,10 +712,7 @@ def _passage_number(text: str, counts: bool, question: str = "") -> Number | Non
 
 
 def _spelled_count(text: str, question: str) -> Number | None:
-    """The count of a text that counts one by one, or says that there is none or a single one."""
-    enumerated = enumerated_number(text)
-    if enumerated is not None:
-        return enumerated
+    """The count of a text that says that there is none or a single one."""
     absent = _FOREIGN_ABSENT.search(text)
     if _ZERO_COUNT.match(text) or (absent and absent[1][:4].lower() in question.lower()):
         return numbers_in("0")[0]

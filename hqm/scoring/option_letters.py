@@ -523,7 +523,9 @@ _FINAL_LETTER = re.compile(r"=\s*\(([A-Z])\)[.$\s]*$")
 _RIGHT_VERDICTS = ("true", "right", "correct", "yes")
 _LETTER_ALONE = re.compile(r"(?<![^\W_])[A-Z](?![^\W_])")
 _VERDICT_BEHIND = re.compile(
-    r"[).:]?(?:\s*(?:[:–—→-]|->))?\s+\(?(?:is\s+)?((?:in)?correct|right|wrong|true|false|yes|no)\b",
+    # "C (green) – yes": what the option says may stand between
+    r"[).:]?(?:(?:\s*(?:\([^()\n]{1,60}\)|\w[^\n.;:!?–—→]{1,60}?))?\s*(?:[:–—→]|->|-(?=\s)))?"
+    r"\s+\(?(?:is\s+)?((?:in)?correct|right|wrong|true|false|yes|no)\b",
     re.IGNORECASE,
 )
 

@@ -13,6 +13,8 @@ from hqm.scoring.commitments import (
     normalize,
     parse_answer,
 )
+from hqm.scoring.cue_search import is_subsequence
+from hqm.scoring.locations import is_elsewhere
 from hqm.scoring.plain_text import (
     DOUBT,
     NEGATIVE,
@@ -45,12 +47,12 @@ from hqm.scoring.statements import (
     contradicts_yes,
     contraries_of,
     denies_in_other_language,
-    is_subsequence,
     is_unrelated,
     prefers_standard,
     restates,
     without_adverbial,
 )
+from hqm.scoring.word_senses import has_asked_property, with_asked_subject, with_telling_words
 
 Polar = Literal["yes", "no"]
 
@@ -124,7 +126,7 @@ _VERB = re.compile(
 # what follows one of these no longer restates the question
 _SIDE_REMARK = re.compile(
     r"\b(?:but|because|since|so|although|though|however|which|who|while|whereas|instead"
-    r"|based on|according to|and\s+not)\b|[,;:—–]",
+    r"|based on|according to|and\s+not)\b|[,;:—–]|(?=\bwith no\b)",
     re.IGNORECASE,
 )
 _PARENTHESES = re.compile(r"\([^()]*\)")
@@ -161,9 +163,13 @@ _UNSEEN = re.compile(
 )
 _CONTRAST = re.compile(r"[,;]? ?\b(?:but|however|yet)\b,?|;", re.IGNORECASE)
 _SECOND_PREDICATE = re.compile(
-    r"\s*(?:not\b|with no\b|(?:is|are|was|were|does|do|did)(?: not|n't)?\b)", re.IGNORECASE
+    r"\s*(?:not\b|with no\b|(?:is|are|was|were|does|do|did)(?: not|n't)?\b)",
+    re.IGNORECASE,
 )
 """A further predicate of the same subject, behind a comma or "which"."""
+_FURTHER_CLAUSE = re.compile(
+    rf"{_SECOND_PREDICATE.pattern}|\s*there (?:is|are) no\b", re.IGNORECASE
+)
 _WITH_NO = re.compile(r"^\s*with no\b", re.IGNORECASE)
 _APPEARANCE = re.compile(r"\b(?:seem|look|appear)s?\b", re.IGNORECASE)
 _ABSENCE = re.compile(
@@ -517,6 +523,9 @@ def _particle_polarity(sentence: str, question: str, negated: bool) -> Polar | N
     statement = _STATED_PARTICLE.search(sentence) if question_particle else None
     if question_particle is None or statement is None or DOUBT.search(sentence):
         return None
+    subject = content_words(_CLAUSE_START.split(sentence[: statement.start()])[-1])
+    if not set(subject) <= {"both", "all", *asked_words(question)}:
+        return None  # "The radio is on", asked whether the lamp is
     particles = {statement[2].lower(), question_particle[1].lower()}
     agrees = len(particles) == 1
     if not agrees and particles not in _CONTRARY_PARTICLES:
@@ -524,6 +533,9 @@ def _particle_polarity(sentence: str, question: str, negated: bool) -> Polar | N
     return _stated_polarity(agrees, statement[1] is not None, negated)
 
 
+_CLAUSE_START = re.compile(
+    r"[,;:]|\b(?:so|but|and|though|although|while|whereas|because|since)\b", re.IGNORECASE
+)
 _CONTRARY_PARTICLES = ({"on", "off"}, {"up", "down"}, {"in", "out"})
 _ASKED_PARTICLE = re.compile(r"\b(?:turned |switched )?(on|off|up|down|in|out)\W*$", re.IGNORECASE)
 _STATED_PARTICLE = re.compile(
@@ -624,7 +636,10 @@ def _statement_polarities(
     """
     first, *remarks = _SIDE_REMARK.split(without_adverbial(statement))
     polarities = []
-    for clause in (first, *filter(_SECOND_PREDICATE.match, remarks)):
+    # "I can't open this file, there is no dog" is a refusal
+    is_clause = _VERB.search(first) and not first.startswith("I ")
+    further = _FURTHER_CLAUSE if is_clause else _SECOND_PREDICATE
+    for clause in (first, *filter(further.match, remarks)):
         clause = _WITH_NO.sub("there is no", clause)
         polarity = _clause_polarity(clause, question, negated)
         if polarity:
@@ -655,16 +670,27 @@ def _clause_polarity(clause: str, question: str, negated: bool) -> Polar | None:
 
 def _plain_clause_polarity(clause: str, question: str, negated: bool) -> Polar | None:
     """The polarity of a clause that restates the question; None for another clause."""
-    clause, question = _with_telling_words(clause, question)
-    words = content_words(clause)
-    question_words = asked_words(question)
+    has_property = None if negated else has_asked_property(clause, question)
+    if has_property is not None:
+        return "yes" if has_property else "no"
+    clause, question = with_telling_words(clause, question)
+    words: Sequence[str] = content_words(clause)
+    if EXISTENCE_QUESTION.search(question) is None:
+        words = with_asked_subject(clause, words, question)
     if is_unrelated(words, question):
         return None
-    denies = _is_denial(clause)
     is_open = _is_doubtful(clause, question) or says_unable_abroad(clause)
-    if is_open or not _is_statement(clause, words, question_words):
+    if is_open or not _is_statement(clause, words, asked_words(question)):
         return None
-    asks_existence = EXISTENCE_QUESTION.search(question) is not None
+    return _words_polarity(clause, words, question, negated)
+
+
+def _words_polarity(
+    clause: str, words: Sequence[str], question: str, negated: bool
+) -> Polar | None:
+    """The polarity of a statement with these content words."""
+    denies = _is_denial(clause)
+    question_words = asked_words(question)
     if not denies and _names_part(clause, words, question):
         return None
     is_denial = denies and not negated and set() < set(words) <= set(question_words)
@@ -672,37 +698,11 @@ def _plain_clause_polarity(clause: str, question: str, negated: bool) -> Polar |
         return "no"
     if prefers_standard(clause, words, question):
         return None if denies else "no"
-    agrees = restates(words, question)
-    if agrees is None and asks_existence and is_subsequence(question_words, words) and not denies:
+    agrees = False if is_elsewhere(clause, words, question) else restates(words, question)
+    names_all = not denies and is_subsequence(question_words, words)
+    if agrees is None and names_all and EXISTENCE_QUESTION.search(question):
         return "no" if negated else "yes"  # "A dog is lying in front of the door"
     return _stated_polarity(agrees, denies, negated)
-
-
-def _with_telling_words(clause: str, question: str) -> tuple[str, str]:
-    """A clause and a question in which two words for what is neither are one, and "on" is a word
-    of its own where either says "off"; elsewhere it says little.
-    """
-    compound = _COMPOUND.search(clause)
-    if compound and compound[0].lower().removesuffix("s") not in question.lower():
-        clause = clause.replace(compound[0], re.sub(r"\W", "", compound[0]))
-    if not _COUNTED.isdisjoint(asked_words(question)):
-        clause = _ONE_ONLY.sub("single", clause)  # "one" says little elsewhere
-    if " off " in f"{clause} {question}":
-        return _ON_WORD.sub("onto", clause), _ON_WORD.sub("onto", question)
-    return clause, question
-
-
-_COUNTED = contraries_of("singl")
-_ONE_ONLY = re.compile(
-    r"(?:(?<=\bonly )|(?<=\bjust )|(?<=\bexactly )|(?<=\bthere is ))one(?= [a-z])", re.IGNORECASE
-)
-_ON_WORD = re.compile(r"\bon\b", re.IGNORECASE)
-_COMPOUND = re.compile(
-    r"\b(?:(?:hot|corn|prairie) dogs?|teddy bears?|(?:sea|rocking) horses?"
-    r"|(?:dog|cat|bird|horse)(?: |-)(?:house|food|bowl|bed|toy|cage|collar|leash|park|sign)s?)\b",
-    re.IGNORECASE,
-)
-"""Two words for what is neither: a hot dog is no dog, and a dog house has perhaps none."""
 
 
 _SUPPOSITION = re.compile(r"\b(?:if|assuming|suppos\w+|given that)\b", re.IGNORECASE)

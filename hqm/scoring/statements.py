@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import chain, combinations_with_replacement, pairwise, takewhile
 from types import MappingProxyType
 
-from hqm.scoring.cue_search import ascii_words
+from hqm.scoring.cue_search import ascii_words, is_subsequence
 from hqm.scoring.polar_words import (
     ASKS_PRESENCE,
     CLAUSE_END,
@@ -172,6 +172,8 @@ def _restated_denial(clauses: Sequence[str], language: Language, question: str) 
     """Whether the clauses that have all content words of the question deny it; None where none
     has, or they disagree.
     """
+    from hqm.scoring.foreign_locations import location_verdicts  # few answers are abroad
+
     asked_words = language.content(question)
     corrects = any(map(_CORRECTS.search, clauses))
     verdicts = set[bool]()
@@ -180,7 +182,9 @@ def _restated_denial(clauses: Sequence[str], language: Language, question: str) 
         is_open = language.doubt.search(clause) or _CONDITION.match(clause)
         if not asked_words or not content or is_open:
             continue
-        compared = _comparison_verdicts(clause, language, question)
+        compared = location_verdicts(clause, language, question)
+        if compared is None:
+            compared = _comparison_verdicts(clause, language, question)
         if compared is None:
             compared = _clause_verdicts(clause, content, language, question, corrects=corrects)
         verdicts |= compared
@@ -437,7 +441,8 @@ _ADVERBIAL = re.compile(
     # the evidence for a statement: "The ground is wet, which suggests that it rained"
     r"|(?:(?!\b(?:no[tr]?|nothing|never|if|when|doubts?|would|could|may|might)\b|n't\b)[^.;?])"
     r"{3,160}?\b(?:suggest|indicate|confirm|show|mean|make (?:it )?clear)s? that\s+"
-    r"|it (?:looks like|(?:seems|appears)(?: that)?)\s+(?=(?:she|he|they|it|there)\b)|(?:based on"
+    r"|it (?:looks like|(?:seems|appears)(?: that)?)\s+(?=(?:she|he|they|it|there)\b"
+    r"|(?:the|this|these|both|all) [^.,;]*?\b(?:is|are|was|were)\b)|(?:based on"
     r"|according to|in|from|as shown in|looking at|judging (?:by|from)"
     r"|since|because|as|given|while|although|though)\b"
     r"(?:[^,.]|\.(?=\d))*,\s*|also,\s*"
@@ -545,6 +550,7 @@ def asked_words(question: str) -> tuple[str, ...]:
 
 _NEUTRAL = re.compile(
     r".*ly|ones?|all|just|still|already|also|much|far|bit|dur|side?|park|stand|sitt?|lie|locat|posit"
+    r"|wid|broad|mak"
     r"|posit?ion|plac|situat"
 )
 """Stems of words that a sentence may add to those of the question."""
@@ -576,6 +582,10 @@ _IRREGULAR = MappingProxyType(
             " permitted:allow permits:allow forbidden:prohibit banned:prohibit barred:prohibit"
             " beneath:under underneath:under asleep:sleep ajar:open alike:same people:person"
             " someone:person somebody:person anyone:person anybody:person"
+            " seated:sit cloud:cloudy clouds:cloudy clouded:cloudy overcast:cloudy grin:smile"
+            " grins:smile grinning:smile smiles:smile stopped:stationary motionless:stationary"
+            " moves:move wood:wooden skiing:ski sleeping:sleep swimming:swim"
+            " lamp:light lamps:light"
         ).split()
     )
 )
@@ -604,6 +614,14 @@ _RELATIONS = (
 )
 """Opposite relations: "A is left of B" says that B is right of A."""
 _COMPARATIVES = frozenset().union(*_RELATIONS)
+_MEASURES = frozenset(
+    map(
+        _base_form,
+        "both two size height length weight width age tall long high big vehicle object thing"
+        " animal person about".split(),
+    )
+)
+"""What may be said beside "the same" of two things that a question compares."""
 _EQUAL = frozenset({_base_form("same")})
 _CONTRARIES = (
     *_RELATIONS,
@@ -614,7 +632,12 @@ _CONTRARIES = (
         "long short", "high low", "old young new", "open closed shut", "indoors outdoors",
         "indoor outdoor", "inside outdoors", "day daylight daytime night", "same different",
         "empty full", "occupied unoccupied vacant", "visible hidden", "clean dirty",
-        "sunny overcast", "sunny rainy", "curved straight", "horizontal vertical diagonal",
+        "sunny overcast", "sunny rainy",
+        "clear cloudy", "move stationary park", "smile frown cry sad", "striped plain",
+        "intact broken damaged", "swim surf ski snowboard skateboard row",
+        "football basketball baseball tennis volleyball cricket hockey golf rugby badminton soccer",
+        "guitar piano violin drum flute trumpet cello saxophone",
+         "curved straight", "horizontal vertical diagonal",
         "allow prohibit", "rise fall", "increase decrease decline", "rise decrease decline drop",
         "increase fall drop", "grow shrink", "win lose", "up down", "onto off",
         "male female", "odd even",
@@ -695,9 +718,9 @@ def _restates_as_equal(stated: Sequence[str], question_words: Sequence[str]) -> 
     """False where a clause calls equal what a question compares: "They are of the same size" says
     that none is larger, and "x is 5" says nothing of it.
     """
-    compared_words = set(stated) - _EQUAL
+    compared_words = set(stated) - _EQUAL - _MEASURES
     names_compared = compared_words & set(question_words) or len(compared_words) < 2
-    return False if compared_words < set(stated) and names_compared else None
+    return False if _EQUAL & set(stated) and names_compared else None
 
 
 def _repeats(stated: Sequence[str], question_words: Sequence[str], question: str) -> bool:
@@ -722,9 +745,24 @@ def _says_contrary(stated: Sequence[str], question_words: Sequence[str]) -> bool
             for contrary in group.intersection(question_words) - {word}:
                 # what follows the last word of the question adds nothing to it
                 remainder = [] if contrary == question_words[-1] else stated[index + 1 :]
-                if is_subsequence([*stated[:index], contrary, *remainder], question_words):
+                before = [
+                    preceding
+                    for preceding in stated[:index]
+                    if not _is_side_property(preceding, question_words)
+                ]
+                if is_subsequence([*before, contrary, *remainder], question_words):
+                    return True
+                # "The tail is short", asked whether the cat has a long tail
+                replaced = {*stated[:index], contrary, *stated[index + 1 :]}
+                if word not in _RELATIONS_BY_WORD and replaced == set(question_words):
                     return True
     return False
+
+
+def _is_side_property(word: str, question_words: Sequence[str]) -> bool:
+    """Whether a word says a property that is not asked about: "green" of "green and unripe"."""
+    is_property = word in _CONTRARIES_BY_WORD and word not in _RELATIONS_BY_WORD
+    return (is_property or word == "and") and word not in question_words
 
 
 def _contraries_in(word: str, question_words: Sequence[str]) -> set[str]:
@@ -776,9 +814,3 @@ def _relation_agrees(clause: Sequence[str], question_words: Sequence[str]) -> bo
                 in_order = is_subsequence(tail, question_words[index + 1 :])
                 return (in_order and not first_moved) == (word == relation)
     return None
-
-
-def is_subsequence(words: Sequence[str], sequence: Sequence[str]) -> bool:
-    """Whether a sequence has all these words, in their order."""
-    remaining = iter(sequence)
-    return all(word in remaining for word in words)
