@@ -70,6 +70,20 @@ def write_evalscope(folder: Path, model: str, examples: list[Example]) -> None:
     dump(folder / "predictions" / model / "balls_small.jsonl", predictions)
 
 
+def write_turns_of_evalscope(folder: Path, model: str, examples: list[Example]) -> None:
+    """As 1.0 writes them: turns in place of the input, a file for each part, ids of its own."""
+    for part, members in (("first", sorted(examples)[:3]), ("second", sorted(examples)[3:])):
+        rows = []
+        for n, (_, question, key, said, score) in enumerate(members):
+            turns = [{"role": "user", "content": [{"type": "text", "text": question}]}]
+            turns.append({"role": "assistant", "content": said})
+            value = {"value": {"acc": score}, "extracted_prediction": said, "prediction": said}
+            row = {"index": n, "target": key, "messages": turns, "trajectory": []}
+            rows.append({**row, "sample_score": {"score": value, "sample_id": n, "group_id": n}})
+        dump(folder / "reviews" / model / f"balls_{part}.jsonl", rows)
+    dump(folder / "reports" / model / "balls.json", {"name": "balls", "metrics": []})
+
+
 def write_older_evalscope(folder: Path, model: str, examples: list[Example]) -> None:
     rows = []
     for n, question, key, said, score in examples:
@@ -145,6 +159,7 @@ WRITERS: dict[Writer, str] = {
     write_promptfoo_lines: "score",
     write_deepeval: "Correctness [GEval]",
     write_evalscope: "acc",
+    write_turns_of_evalscope: "acc",
     write_older_evalscope: "AverageAccuracy",
     write_lighteval: "extractive_match",
     write_older_lighteval: "qem",
@@ -223,3 +238,53 @@ def test_feedback_of_langsmith_is_named_by_its_key(tmp_path: Path) -> None:
     dump(tmp_path / "m.jsonl", {**row, "feedback": [{"key": "exact", "score": 1}]})
     (log,) = read_logs([tmp_path / "m.jsonl"])
     assert [dict(read.scores) for read in log.rows] == [{"exact": 1.0}]
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_samples_of_evalplus_pass_the_added_tests_where_they_pass_both(
+    tmp_path: Path, is_old: bool
+) -> None:
+    """The layout of evalplus 0.3.1 and the one before it, written from its `evaluate.py`."""
+    statuses = {"HumanEval/0": ("pass", "pass"), "HumanEval/1": ("pass", "fail")}
+    statuses["HumanEval/2"] = ("fail", "pass")
+    tasks: dict[str, Any] = {}
+    for task_id, (base, plus) in statuses.items():
+        sample = {"task_id": task_id, "solution": "def f(): ...", "base_fail_tests": []}
+        sample |= {"base_status": base, "plus_status": plus, "plus_fail_tests": []}
+        old = {"nfiles": 1, "base": [[base, [True]]], "plus": [[plus, [False]]]}
+        tasks[task_id] = old if is_old else [sample]
+    results = {"date": "2025-10-02 12:00", "hash": "f", "eval": tasks, "pass_at_k": {}}
+    dump(tmp_path / "alpha_eval_results.json", results)
+    (log,) = read_logs([tmp_path])
+    assert [(row.respondent, row.id) for row in log.rows] == [("alpha", name) for name in statuses]
+    scores = [(row.scores["base"], row.scores["plus"]) for row in log.rows]
+    assert scores == [(1.0, 1.0), (1.0, 0.0), (0.0, 0.0)]
+
+
+def test_samples_of_bigcodebench_pass_by_one_status(tmp_path: Path) -> None:
+    samples = [{"task_id": "B/0", "solution": f"s{n}", "status": s} for n, s in enumerate("ab")]
+    samples[1]["status"] = "pass"
+    dump(tmp_path / "m" / "eval_results.json", {"date": "d", "eval": {"B/0": samples}})
+    (log,) = read_logs([tmp_path])
+    read = [(row.respondent, row.run, row.score) for row in log.rows]
+    assert read == [("m", 0, 0.0), ("m", 1, 1.0)]
+
+
+def test_a_tool_is_known_though_its_first_row_failed(tmp_path: Path) -> None:
+    """DeepEval writes nothing that is none: such a case has neither an answer nor scores."""
+    cases: list[dict[str, Any]] = [{"name": "test_case_0", "input": "q0", "success": False}]
+    metrics = [{"name": "Correctness", "score": 1.0}]
+    cases.append(
+        {"name": "test_case_1", "input": "q1", "actualOutput": "a", "metricsData": metrics}
+    )
+    dump(tmp_path / "m.json", {"testCases": cases, "testPassed": 1})
+    (log,) = read_logs([tmp_path / "m.json"])
+    assert [(row.question, row.score) for row in log.rows] == [("q0", None), ("q1", 1.0)]
+
+
+@pytest.mark.parametrize("cells", [{"metricsData": [1]}, {"metricsData": [{"score": [1]}]}])
+def test_a_cell_that_is_no_score_is_none(tmp_path: Path, cells: dict[str, Any]) -> None:
+    cases = [{"input": "q", "actualOutput": "a", **cells}, 7]
+    dump(tmp_path / "m.json", {"testCases": cases})
+    (log,) = read_logs([tmp_path / "m.json"])
+    assert [(row.question, row.score) for row in log.rows] == [("q", None)]

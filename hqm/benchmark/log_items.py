@@ -304,7 +304,7 @@ def with_item_ids(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
             rows = [(row, key(row, number)) for number, row in enumerate(log.rows)]
             keyed.append(rows)
         # each log by itself: respondents of several logs share the names of items
-        if all(map(_is_unique_key, keyed)):
+        if all(map(_is_unique_key, keyed)) and not _joins_parts(chain.from_iterable(keyed)):
             break
     notes = []
     if key_name.startswith("row number") and is_table:
@@ -317,6 +317,18 @@ def with_item_ids(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
     if key_name.startswith("picture"):
         _check_same_pictures(with_ids)
     return with_ids, notes
+
+
+def _joins_parts(keyed_rows: Iterable[tuple[Row, str]]) -> bool:
+    """Whether a key names different questions of different parts: a tool that writes a file for
+    each part counts its rows from the beginning in each.
+    """
+    first_rows: dict[str, Row] = {}
+    for row, name in keyed_rows:
+        first = first_rows.setdefault(name, row) if row.parts else row
+        if first.parts != row.parts and normalised(first.question) != normalised(row.question):
+            return True
+    return False
 
 
 def _names_answers(logs: Sequence[Log]) -> bool:

@@ -121,6 +121,8 @@ def may_answer(path: Path) -> bool:
         path.name.endswith(("_results.json", "_score.csv", "_score.json", "_acc.csv"))
         or path.name == "status.json"
     )
+    if path.name.endswith("eval_results.json"):  # EvalPlus: the samples themselves
+        return True
     # Every Eval Ever writes the totals of a run beside its samples
     aggregate = path.suffix == ".json" and path.with_name(f"{path.stem}_samples.jsonl").exists()
     # EvalScope: totals in reports/<model>, and answers beside their scores in reviews/<model>

@@ -1,18 +1,20 @@
 """Files of tools that keep an answer in objects within a row, or call its cells as no other does:
-promptfoo, DeepEval, EvalScope, lighteval, LangSmith, Ragas and human-eval. Each is a list of paths.
+promptfoo, DeepEval, EvalScope, lighteval, LangSmith, Ragas, human-eval and EvalPlus. Each is a list
+of paths.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hqm.files.records import file_stem, parse_value
-from hqm.imports.layouts import Record, inner_cell
+from hqm.imports.layouts import Record, inner_cell, objects_in
 from hqm.imports.log_file import LogFile
 from hqm.imports.row import Log, Row
 from hqm.imports.score_cells import number
@@ -68,7 +70,8 @@ _LAYOUTS = (
         "EvalScope",
         ("sample_score.score.value", "index"),
         answer=("sample_score.score.prediction",),
-        question=("input",),
+        # up to 1.0 the input, then the turns
+        question=("input", "messages"),
         key=("target",),
         item=("sample_score.group_id", "index"),
         scores=("sample_score.score.value",),
@@ -109,6 +112,15 @@ _LAYOUTS = (
         scores=("passed",),
     ),
     _Layout(
+        "EvalPlus",
+        ("task_id", "solution", "passed"),
+        answer=("solution",),
+        question=(),
+        item=("task_id",),
+        scores=("plus", "base", "passed"),
+        rows="eval",
+    ),
+    _Layout(
         "Ragas",
         ("user_input", "response"),
         answer=("response",),
@@ -138,14 +150,13 @@ def read_log(file: LogFile) -> Log:
     layout = _layout_of(file)
     if layout is None:
         raise ValueError("no row of a known tool")
-    records = inner_cell(file.document, layout.rows) if layout.rows and file.document else None
-    if not isinstance(records, list):
-        records = file.records
+    records = _listed_rows(file, layout) or file.records
     respondent, task, part = _names(file.path, layout.tool)
     rows = []
     seen: Counter[tuple[str, str, str]] = Counter()
-    forms = {str(inner_cell(record, layout.form)) for record in records} if layout.form else set()
-    for number_of_row, record in enumerate(map(_nested, records), 1):
+    forms = {str(inner_cell(row, layout.form)) for row in records} if layout.form else set()
+    numbered = [(n, row) for n, row in enumerate(records, 1) if isinstance(row, Mapping)]
+    for number_of_row, record in ((n, _nested(row)) for n, row in numbered):
         row = _row(record, layout, f"{file.path}: record {number_of_row}")
         if len(forms) > 1:
             row = replace(row, form=f"prompt{inner_cell(record, layout.form)}")
@@ -170,17 +181,57 @@ def read_log(file: LogFile) -> Log:
 
 
 def _layout_of(file: LogFile) -> _Layout | None:
-    first: object = next(iter(file.first), {})
     for layout in _LAYOUTS:
-        record = first
-        if layout.rows and file.document:
-            record = inner_cell(file.document, f"{layout.rows}.0")
-        if not isinstance(record, Mapping):
-            continue
-        nested = _nested(record)
-        if all(inner_cell(nested, sign) is not None for sign in layout.signs):
-            return layout
+        # the first row may be one that failed
+        for record in _listed_rows(file, layout)[:_MAX_COMPARED_ROWS] or file.first[:1]:
+            nested = _nested(record) if isinstance(record, Mapping) else {}
+            if all(inner_cell(nested, sign) is not None for sign in layout.signs):
+                return layout
     return None
+
+
+_MAX_COMPARED_ROWS = 20
+
+
+def _listed_rows(file: LogFile, layout: _Layout) -> list[Any]:
+    """The rows of a file that is one object; none of another."""
+    if not layout.rows or not file.document:
+        return []
+    rows = inner_cell(file.document, layout.rows)
+    if layout.tool == "EvalPlus" and isinstance(rows, Mapping):
+        return list(_samples_of_tasks(rows))
+    return rows if isinstance(rows, list) else []
+
+
+def _samples_of_tasks(samples_of: Mapping[str, object]) -> Iterator[Record]:
+    """Yield the samples of EvalPlus and BigCodeBench, with the sets of tests that each passes."""
+    for task_id, samples in samples_of.items():
+        if isinstance(samples, Mapping):
+            samples = _older_samples(samples)
+        for sample in objects_in(samples if isinstance(samples, list) else ()):
+            solution = sample.get("solution") or ""
+            yield {"task_id": task_id, "solution": solution, **_passed_tests(sample)}
+
+
+def _older_samples(results: Mapping[str, object]) -> list[Record]:
+    """The samples of a task as EvalPlus once wrote them: for each set of tests a list of pairs of
+    a status and its tests.
+    """
+    samples: list[Record] = []
+    while isinstance(inner_cell(results, f"base.{len(samples)}"), list):
+        index = len(samples)
+        statuses = {name: inner_cell(results, f"{name}.{index}.0") for name in ("base", "plus")}
+        samples.append({f"{name}_status": status for name, status in statuses.items()})
+    return samples
+
+
+def _passed_tests(sample: Mapping[str, object]) -> dict[str, bool]:
+    """Whether a sample passes the tests of the benchmark, and with these the added ones."""
+    passed: dict[str, bool] = {}
+    for tests, column in (("base", "base_status"), ("plus", "plus_status"), ("passed", "status")):
+        if isinstance(sample.get(column), str):
+            passed[tests] = sample[column] in ("pass", "success") and all(passed.values())
+    return {"passed": bool(passed) and all(passed.values()), **passed}
 
 
 def _nested(record: Mapping[str, Any]) -> Record:
@@ -213,6 +264,8 @@ def _names(path: Path, tool: str) -> tuple[str, str, str]:
         names = [report.stem for report in reports if stem.startswith(f"{report.stem}_")]
         task = max(names, key=len, default=stem)
         return path.parent.name, task, stem.removeprefix(task).strip("_")
+    if tool == "EvalPlus":  # <samples>_eval_results.json, or beside the samples of a folder
+        return _RESULTS_SUFFIX.sub("", stem) or path.parent.name, "", ""
     if tool == "lighteval" and "details" in folders:
         # details/<organisation>/<model>/<time>/details_<suite>|<task>:<subset>|<shots>_<time>
         model = "/".join(folders[folders.index("details") + 1 : -1])
@@ -220,6 +273,9 @@ def _names(path: Path, tool: str) -> tuple[str, str, str]:
         task, _, part = (pieces[1] if len(pieces) > 2 else pieces[0]).partition(":")
         return model or path.parent.name, task.removeprefix("details_"), part
     return stem, "", ""
+
+
+_RESULTS_SUFFIX = re.compile(r"[._-]?eval_results$")
 
 
 def _row(record: Record, layout: _Layout, place: str) -> Row:
@@ -268,10 +324,10 @@ def _scores_of(record: Record, layout: _Layout) -> tuple[dict[str, float], str]:
     for path in layout.scores:
         cell = record if path == _ALL else inner_cell(record, path)
         if isinstance(cell, list):
-            for score in cell:
-                score_name = score.get("name") or score.get("key") or "score"
-                members.append((str(score_name), score.get("score")))
-                judges.add(str(score.get("evaluationModel") or ""))
+            for member in objects_in(cell):
+                score_name = member.get("name") or member.get("key") or "score"
+                members.append((str(score_name), member.get("score")))
+                judges.add(str(member.get("evaluationModel") or ""))
         elif isinstance(cell, Mapping):
             members += cell.items()
         else:
@@ -286,7 +342,15 @@ def _scores_of(record: Record, layout: _Layout) -> tuple[dict[str, float], str]:
 
 
 def _text(cell: object) -> str:
-    """A cell as a text: of an object with one member that member, or what it is called for."""
+    """A cell as a text: of an object with one member that member, or what it is called for; of the
+    turns of a conversation the last of the user's.
+    """
+    if isinstance(cell, list):
+        members = list(objects_in(cell))
+        turns = [member["content"] for member in members if member.get("role") == "user"]
+        texts = [str(member["text"]) for member in members if member.get("type") == "text"]
+        if turns or texts:
+            return _text(turns[-1]) if turns else "\n".join(texts)
     if isinstance(cell, Mapping):
         for name in ("answer", "output", "response", "question", "input"):
             if name in cell:
