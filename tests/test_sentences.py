@@ -1038,6 +1038,17 @@ def test_the_lead_on_shared_items_is_that_of_the_shared_items() -> None:
         assert need.size == pytest.approx(float(points) / 100)
 
 
+@pytest.mark.parametrize("error", [0.0, 0.01])
+def test_a_board_on_which_no_item_separates_models_says_so(error: float) -> None:
+    """Where all is right or all wrong, nothing is left to be known."""
+    contrast = {"first": NAMES[9], "second": NAMES[8], "difference": 0.0, "error": error, "p": 1.0}
+    row = contrast | {"items": 1000, "clusters": 100, "rivals": 1}
+    detail = {"contrasts": [row], "shared_items": [1000, 1000]}
+    audit = audit_of(SEARCHED, PAIRS, est("discriminability.separable_adjacent", 0, detail=detail))
+    assert (order_sentence(audit) == f"{board_title(audit)}.") == (error == 0)
+    assert ("not known" in order_sentence(audit)) == (error > 0)
+
+
 def test_types_without_items_answer_no_point_of_a_checklist() -> None:
     empty = audit_of(PAIRS).coverage["ocr"] | {"items": 0, "claimed": False}
     points = fill_checklist(replace(audit_of(PAIRS), coverage={"ocr": empty})).points

@@ -54,7 +54,7 @@ from hqm.auditing.precision import (
     total_precision,
 )
 from hqm.auditing.score_points import Points
-from hqm.indicators.separation import Neighbours
+from hqm.indicators.separation import Neighbours, contrast_detail
 from hqm.psychometrics.inference.pairwise import ContrastOutcome
 
 OUTCOME_SYMBOLS: dict[ContrastOutcome, str] = {"differ": "≠", "equal": "=", "not_known": "?"}
@@ -123,6 +123,8 @@ def order_sentence(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
         if n_pairs:
             return f"{n_separated} of {n_pairs} pairs of models differ."
         return ""
+    if _agree_everywhere(audit):
+        return f"{_every_model(audit)} the same score on every item."
     top = contrasts[0]
     if top.outcome == "differ":
         shared = " on items that both answered" if top.items < audit.items_used else ""
@@ -130,6 +132,17 @@ def order_sentence(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
     if top.outcome == "equal":
         return f"{subject} are equal within {_margin(audit, contrasts)}."
     return f"Whether {subject[0].lower()}{subject[1:]} differ is not known."
+
+
+def _agree_everywhere(audit: BenchmarkAudit) -> bool:
+    """Whether no item separates two neighbours: all are right, for instance."""
+    estimates = audit.select_estimates(metric=leading_metric(audit))
+    rows = contrast_detail(estimates).get("contrasts") or ()
+    return bool(rows) and all(row["difference"] == row["error"] == 0 for row in rows)
+
+
+def _every_model(audit: BenchmarkAudit) -> str:
+    return "Both models have" if len(audit.respondents) == 2 else "All models have"
 
 
 def board_title(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
@@ -152,6 +165,9 @@ def board_title(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
         if top.items < audit.items_used:
             shared = f" like the {top.items:,} that both answered"
         claim = f"Whether {first} leads {second} on new items{shared} is not known"
+        if _agree_everywhere(audit):
+            claim = f"{_every_model(audit)} the same score on every item"
+            return f"{claim}{_rerun_clause(audit)}"
         if top.outcome == "differ":
             value = lead(audit, top)
             # The leader is the better on what both answered, which may be the second of the
