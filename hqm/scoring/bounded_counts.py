@@ -75,7 +75,7 @@ def asked_bounds(question: str) -> tuple[Bounds, str] | None:
     (Bounds(low=3.0, high=inf), 'How many dogs?')
     """
     bounded = _bound_in(question) if _COUNT_QUESTION.match(question) else None
-    if bounded is None or bounded[0]["exactly"]:
+    if bounded is None:
         return None
     bound, bounds = bounded
     return bounds, f"How many {question[bound.end('number') :].strip()}"

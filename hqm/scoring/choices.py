@@ -17,6 +17,7 @@ from hqm.scoring.commitments import (
     shared_words,
     without_side_remark,
 )
+from hqm.scoring.list_answers import phrases_in
 from hqm.scoring.number_answers import read_number
 from hqm.scoring.number_clauses import CALCULATION
 from hqm.scoring.option_letters import (
@@ -50,6 +51,7 @@ from hqm.scoring.statements import (
     content_words,
     without_adverbial,
 )
+from hqm.scoring.word_senses import with_synonyms
 from hqm.scoring.written_numbers import sole_number
 from hqm.scoring.written_options import Option, named_options, parse_options
 from hqm.types import LETTERS
@@ -354,7 +356,7 @@ def _named_choice(
     """The option that an answer names; the other one where it says the contrary of what is asked:
     "The cat is smaller", of a dog and a cat of which the larger is asked for.
     """
-    letters = _stated_choice(answer, options, question) or _named_action(answer, options)
+    letters = _stated_choice(answer, options, question) or _reworded_choice(answer, options)
     # before the clauses are searched for the option: few questions compare things
     if len(letters) != 1 or not asks_for_degree(question):
         return letters
@@ -369,18 +371,23 @@ def _named_choice(
     return letters
 
 
-def _named_action(answer: ParsedAnswer, options: Sequence[Option]) -> tuple[str, ...]:
-    """The only option of which a sentence has another form of the verb, where all are verbs: "It
-    runs across the field", of "running" and "sitting".
+def _reworded_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple[str, ...]:
+    """The only option that a sentence names by a synonym, or by another form of its verb: "A
+    plane" for "airplane", "It runs" of "running" and "sitting".
     """
-    if len(answer.sentences) != 1 or not all(_GERUND.fullmatch(option.text) for option in options):
+    if len(answer.sentences) != 1:
         return ()
     sentence = answer.sentences[0]
     if _NEGATION.search(sentence) or DOUBT.search(sentence):
         return ()
     words = content_words(sentence)
-    named = [option.letter for option in options if content_words(option.text)[0] in words]
-    return tuple(named) if len(named) == 1 else ()
+    are_verbs = all(_GERUND.fullmatch(option.text) for option in options)
+    named_letters = []
+    for option in options:
+        is_done = are_verbs and content_words(option.text)[0] in words
+        if is_done or phrases_in(sentence, with_synonyms(option.text)):
+            named_letters.append(option.letter)
+    return tuple(named_letters) if len(named_letters) == 1 else ()
 
 
 _GERUND = re.compile(r"\w{2,}ing", re.IGNORECASE)

@@ -15,7 +15,7 @@ from hqm.scoring.written_numbers import Number, numbers_in
 
 _COUNT_QUESTION = re.compile(
     r"how many (\w+) (?:are|is|can you see|do you see)\b(?: (?:there|visible|present|shown|seen))?"
-    r"(?: (\w+ing))?(?: (?:in|on) (?:the|this) (?:image|picture|photo|photograph|scene))?\W*$",
+    r"(?: (\w+ing))?(?: (?:in|on|at|under|near|behind|inside) [\w ]{1,40})?\W*$",
     re.IGNORECASE,
 )
 """A question for all things of a kind, or those of them that do something."""

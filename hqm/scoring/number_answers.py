@@ -35,6 +35,7 @@ from hqm.scoring.number_clauses import (
     owned_numbers,
     predicates_asked,
     result_clause,
+    total_beside_addends,
     undenied_numbers,
     with_counted_pairs,
     with_counted_times,
@@ -685,6 +686,7 @@ def _passage_number(text: str, counts: bool, question: str = "") -> Number | Non
         number = (
             number_without_exceptions(text)
             or enumerated_number(text)
+            or total_beside_addends(text)
             or number_of_kinds(text, question)
             or _counted_number(text, question)
         )

@@ -397,6 +397,20 @@ def enumerated_number(text: str) -> Number | None:
     return None
 
 
+def total_beside_addends(text: str) -> Number | None:
+    """The first or the last number of a sentence that is the sum of its others: "6 pens, 4 red and
+    2 blue".
+    """
+    numbers = undenied_numbers(text)
+    values = [number.value for number in numbers]
+    if len(values) < _MIN_SUMMED or "=" in text:
+        return None
+    if values[0] == sum(values[1:]):
+        return numbers[0]
+    return numbers[-1] if values[-1] == sum(values[:-1]) else None
+
+
+_MIN_SUMMED = 3
 _EXCEPTION = re.compile(
     r"\ball (?:of )?(?:the )?(?P<all>[\w-]+)\b[^.;]*?"
     r"\b(?:except(?: for)?|apart from)(?: the)? (?P<few>[\w-]+)"

@@ -548,7 +548,9 @@ ASKS_ABSENCE = re.compile(
 )
 """A question that asks whether something is not there, so that a denial agrees with it."""
 NOT_ABSENT = re.compile(r"\b(is|are|was|were)(?:n't| not) (?:absent|missing)\b", re.IGNORECASE)
-BOUND_CUE = re.compile(r"\b(?:than|least|most|over|under|up to|m[ai][xn]imum) ", re.IGNORECASE)
+BOUND_CUE = re.compile(
+    r"\b(?:than|least|most|over|under|up to|m[ai][xn]imum|exactly|precisely) ", re.IGNORECASE
+)
 """A question for a number within bounds, or for another comparison."""
 YES_AND_NO = re.compile(r"[\W\d]*(?:yes[\W\d]+no|no[\W\d]+yes)\W*", re.IGNORECASE)
 """An answer that says both and nothing else: "Yes, no."."""

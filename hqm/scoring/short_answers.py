@@ -47,6 +47,7 @@ from hqm.scoring.restatements import (
     restating_sentences,
 )
 from hqm.scoring.statements import denies_asked_noun
+from hqm.scoring.word_senses import with_synonyms
 from hqm.scoring.written_numbers import (
     SCALES,
     Number,
@@ -125,48 +126,10 @@ def _alternative_keys(target: str) -> tuple[str, ...]:
         return (target, *keys)
     turned = _TWO_WORDS.sub(r"\3\2\1", target)
     alternatives = [target] if turned == target else [target, turned]
-    has_synonym = not _SYNONYM_STARTS.isdisjoint(target.lower().split())
-    named = _SYNONYM.search(target) if has_synonym else None
-    if named:
-        start, end = named.span()
-        synonyms = _SYNONYMS_OF[named[0].lower()]
-        alternatives += [f"{target[:start]}{word}{target[end:]}" for word in synonyms]
-    return tuple(alternatives)
+    return (*alternatives, *with_synonyms(target))
 
 
 _TWO_WORDS = re.compile(r"^([^\W\d]{3,})( and )([^\W\d]{3,})$")
-_SYNONYMS = (
-    ("sofa", "couch", "settee"),
-    ("bike", "bicycle"),
-    ("motorbike", "motorcycle"),
-    ("television", "tv"),
-    ("plane", "airplane", "aeroplane"),
-    ("cell phone", "cellphone", "mobile phone", "smartphone"),
-    ("fridge", "refrigerator"),
-    ("grey", "gray"),
-    ("donut", "doughnut"),
-    ("racket", "racquet"),
-    ("chef", "cook"),
-    ("firefighter", "fireman"),
-    ("police officer", "policeman"),
-    ("autumn", "fall"),
-    ("trash can", "garbage can", "rubbish bin", "trash bin"),
-    ("rainy", "raining"),
-    ("snowy", "snowing"),
-    ("wood", "wooden"),
-    ("usa", "united states", "united states of america", "u.s.", "us"),
-    ("uk", "united kingdom", "u.k."),
-)
-"""Words for one thing, as people write keys and models answer."""
-
-
-_SYNONYMS_OF = {word: synonyms for synonyms in _SYNONYMS for word in synonyms}
-_SYNONYM_STARTS = frozenset(word.split()[0] for word in _SYNONYMS_OF)
-"""What costs less to see than the pattern below, which most keys have not."""
-_ANY_SYNONYM = "|".join(sorted(map(re.escape, _SYNONYMS_OF), key=len, reverse=True))
-_SYNONYM = re.compile(rf"(?<![\w-])(?:{_ANY_SYNONYM})(?![\w-])", re.IGNORECASE)
-
-
 _QUALIFIER = re.compile(r"(?<=\w)\s+\([^()]{2,}\)\s*$")
 
 
