@@ -29,6 +29,7 @@ from hqm.psychometrics import (
     icc,
     item_agreement,
     krippendorff_alpha,
+    pearson,
 )
 from hqm.respondents.base import RespondentName
 from hqm.respondents.openai_server import OpenAIRespondent
@@ -305,6 +306,7 @@ PREVALENT = [[1] * 48 + [0, 1], [1] * 48 + [1, 0]]
     [
         # Krippendorff (2011), section C: 1 - 12.16 / 47.39 is 904 / 1216
         ("jmgirard/mReliability#6", krippendorff_alpha, MISSING_RATINGS, 904 / 1216),
+        ("nltk/nltk#2865", krippendorff_alpha, [[1, 1, 2], [1, 1, nan], [nan, 1, 2]], 1),
         ("jmgirard/mReliability#2", fleiss_kappa, [[1], [1], [1], [1], [2]], -0.25),
         ("pln-fing-udelar/fast-krippendorff#27", krippendorff_alpha, [[1, 2], [2, 1]], -0.5),
         ("statsmodels/statsmodels#7657", fleiss_kappa, [[0, 1, 2]] * 3, 1),
@@ -320,6 +322,18 @@ def test_agreement_is_the_formula_s(
     report: str, coefficient: Callable[..., Coefficient], labels: list[list[float]], value: float
 ) -> None:
     assert coefficient(np.array(labels, dtype=float)).value == pytest.approx(value), report
+
+
+def test_ordinal_ratings_may_be_missing() -> None:
+    """pln-fing-udelar/fast-krippendorff#4: 0.789 where R's irr and Krippendorff have 0.815."""
+    alpha = krippendorff_alpha(np.array(MISSING_RATINGS), "ordinal")
+    assert alpha.value == pytest.approx(0.815, abs=5e-4)
+
+
+def test_the_correlation_with_a_rater_who_says_one_thing_is_not_known() -> None:
+    """Shikib/usr#4: it was NaN, which was then counted as 0 in a mean."""
+    constant = pearson(np.ones(5), np.arange(5.0))
+    assert (constant.status, math.isnan(constant.value)) == ("degenerate", True)
 
 
 def test_raters_need_not_rate_every_unit() -> None:
@@ -475,6 +489,70 @@ def test_one_id_with_two_answers_is_refused() -> None:
     frame = table(answers_of(3, 20), "model", "item", "score")
     with pytest.raises(hqm.AnswerError, match="answered twice"):
         hqm.audit(pd.concat([frame, frame.iloc[[5]].assign(score=1)]))
+
+
+def test_rows_that_stand_twice_have_no_double_weight() -> None:
+    """lorenzkuhn/semantic_uncertainty#8: a join on the id doubled what stood twice."""
+    frame = table(answers_of(3, 20), "model", "item", "score")
+    with pytest.raises(hqm.AnswerError, match="answered twice"):
+        hqm.audit(pd.concat([frame, frame.iloc[:5]]))
+
+
+def test_one_id_of_two_questions_is_no_id(tmp_path: Path) -> None:
+    """SuDIS-ZJU/nlcTables#5: six ids stood for two queries each."""
+    items = [
+        {"id": f"{i % 8}", "prompt": f"Is table {i} large?", "target": "yes"} for i in range(10)
+    ]
+    with pytest.raises(hqm.DataError, match="stands twice"):
+        check_form(hqm.load(write_benchmark(tmp_path / "mine", items)).original)
+
+
+def test_ids_that_begin_again_in_each_domain_are_told_apart_by_their_questions() -> None:
+    """LongHorizonReasoning/longcot#7: an answer was graded by the question of another domain."""
+    rows = [
+        (model, f"{i}", f"{domain} {i}?", key, key, domain)
+        for model in ("a", "bb")
+        for domain, key in (("chess", "A"), ("math", "B"))
+        for i in range(12)
+    ]
+    names = ("model", "item", "question", "answer", "target", "category")
+    scores = hqm.audit(table(iter(rows), *names)).to_frame("scores")
+    assert scores["score"].tolist() == [1, 1]
+
+
+def test_a_byte_order_mark_before_a_quoted_heading_is_no_letter_of_it(tmp_path: Path) -> None:
+    """pandas-dev/pandas#4793: the first column was called by its mark and quotes."""
+    lines = ['"model","item","score"']
+    lines += [f'"{model}","q{i}","{i % 2}"' for model in ("a", "b") for i in range(20)]
+    path = tmp_path / "scores.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(lines).encode())
+    assert hqm.audit(path).to_frame("scores")["score"].tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("line", [5, 41])
+def test_a_line_that_a_crash_cut_is_named(tmp_path: Path, line: int) -> None:
+    """PrimeIntellect-ai/verifiers#803: what was appended behind a cut line made it unreadable."""
+    rows = [
+        json.dumps({"model": model, "item": f"q{i}", "score": i % 2})
+        for model in ("a", "b")
+        for i in range(20)
+    ]
+    rows.insert(line - 1, '{"model": "b", "it')
+    path = tmp_path / "answers.jsonl"
+    path.write_text("\n".join(rows))
+    with pytest.raises(hqm.DataError, match=rf"answers\.jsonl:{line}\b"):
+        hqm.audit(path)
+
+
+def test_a_picture_with_two_answers_is_found(tmp_path: Path) -> None:
+    """billpsomas/rscir#6: nine pictures stood twice, with other numbers of the same thing."""
+    items = [
+        {"id": f"{i}", "prompt": "How many?", "target": str(i % 3), "image": f"{i % 19}.png"}
+        for i in range(20)
+    ]
+    folder = write_benchmark(tmp_path / "mine", items, task="vqa")
+    codes = {finding.name for finding in check_form(hqm.load(folder).original)}
+    assert codes & {"duplicate-question", "contradictory-label"}
 
 
 def test_one_question_asked_twice_is_found(tmp_path: Path) -> None:
