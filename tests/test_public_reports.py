@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 from sklearn.metrics import cohen_kappa_score
@@ -496,6 +497,32 @@ def test_rows_that_stand_twice_have_no_double_weight() -> None:
     frame = table(answers_of(3, 20), "model", "item", "score")
     with pytest.raises(hqm.AnswerError, match="answered twice"):
         hqm.audit(pd.concat([frame, frame.iloc[:5]]))
+
+
+def test_scores_that_are_missing_are_counted_beside_the_mean() -> None:
+    """UKGovernmentBEIS/inspect_ai#3707, truera/trulens#2698: a model rose by what could not be
+    scored, and nothing said so.
+    """
+    rng = np.random.default_rng(0)
+    rows = ((m, f"q{i}", float(rng.random() < 0.6)) for m in ("clean", "flaky") for i in range(60))
+    frame = table(rows, "model", "item", "score")
+    is_lost = (frame["model"] == "flaky") & (frame["score"] == 0) & (frame["item"] < "q4")
+    frame.loc[is_lost, "score"] = nan
+    states = hqm.audit(frame).to_frame("states")
+    lost = states[states["state"] != "ok"].groupby("respondent")["answers"].sum().to_dict()
+    assert lost == {"recorded/clean": 0, "recorded/flaky": is_lost.sum()}
+
+
+def test_a_number_in_a_cell_of_text_is_that_number(tmp_path: Path) -> None:
+    """jfhbrook/xls2db#17: 123456 of a sheet became 123456.0."""
+    sheet = openpyxl.Workbook()
+    sheet.active.append(["model", "item", "question", "answer", "target"])
+    for model, kind in (("x", int), ("y", str), ("z", float)):
+        for i in range(20):
+            cells = [model, i, f"How many are in picture {i}?", kind(123450 + i), 123450 + i]
+            sheet.active.append(cells)
+    sheet.save(tmp_path / "answers.xlsx")
+    assert hqm.audit(tmp_path / "answers.xlsx").to_frame("scores")["score"].tolist() == [1, 1, 1]
 
 
 def test_one_id_of_two_questions_is_no_id(tmp_path: Path) -> None:
