@@ -101,7 +101,7 @@ def is_elsewhere(clause: str, words: Sequence[str], question: str) -> bool:
     another side of the same thing, or at the same side of another.
 
     >>> question = "Is the cat on the table?"
-    >>> is_elsewhere("The cat is under the table", ["cat", "under", "table"], question)
+    >>> is_elsewhere("The cat is under the table", ["cat", "under", "tabl"], question)
     True
     >>> is_elsewhere("The cat is on the floor", ["cat", "floor"], question)
     True
@@ -110,6 +110,8 @@ def is_elsewhere(clause: str, words: Sequence[str], question: str) -> bool:
     if asked_location is None or asked_location.relation == "near":
         return False
     ground = asked_location.ground[-1]
+    if ground not in words and asked_location.preposition not in clause:
+        return False
     locations = list(_locations_in(clause))
     relations = {
         location.relation for location in locations if ground in location.ground[:_MAX_GROUND_WORDS]

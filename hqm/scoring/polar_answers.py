@@ -8,11 +8,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
-from hqm.scoring.commitments import (
-    ParsedAnswer,
-    normalize,
-    parse_answer,
-)
+from hqm.scoring.commitments import ParsedAnswer, normalize, parse_answer
 from hqm.scoring.cue_search import is_subsequence
 from hqm.scoring.locations import is_elsewhere
 from hqm.scoring.plain_text import (
@@ -52,7 +48,12 @@ from hqm.scoring.statements import (
     restates,
     without_adverbial,
 )
-from hqm.scoring.word_senses import has_asked_property, with_asked_subject, with_telling_words
+from hqm.scoring.word_senses import (
+    has_asked_property,
+    names_another_kind,
+    with_asked_subject,
+    with_telling_words,
+)
 
 Polar = Literal["yes", "no"]
 
@@ -677,7 +678,7 @@ def _plain_clause_polarity(clause: str, question: str, negated: bool) -> Polar |
     words: Sequence[str] = content_words(clause)
     if EXISTENCE_QUESTION.search(question) is None:
         words = with_asked_subject(clause, words, question)
-    if is_unrelated(words, question):
+    if is_unrelated(words, question) and not names_another_kind(words, question):
         return None
     is_open = _is_doubtful(clause, question) or says_unable_abroad(clause)
     if is_open or not _is_statement(clause, words, asked_words(question)):
@@ -698,7 +699,8 @@ def _words_polarity(
         return "no"
     if prefers_standard(clause, words, question):
         return None if denies else "no"
-    agrees = False if is_elsewhere(clause, words, question) else restates(words, question)
+    contradicts = is_elsewhere(clause, words, question) or names_another_kind(words, question)
+    agrees = False if contradicts else restates(words, question)
     names_all = not denies and is_subsequence(question_words, words)
     if agrees is None and names_all and EXISTENCE_QUESTION.search(question):
         return "no" if negated else "yes"  # "A dog is lying in front of the door"

@@ -12,7 +12,13 @@ from typing import NamedTuple
 
 from hqm.scoring.locations import with_asked_preposition
 from hqm.scoring.plain_text import DOUBT, NEGATIVE
-from hqm.scoring.statements import asked_words, content_words, contraries_of
+from hqm.scoring.statements import (
+    EXISTENCE_QUESTION,
+    asked_words,
+    content_words,
+    contraries_of,
+    restates,
+)
 
 # --- one word for another ---
 
@@ -125,6 +131,47 @@ _LIKENESS = re.compile(
 )
 
 
+def names_another_kind(words: Sequence[str], question: str) -> bool:
+    """Whether a clause with these content words says of what is asked about that it is another of
+    its kind; that there is a dog says nothing of cats.
+
+    >>> names_another_kind(["dog"], "Is this a cat?"), names_another_kind(["dog"], "Any cat?")
+    (True, False)
+    """
+    kind = _exclusive_kind(question)
+    question_words = asked_words(question)
+    other_words = kind.intersection(words).difference(question_words)
+    if len(other_words) != 1:
+        return False
+    renamed = [question_words[-1] if word in other_words else word for word in words]
+    return set(renamed) <= set(question_words) and restates(renamed, question) is True
+
+
+@lru_cache(maxsize=1024)
+def _exclusive_kind(question: str) -> frozenset[str]:
+    """The words for a kind of which a question asks for one thing at its end; empty for others."""
+    is_open = " or " in question or NEGATIVE.search(question)
+    if is_open or EXISTENCE_QUESTION.search(question):
+        return frozenset()
+    last_words = asked_words(question)[-1:]
+    kinds = (kind for kind in _EXCLUSIVE_KINDS if not kind.isdisjoint(last_words))
+    return next(kinds, frozenset())
+
+
+_EXCLUSIVE_KINDS = tuple(
+    frozenset(content_words(kinds))
+    for kinds in (
+        "dog cat horse cow sheep goat pig bird elephant zebra giraffe bear lion tiger monkey",
+        "car bus truck motorcycle bicycle train airplane helicopter boat",
+        "apple banana orange pear grape lemon strawberry pineapple watermelon",
+        "kitchen bathroom bedroom garage office hallway classroom restaurant supermarket",
+        "spring summer autumn winter",
+        "circle square triangle rectangle pentagon hexagon",
+    )
+)
+"""Words of which a thing is one alone, as it is asked about."""
+
+
 @lru_cache(maxsize=16)
 def _closed_compound(head: str) -> re.Pattern[str]:
     """What finds the words that are written together and name a kind of their last part."""
@@ -144,7 +191,6 @@ _COMPOUND_STARTS: Mapping[str, str] = MappingProxyType(
         "truck": "fire|dump",
         "house": "farm|town|dog|bird|green|tree",
         "book": "note|text|cook|picture|guide",
-        "room": "bed|bath|class|living|dining",
         "light": "street|head|flash|traffic|spot",
         "bird": "sea|song|black|blue",
     }
