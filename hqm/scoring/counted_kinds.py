@@ -22,8 +22,9 @@ _COUNT_QUESTION = re.compile(
 _PEOPLE = re.compile(r"\b(?:people|persons?|individuals?|humans?)\b", re.IGNORECASE)
 _CHILDREN = re.compile(r"\b(?:kids?|child(?:ren)?)\b", re.IGNORECASE)
 _CHILD = re.compile(r"\b(?:boys?|girls?)\b", re.IGNORECASE)
+_DETERMINERS = ("a", "an", "another", "his", "her")
 _AMOUNTS = {word: value for value, word in enumerate(SMALL_NUMBERS)} | dict.fromkeys(
-    ("a", "an", "another", "his", "her"), 1
+    _DETERMINERS, 1
 )
 _AMOUNT = (
     rf"\b(?:(?P<pair>a (?:pair|couple) of)|(?P<amount>{'|'.join(_AMOUNTS)}|(?<!/)\d{{1,3}}))\s+"
@@ -91,14 +92,12 @@ def number_of_kinds(text: str, question: str) -> Number | None:
     if NEGATIVE.search(text) or DOUBT.search(text) or _UNCOUNTED.search(text):
         return None
     values = [_value(mention) for mention in mentions]
-    spelled = [mention for mention in mentions if mention["amount"] not in (None, *_ARTICLES)]
+    amounts = [(mention["amount"] or "a").lower() for mention in mentions]
+    spelled = [amount for amount in amounts if amount not in _DETERMINERS]
     # a single number with its noun is read elsewhere
     if len(numbers_in(text)) != len(spelled) or len(mentions) == len(spelled) == 1:
         return None
     return numbers_in(str(sum(values)))[0]
-
-
-_ARTICLES = ("a", "an", "A", "An", "another", "his", "her")
 
 
 def _value(mention: re.Match[str]) -> int:

@@ -43,9 +43,9 @@ _PREPOSITIONS: Mapping[str, tuple[str, Mapping[str, str]]] = MappingProxyType(
         ),
         "es": (
             r"\ben (?:la|esta|una) (?:imagen|foto)\w*",
-            {"on": "sobre|encima de", "under": "debajo de|bajo", "in": "en|dentro de",
-             "behind": "detrás de", "before": "delante de|frente a",
-             "beside": "al lado de|junto a", "between": "entre", "left": "a la izquierda",
+            {"on": "sobre|encima del?", "under": "debajo del?|bajo", "in": "en|dentro del?",
+             "behind": "detrás del?", "before": "delante del?|frente al?",
+             "beside": "al lado del?|junto al?", "between": "entre", "left": "a la izquierda",
              "right": "a la derecha"},
         ),
         "fr": (
