@@ -12,6 +12,8 @@ import pytest
 
 from hqm.benchmark.log_benchmark import benchmarks_of_logs
 from hqm.imports.detect import read_logs
+from hqm.imports.log_file import LogFile
+from hqm.imports.readers.exports import is_log
 from hqm.imports.row import RECORDED_SCORES
 from hqm.types import names_of
 
@@ -268,6 +270,13 @@ def test_samples_of_bigcodebench_pass_by_one_status(tmp_path: Path) -> None:
     (log,) = read_logs([tmp_path])
     read = [(row.respondent, row.run, row.score) for row in log.rows]
     assert read == [("m", 0, 0.0), ("m", 1, 1.0)]
+
+
+def test_an_object_called_eval_of_another_tool_holds_no_samples(tmp_path: Path) -> None:
+    """As inspect_ai's logs in JSON have it, beside their samples."""
+    document = {"version": 2, "eval": {"task": "t", "scorers": [{"name": "match"}], "tags": None}}
+    dump(tmp_path / "log.json", document)
+    assert not is_log(LogFile(tmp_path / "log.json"))
 
 
 def test_a_tool_is_known_though_its_first_row_failed(tmp_path: Path) -> None:

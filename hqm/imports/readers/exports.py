@@ -209,8 +209,11 @@ def _samples_of_tasks(samples_of: Mapping[str, object]) -> Iterator[Record]:
         if isinstance(samples, Mapping):
             samples = _older_samples(samples)
         for sample in objects_in(samples if isinstance(samples, list) else ()):
-            solution = sample.get("solution") or ""
-            yield {"task_id": task_id, "solution": solution, **_passed_tests(sample)}
+            passed = _passed_tests(sample)
+            if passed:  # other tools have objects called `eval` as well
+                solution = sample.get("solution") or ""
+                is_right = all(passed.values())
+                yield {"task_id": task_id, "solution": solution, "passed": is_right, **passed}
 
 
 def _older_samples(results: Mapping[str, object]) -> list[Record]:
@@ -226,12 +229,14 @@ def _older_samples(results: Mapping[str, object]) -> list[Record]:
 
 
 def _passed_tests(sample: Mapping[str, object]) -> dict[str, bool]:
-    """Whether a sample passes the tests of the benchmark, and with these the added ones."""
+    """Whether a sample passes the tests of the benchmark, and with these the added ones; empty of
+    what was not tested.
+    """
     passed: dict[str, bool] = {}
     for tests, column in (("base", "base_status"), ("plus", "plus_status"), ("passed", "status")):
         if isinstance(sample.get(column), str):
             passed[tests] = sample[column] in ("pass", "success") and all(passed.values())
-    return {"passed": bool(passed) and all(passed.values()), **passed}
+    return passed
 
 
 def _nested(record: Mapping[str, Any]) -> Record:
