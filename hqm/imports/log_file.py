@@ -120,9 +120,7 @@ def may_answer(path: Path) -> bool:
     is_summary = (
         path.name.endswith(("_results.json", "_score.csv", "_score.json", "_acc.csv"))
         or path.name == "status.json"
-    )
-    if path.name.endswith("eval_results.json"):  # EvalPlus: the samples themselves
-        return True
+    ) and not path.name.endswith("eval_results.json")  # EvalPlus: the samples themselves
     # Every Eval Ever writes the totals of a run beside its samples
     aggregate = path.suffix == ".json" and path.with_name(f"{path.stem}_samples.jsonl").exists()
     # EvalScope: totals in reports/<model>, and answers beside their scores in reviews/<model>

@@ -164,8 +164,7 @@ _UNSEEN = re.compile(
 )
 _CONTRAST = re.compile(r"[,;]? ?\b(?:but|however|yet)\b,?|;", re.IGNORECASE)
 _SECOND_PREDICATE = re.compile(
-    r"\s*(?:not\b|with no\b|(?:is|are|was|were|does|do|did)(?: not|n't)?\b)",
-    re.IGNORECASE,
+    r"\s*(?:not\b|with no\b|(?:is|are|was|were|does|do|did)(?: not|n't)?\b)", re.IGNORECASE
 )
 """A further predicate of the same subject, behind a comma or "which"."""
 _FURTHER_CLAUSE = re.compile(

@@ -638,7 +638,7 @@ _CONTRARIES = (
         "intact broken damaged", "swim surf ski snowboard skateboard row",
         "football basketball baseball tennis volleyball cricket hockey golf rugby badminton soccer",
         "guitar piano violin drum flute trumpet cello saxophone",
-         "curved straight", "horizontal vertical diagonal",
+        "curved straight", "horizontal vertical diagonal",
         "allow prohibit", "rise fall", "increase decrease decline", "rise decrease decline drop",
         "increase fall drop", "grow shrink", "win lose", "up down", "onto off",
         "male female", "odd even",

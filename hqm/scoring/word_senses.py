@@ -107,13 +107,13 @@ _KINDS: Mapping[str, re.Pattern[str]] = MappingProxyType(
             re.IGNORECASE,
         ),
         "furnitur": re.compile(
-            r"\b(?:sofas?|couch(?:es)?|(?:arm)?chairs?|tables?|beds?|desks?|wardrobes?|bookshel(?:f|ves)"
-            r"|cabinets?|dressers?)\b",
+            r"\b(?:sofas?|couch(?:es)?|(?:arm)?chairs?|tables?|beds?|desks?|wardrobes?"
+            r"|bookshel(?:f|ves)|cabinets?|dressers?)\b",
             re.IGNORECASE,
         ),
         "food": re.compile(
-            r"\b(?:pizzas?|sandwich(?:es)?|cakes?|burgers?|salads?|bread|fruits?|vegetables?|pasta|rice"
-            r"|soup|meat|fries|donuts?|hot ?dogs?)\b",
+            r"\b(?:pizzas?|sandwich(?:es)?|cakes?|burgers?|salads?|bread|fruits?|vegetables?|pasta"
+            r"|rice|soup|meat|fries|donuts?|hot ?dogs?)\b",
             re.IGNORECASE,
         ),
         "fruit": re.compile(

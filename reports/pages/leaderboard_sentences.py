@@ -123,8 +123,9 @@ def order_sentence(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
         if n_pairs:
             return f"{n_separated} of {n_pairs} pairs of models differ."
         return ""
-    if _agree_everywhere(audit):
-        return f"{_every_model(audit)} the same score on every item."
+    agreement = _agreement(audit)
+    if agreement:
+        return f"{agreement}."
     top = contrasts[0]
     if top.outcome == "differ":
         shared = " on items that both answered" if top.items < audit.items_used else ""
@@ -134,15 +135,14 @@ def order_sentence(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
     return f"Whether {subject[0].lower()}{subject[1:]} differ is not known."
 
 
-def _agree_everywhere(audit: BenchmarkAudit) -> bool:
-    """Whether no item separates two neighbours: all are right, for instance."""
+def _agreement(audit: BenchmarkAudit) -> str:
+    """That no item separates two neighbours, since all are right, for instance; else nothing."""
     estimates = audit.select_estimates(metric=leading_metric(audit))
     rows = contrast_detail(estimates).get("contrasts") or ()
-    return bool(rows) and all(row["difference"] == row["error"] == 0 for row in rows)
-
-
-def _every_model(audit: BenchmarkAudit) -> str:
-    return "Both models have" if len(audit.respondents) == 2 else "All models have"
+    if not rows or not all(row["difference"] == row["error"] == 0 for row in rows):
+        return ""
+    models = "Both models" if len(audit.respondents) == 2 else "All models"
+    return f"{models} have the same score on every item"
 
 
 def board_title(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
@@ -165,10 +165,10 @@ def board_title(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
         if top.items < audit.items_used:
             shared = f" like the {top.items:,} that both answered"
         claim = f"Whether {first} leads {second} on new items{shared} is not known"
-        if _agree_everywhere(audit):
-            claim = f"{_every_model(audit)} the same score on every item"
-            return f"{claim}{_rerun_clause(audit)}"
-        if top.outcome == "differ":
+        agreement = _agreement(audit)
+        if agreement:
+            claim = agreement
+        elif top.outcome == "differ":
             value = lead(audit, top)
             # The leader is the better on what both answered, which may be the second of the
             # leaderboard.

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -150,13 +151,15 @@ def read_log(file: LogFile) -> Log:
     layout = _layout_of(file)
     if layout is None:
         raise ValueError("no row of a known tool")
-    records = _listed_rows(file, layout) or file.records
+    records = list(_listed_rows(file, layout)) or file.records
     respondent, task, part = _names(file.path, layout.tool)
     rows = []
     seen: Counter[tuple[str, str, str]] = Counter()
     forms = {str(inner_cell(row, layout.form)) for row in records} if layout.form else set()
-    numbered = [(n, row) for n, row in enumerate(records, 1) if isinstance(row, Mapping)]
-    for number_of_row, record in ((n, _nested(row)) for n, row in numbered):
+    for number_of_row, cells in enumerate(records, 1):
+        if not isinstance(cells, Mapping):
+            continue
+        record = _nested(cells)
         row = _row(record, layout, f"{file.path}: record {number_of_row}")
         if len(forms) > 1:
             row = replace(row, form=f"prompt{inner_cell(record, layout.form)}")
@@ -183,7 +186,8 @@ def read_log(file: LogFile) -> Log:
 def _layout_of(file: LogFile) -> _Layout | None:
     for layout in _LAYOUTS:
         # the first row may be one that failed
-        for record in _listed_rows(file, layout)[:_MAX_COMPARED_ROWS] or file.first[:1]:
+        listed = list(islice(_listed_rows(file, layout), _MAX_COMPARED_ROWS))
+        for record in listed or file.first[:1]:
             nested = _nested(record) if isinstance(record, Mapping) else {}
             if all(inner_cell(nested, sign) is not None for sign in layout.signs):
                 return layout
@@ -193,13 +197,13 @@ def _layout_of(file: LogFile) -> _Layout | None:
 _MAX_COMPARED_ROWS = 20
 
 
-def _listed_rows(file: LogFile, layout: _Layout) -> list[Any]:
+def _listed_rows(file: LogFile, layout: _Layout) -> Iterable[Any]:
     """The rows of a file that is one object; none of another."""
     if not layout.rows or not file.document:
         return []
     rows = inner_cell(file.document, layout.rows)
     if layout.tool == "EvalPlus" and isinstance(rows, Mapping):
-        return list(_samples_of_tasks(rows))
+        return _samples_of_tasks(rows)
     return rows if isinstance(rows, list) else []
 
 
@@ -351,7 +355,7 @@ def _text(cell: object) -> str:
     turns of a conversation the last of the user's.
     """
     if isinstance(cell, list):
-        members = list(objects_in(cell))
+        members = objects_in(cell)
         turns = [member["content"] for member in members if member.get("role") == "user"]
         texts = [str(member["text"]) for member in members if member.get("type") == "text"]
         if turns or texts:
