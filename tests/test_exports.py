@@ -297,3 +297,13 @@ def test_a_cell_that_is_no_score_is_none(tmp_path: Path, cells: dict[str, Any]) 
     dump(tmp_path / "m.json", {"testCases": cases})
     (log,) = read_logs([tmp_path / "m.json"])
     assert [(row.question, row.score) for row in log.rows] == [("q", None)]
+
+
+@pytest.mark.parametrize(
+    "turn", [{"role": "user"}, {"type": "text"}, {"role": "user", "content": 7}]
+)
+def test_a_turn_without_a_text_asks_nothing(tmp_path: Path, turn: dict[str, Any]) -> None:
+    score = {"score": {"value": {"acc": 1.0}, "prediction": "red"}, "group_id": 1}
+    dump(tmp_path / "m.jsonl", {"index": 1, "messages": [turn], "sample_score": score})
+    (log,) = read_logs([tmp_path / "m.jsonl"])
+    assert [(row.question, row.score) for row in log.rows] == [(str(turn.get("content", "")), 1.0)]

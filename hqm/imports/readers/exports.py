@@ -356,8 +356,8 @@ def _text(cell: object) -> str:
     """
     if isinstance(cell, list):
         members = objects_in(cell)
-        turns = [member["content"] for member in members if member.get("role") == "user"]
-        texts = [str(member["text"]) for member in members if member.get("type") == "text"]
+        turns = [member.get("content") for member in members if member.get("role") == "user"]
+        texts = [str(member.get("text", "")) for member in members if member.get("type") == "text"]
         if turns or texts:
             return _text(turns[-1]) if turns else "\n".join(texts)
     if isinstance(cell, Mapping):
